@@ -1,0 +1,62 @@
+"""Sets of topic partitions, as values.
+
+A `Partitions` maps a topic to the set of its partition numbers. The topic is the 16 bytes of a topic id (consumer and
+share groups), a topic name (classic groups) or a subtopology id (streams groups); the functions never look inside it.
+Topics with no partition are left out, so equal sets compare equal.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+Topic: TypeAlias = bytes | str
+TopicPartition: TypeAlias = tuple[Topic, int]
+Partitions: TypeAlias = Mapping[Topic, frozenset[int]]
+
+NOTHING: Partitions = {}
+
+
+def partitions_of(entries: Iterable[tuple[Topic, Iterable[int]]]) -> Partitions:
+    """The set that (topic, partition numbers) entries name; entries of one topic are joined."""
+    collected: dict[Topic, frozenset[int]] = {}
+    for topic, numbers in entries:
+        joined = collected.get(topic, frozenset()).union(numbers)
+        if joined:
+            collected[topic] = joined
+    return collected
+
+
+def each(partitions: Partitions) -> Iterator[TopicPartition]:
+    """Every (topic, partition) once; topics in the order they were added, partitions ascending."""
+    for topic, numbers in partitions.items():
+        for number in sorted(numbers):
+            yield topic, number
+
+
+def count(partitions: Partitions) -> int:
+    """How many topic partitions the set holds."""
+    return sum(map(len, partitions.values()))
+
+
+def minus(left: Partitions, right: Partitions) -> Partitions:
+    """What is in `left` and not in `right`."""
+    if not right:
+        return left
+    kept: dict[Topic, frozenset[int]] = {}
+    for topic, numbers in left.items():
+        other = right.get(topic)
+        rest = numbers if other is None else numbers - other
+        if rest:
+            kept[topic] = rest
+    return kept
+
+
+def union(left: Partitions, right: Partitions) -> Partitions:
+    """What is in either."""
+    if not right:
+        return left
+    if not left:
+        return right
+    joined = dict(left)
+    for topic, numbers in right.items():
+        joined[topic] = joined.get(topic, frozenset()) | numbers
+    return joined
