@@ -1,0 +1,112 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # the checks for Java and Python come before anything is installed
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+INSTALLED := $(VENV)/.installed
+JARS := jars/spark/.fetched
+BROKER_JARS := jars/broker/.fetched
+
+# Python workers of Spark are the interpreter of the environment, not the first python3 on PATH.
+export PYSPARK_PYTHON := $(CURDIR)/$(PY)
+export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
+
+# --- environment -------------------------------------------------------------------------------
+
+.PHONY: setup
+setup: $(INSTALLED) ## Create .venv with exactly the packages of requirements.txt
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@scripts/create-venv $(VENV)
+	@$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements.txt
+	@$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: jars
+jars: java $(JARS) ## Fetch the jars of Spark's side (Delta, Kafka source)
+
+.PHONY: jars-broker
+jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need one
+
+jars/%/.fetched: conf/jars/ivy.xml | $(INSTALLED)
+	@scripts/fetch-jars $(PY) $* jars/$*
+
+.PHONY: java
+java:
+	@scripts/require-java
+
+.PHONY: lock
+lock: $(INSTALLED) ## Resolve the newest allowed versions into requirements.txt
+	$(UV) pip compile pyproject.toml --all-extras --group dev --upgrade --quiet \
+	  --universal --python-version 3.11 --fork-strategy fewest \
+	  --generate-hashes --no-annotate --no-header --no-emit-index-url -o requirements.txt
+
+# --- use ---------------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and print what it found
+	@$(VENV)/bin/rebalance-audit demo
+
+# --- checks ------------------------------------------------------------------------------------
+
+.PHONY: test
+test: java $(INSTALLED) $(JARS) test-fast test-spark ## Run all tests
+
+.PHONY: test-fast
+test-fast: $(INSTALLED) ## Run the tests that need no JVM
+	$(PY) -m pytest -m "not spark" -n 2
+
+.PHONY: test-spark
+test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
+	$(PY) -m pytest -m spark
+
+.PHONY: lint
+lint: $(INSTALLED) ## Lint, and check the formatting
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+.PHONY: format
+format: $(INSTALLED) ## Format, and fix what the linter can fix
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+.PHONY: types
+types: $(INSTALLED) ## Check the types
+	$(PY) -m mypy
+
+.PHONY: contracts
+contracts: $(INSTALLED) ## Check who imports whom
+	$(VENV)/bin/lint-imports
+
+.PHONY: codegen
+codegen: $(INSTALLED) ## Write the files that are generated from schemas/
+	$(PY) -m rebalance_audit.wire.codegen
+	$(PY) -m rebalance_audit.table_schemas --write
+
+.PHONY: check-generated
+check-generated: $(INSTALLED) ## Check that the generated files are fresh
+	$(PY) -m rebalance_audit.wire.codegen --check
+	$(PY) -m rebalance_audit.table_schemas --check
+
+# --- results -----------------------------------------------------------------------------------
+
+.PHONY: dist
+dist: $(INSTALLED) ## Build the wheel, and the same as a zip for spark-submit --py-files
+	$(UV) build --quiet --python $(PY) --wheel --no-build-isolation --clear --out-dir dist
+	cp dist/rebalance_audit-*.whl dist/rebalance_audit.zip
+
+.PHONY: clean
+clean: ## Remove what was built; the environment and the jars stay
+	rm -rf dist build demo-lake metastore_db spark-warehouse derby.log
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests jobs scripts -name __pycache__ -prune -exec rm -rf {} +
