@@ -1,0 +1,110 @@
+"""The closed list of rebalance causes, how sure a cause is, and the evidence for it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class RebalanceCause(StrEnum):
+    """Why an epoch or generation came about. `DEFINITIONS` has one sentence for each."""
+
+    GROUP_CREATED = "group_created"
+    MEMBER_JOINED = "member_joined"
+    MEMBER_LEFT = "member_left"
+    MEMBER_SESSION_EXPIRED = "member_session_expired"
+    MEMBER_REBALANCE_TIMEOUT = "member_rebalance_timeout"
+    MEMBER_REMOVED_BY_ADMIN = "member_removed_by_admin"
+    MEMBER_DEPARTED = "member_departed"
+    STATIC_MEMBER_JOINED = "static_member_joined"
+    STATIC_MEMBER_REPLACED = "static_member_replaced"
+    STATIC_MEMBER_EXPIRED = "static_member_expired"
+    SUBSCRIPTION_CHANGED = "subscription_changed"
+    REGEX_RESOLVED = "regex_resolved"
+    TOPIC_METADATA_CHANGED = "topic_metadata_changed"
+    ASSIGNOR_CHANGED = "assignor_changed"
+    LEADER_REJOINED = "leader_rejoined"
+    COOPERATIVE_FOLLOW_UP = "cooperative_follow_up"
+    CLIENT_ASSIGNOR_REQUESTED = "client_assignor_requested"
+    PROTOCOL_UPGRADED = "protocol_upgraded"
+    PROTOCOL_DOWNGRADED = "protocol_downgraded"
+    GROUP_EMPTIED = "group_emptied"
+    GROUP_DELETED = "group_deleted"
+    ASSIGNMENT_ONLY = "assignment_only"
+    UNKNOWN = "unknown"
+
+
+class Certainty(StrEnum):
+    """How sure a cause is."""
+
+    PROVEN = "proven"
+    """These records admit no other cause."""
+    PROBABLE = "probable"
+    """Timing and pattern favour it; the alternatives are listed."""
+    POSSIBLE = "possible"
+    """One of several."""
+
+
+DEFINITIONS: Mapping[RebalanceCause, str] = {
+    RebalanceCause.GROUP_CREATED: "The first epoch of a new group: its first member joined.",
+    RebalanceCause.MEMBER_JOINED: "A member id that the group did not have joined without an instance id.",
+    RebalanceCause.MEMBER_LEFT: "A member told the coordinator that it leaves.",
+    RebalanceCause.MEMBER_SESSION_EXPIRED: "A member sent no heartbeat for its session timeout.",
+    RebalanceCause.MEMBER_REBALANCE_TIMEOUT: (
+        "A member did not give up its partitions, or did not rejoin, within its rebalance timeout."
+    ),
+    RebalanceCause.MEMBER_REMOVED_BY_ADMIN: "An administrator removed members from the group.",
+    RebalanceCause.MEMBER_DEPARTED: (
+        "A member is gone and the log does not tell whether it left, expired or was removed."
+    ),
+    RebalanceCause.STATIC_MEMBER_JOINED: "A member with an instance id that the group did not have joined.",
+    RebalanceCause.STATIC_MEMBER_REPLACED: (
+        "A new member id took over an instance id that the group already had."
+    ),
+    RebalanceCause.STATIC_MEMBER_EXPIRED: (
+        "A static member that had left for a while did not come back in time."
+    ),
+    RebalanceCause.SUBSCRIPTION_CHANGED: "A member's topics or regular expression changed.",
+    RebalanceCause.REGEX_RESOLVED: (
+        "The coordinator resolved a subscribed regular expression to other topics than before."
+    ),
+    RebalanceCause.TOPIC_METADATA_CHANGED: (
+        "A subscribed topic was created, deleted, grew, or moved to other racks."
+    ),
+    RebalanceCause.ASSIGNOR_CHANGED: "The assignor that the group uses changed.",
+    RebalanceCause.LEADER_REJOINED: "The leader of a classic group rejoined and so asked for a new assignment.",
+    RebalanceCause.COOPERATIVE_FOLLOW_UP: (
+        "The second rebalance of the cooperative protocol, which hands out what the first one revoked."
+    ),
+    RebalanceCause.CLIENT_ASSIGNOR_REQUESTED: "A client-side assignor asked for a new assignment.",
+    RebalanceCause.PROTOCOL_UPGRADED: "The group moved from the classic to the consumer protocol.",
+    RebalanceCause.PROTOCOL_DOWNGRADED: "The group moved from the consumer to the classic protocol.",
+    RebalanceCause.GROUP_EMPTIED: "The last member is gone.",
+    RebalanceCause.GROUP_DELETED: "The group was deleted.",
+    RebalanceCause.ASSIGNMENT_ONLY: "Members and subscriptions stayed the same; only the assignment is new.",
+    RebalanceCause.UNKNOWN: "The records that would tell are not in the log.",
+}
+
+
+class Evidence(NamedTuple):
+    """One record that decided a cause."""
+
+    log_partition: int
+    log_offset: int
+    at_ms: int
+    fact: str
+
+
+class Verdict(NamedTuple):
+    """One cause of one epoch. `alternatives` is empty exactly when it is proven."""
+
+    cause: RebalanceCause
+    certainty: Certainty
+    at_ms: int
+    detail: str
+    evidence: tuple[Evidence, ...]
+    member_id: str | None = None
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    topics: tuple[str, ...] = ()
+    alternatives: tuple[RebalanceCause, ...] = ()

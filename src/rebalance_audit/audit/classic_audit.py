@@ -1,0 +1,288 @@
+"""Generations of classic groups: every record is the snapshot of a finished one."""
+
+from collections.abc import Iterable, Sequence
+
+from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.classic_causes import ClassicScene, Generation, judge_classic
+from rebalance_audit.audit.departures import judge_departure
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.life import Life, departure_of
+from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.rebalance import Rebalance
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import GenerationCompleted, GroupType
+from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.coordinator.partitions import NOTHING, Partitions, count, each, minus
+
+
+class ClassicAudit:
+    """Follows one group while its leader assigns."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._downgraded = False
+        """The record before turned a consumer group into this one."""
+
+    def judge(self, write: Sequence[Step], group: ClassicGroup, *, downgraded: bool) -> None:
+        """Turn one write that leaves a classic group behind into rows."""
+        for step in write:
+            for change in step.changes:
+                if isinstance(change, GenerationCompleted):
+                    self._complete(change, group, downgraded=downgraded)
+
+    def _complete(
+        self, change: GenerationCompleted, group: ClassicGroup, *, downgraded: bool
+    ) -> None:
+        life, position = self._life, change.position
+        new = Generation(
+            group.generation, group.protocol_name, group.leader_member_id, group.members, position
+        )
+        if downgraded:
+            self._adopt(new)
+            self._downgraded = True
+        elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
+            life.restart(GroupType.CLASSIC, position)
+            self._downgraded = False
+        old = life.previous_generation
+        if new.generation == 0 and not new.members:
+            life.created_at = position
+        elif old is not None and old.generation == new.generation:
+            self._update(old, new)
+        else:
+            self._open(old, new, group)
+
+    def _began_anew(self, new: Generation) -> bool:
+        old = self._life.previous_generation
+        return old is not None and new.generation < old.generation
+
+    def _adopt(self, new: Generation) -> None:
+        """The generation that a downgrade leaves: the consumer group's last epoch under another protocol."""
+        self._follow_members(None, new, (), gap=False)
+        self._follow_partitions(None, new, since_known=False)
+        self._life.moves.install()
+        self._life.previous_generation = new
+
+    def _update(self, old: Generation, new: Generation) -> None:
+        """A record of the same generation: a static member came back, or the leader synced twice."""
+        self._follow_members(old, new, (), gap=False)
+        self._follow_partitions(old, new, since_known=True)
+        self._life.moves.install()
+        self._life.previous_generation = new
+
+    def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
+        life, at_ms = self._life, new.position.record_timestamp_ms
+        first = old is None and (life.created_at is not None or new.generation == 1)
+        gap = life.gap or (old is None and not first)
+        base = old.generation if old is not None else 0
+        skipped = 0 if gap and old is None else new.generation - base - 1
+        scene = ClassicScene(
+            old,
+            new,
+            life.watches,
+            life.options.rules,
+            first,
+            self._downgraded,
+            skipped,
+        )
+        verdicts = judge_classic(scene, gap=gap)
+        ended_ms = group.current_state_timestamp_ms
+        joined_at_ms = ended_ms if ended_ms >= 0 else None
+        earliest = self._earliest_join(old, joined_at_ms)
+        latest_ms = joined_at_ms
+        if self._downgraded and old is not None:
+            # A downgrade sends every member to a join phase at once, in the same write.
+            latest_ms = earliest
+        rebalance = self._rebalance(new, latest_ms, earliest, skipped)
+        before = self._shares(old)
+        joined, left = self._count_changes(old, new, scene)
+        span = EpochSpan(
+            life.group_id,
+            life.incarnation,
+            new.generation,
+            GroupType.CLASSIC.value,
+            group.protocol_type or None,
+            new.protocol_name,
+            new.position,
+            joined_at_ms,
+            None if old is None or life.gap else old.generation,
+            len(new.members),
+            joined,
+            left,
+            rebalance.rebalance_seq,
+            gap,
+            earliest,
+            latest_ms,
+            None if joined_at_ms is None else at_ms - joined_at_ms,
+            verdicts=verdicts,
+        )
+        # Unowned time that ends here belongs to the generation before, so partitions move first.
+        self._follow_members(old, new, verdicts, gap=gap)
+        self._follow_partitions(old, new, since_known=False)
+        life.open_span(span)
+        rebalance.begin_epoch(span)
+        rebalance.epochs += skipped
+        self._install(span, rebalance)
+        for member in new.members.values():
+            self._reach(span, member, before, at_ms)
+        if new.members:
+            life.converge(at_ms)
+        else:
+            life.empty(at_ms)
+        life.previous_generation = new
+        self._downgraded = False
+
+    def _earliest_join(self, old: Generation | None, joined_at_ms: int | None) -> int | None:
+        """The record before shows the group stable or empty: no join phase was going on then."""
+        evidence = old.position if old is not None else self._life.created_at
+        if evidence is None:
+            return None
+        earliest_ms = evidence.record_timestamp_ms
+        # Clocks of two coordinators differ: a bound that contradicts the record is none.
+        return None if joined_at_ms is not None and earliest_ms > joined_at_ms else earliest_ms
+
+    def _rebalance(
+        self, new: Generation, started_at_ms: int | None, earliest_ms: int | None, skipped: int
+    ) -> Rebalance:
+        rebalance = self._life.open_rebalance(started_at_ms, earliest_ms)
+        if skipped and rebalance.first_epoch is None:
+            rebalance.first_epoch = new.generation - skipped
+        return rebalance
+
+    def _install(self, span: EpochSpan, rebalance: Rebalance) -> None:
+        moves = self._life.moves.install()
+        span.target_installed_at_ms = span.first_position.record_timestamp_ms
+        span.partitions = moves.partitions
+        span.partitions_moved = len(moves.moved)
+        span.partitions_added = len(moves.added)
+        span.partitions_dropped = len(moves.dropped)
+        for partition, owner in moves.moved.items():
+            rebalance.move(partition, owner)
+
+    def _shares(self, old: Generation | None) -> dict[str, Partitions]:
+        """What each member had before, by identity."""
+        members = old.members.values() if old is not None else ()
+        return {member.instance_id or member.member_id: member.assigned for member in members}
+
+    def _count_changes(
+        self, old: Generation | None, new: Generation, scene: ClassicScene
+    ) -> tuple[int, int]:
+        known = set(old.members) if old is not None else set()
+        replaced = scene.replaced()
+        returned = {member.member_id for member in replaced.values()}
+        joined = sum(
+            member_id not in known and member_id not in replaced for member_id in new.members
+        )
+        left = sum(
+            member_id not in new.members and member_id not in returned for member_id in known
+        )
+        return joined + self._life.joined_since, left + self._life.left_since
+
+    def _reach(
+        self, span: EpochSpan, member: ClassicMember, before: dict[str, Partitions], at_ms: int
+    ) -> None:
+        progress = self._life.start_progress(member.member_id, span.started_at_ms)
+        had = before.get(member.instance_id or member.member_id, NOTHING)
+        progress.partitions_before = count(had)
+        progress.partitions_after = count(member.assigned)
+        progress.count_change(minus(member.assigned, had), minus(had, member.assigned))
+        progress.reached_at_ms = at_ms
+        progress.outcome = "reached"
+        span.progress[member.member_id] = progress
+
+    # -- members and partitions -----------------------------------------------------------------
+
+    def _follow_members(
+        self,
+        old: Generation | None,
+        new: Generation,
+        verdicts: Sequence[Verdict],
+        *,
+        gap: bool,
+    ) -> None:
+        life, position = self._life, new.position
+        by_instance = {
+            member.instance_id: member.member_id
+            for member in new.members.values()
+            if member.instance_id is not None
+        }
+        previous_ids: dict[str, str] = {}
+        for member_id in [known for known in life.watches if known not in new.members]:
+            watch = life.watches[member_id]
+            heir = by_instance.get(watch.stint.identity.instance_id)
+            if heir is not None:
+                watch.stint.next_member_id = heir
+                previous_ids[heir] = member_id
+                cause, certainty = RebalanceCause.STATIC_MEMBER_REPLACED, Certainty.PROVEN
+            else:
+                verdict = departure_of(verdicts, member_id) or judge_departure(
+                    watch, position, 0, life.options.rules
+                )
+                cause, certainty = verdict.cause, verdict.certainty
+            life.close_member(
+                member_id, position, cause, certainty, old.generation if old else None
+            )
+        for member in new.members.values():
+            watch = life.watches.get(member.member_id) or life.open_member(
+                member.member_id, _identity_of(member), new.generation, position, gap=gap
+            )
+            watch.stint.identity = _identity_of(member)
+            watch.stint.protocol = GroupType.CLASSIC.value
+            watch.stint.last_seen_at_ms = position.record_timestamp_ms
+            watch.last_life = position
+            watch.partitions = count(member.assigned)
+            if member.member_id in previous_ids:
+                watch.stint.previous_member_id = previous_ids[member.member_id]
+
+    def _follow_partitions(
+        self, old: Generation | None, new: Generation, *, since_known: bool
+    ) -> None:
+        """Move every partition whose member differs; what nobody has any more is released first."""
+        life, position = self._life, new.position
+        before = old.members if old is not None else {}
+        instances = {member.instance_id for member in new.members.values()} - {None}
+        for member_id, member in before.items():
+            now = new.members.get(member_id)
+            kept = now.assigned if now is not None else NOTHING
+            how = "revoked" if now is not None else "member_left"
+            if now is None and member.instance_id in instances:
+                how = "handed_over"
+            for partition in each(minus(member.assigned, kept)):
+                life.ownership.release(partition, member_id, position, new.generation, how)
+        for identity, had, has in _retargets(before.values(), new.members.values()):
+            life.moves.retarget(identity, had, has)
+        for member in new.members.values():
+            owner = life.owner(member.member_id)
+            earlier = before.get(member.member_id)
+            gained = minus(member.assigned, earlier.assigned if earlier else NOTHING)
+            for partition in each(gained):
+                life.ownership.take(
+                    partition,
+                    owner,
+                    position,
+                    new.generation,
+                    since_known=since_known or life.ownership.stood_before(partition, position),
+                )
+
+
+def _retargets(
+    before: Iterable[ClassicMember], after: Iterable[ClassicMember]
+) -> list[tuple[str, Partitions, Partitions]]:
+    """(identity, assignment before, assignment after) of everyone in either generation."""
+    had = {member.instance_id or member.member_id: member.assigned for member in before}
+    has = {member.instance_id or member.member_id: member.assigned for member in after}
+    return [
+        (identity, had.get(identity, NOTHING), has.get(identity, NOTHING))
+        for identity in {**had, **has}
+    ]
+
+
+def _identity_of(member: ClassicMember) -> Identity:
+    subscription = member.subscription
+    return Identity(
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
+        member.session_timeout_ms,
+        tuple(subscription.topics) if subscription else (),
+    )

@@ -1,0 +1,340 @@
+"""Causes of a classic generation: what differs between its record and the record before.
+
+The record holds the finished generation, not what set the rebalance off. A difference is a fact, but several may have
+met in one join phase, and a rebalance that left no record may lie in between; certainty follows from that.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.departures import DepartureRules, evidence_at, judge_departure
+from rebalance_audit.audit.member_watch import MemberWatch
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.classic.group import ClassicMember
+from rebalance_audit.coordinator.partitions import Partitions, minus, partitions_of, union
+
+COOPERATIVE_MARK = "cooperative"
+"""Part of the name of every assignor that may need a second rebalance to hand out what the first one revoked."""
+
+TRIGGERS = frozenset(
+    {
+        RebalanceCause.MEMBER_JOINED,
+        RebalanceCause.STATIC_MEMBER_JOINED,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.SUBSCRIPTION_CHANGED,
+        RebalanceCause.ASSIGNOR_CHANGED,
+    }
+)
+"""Differences that set a rebalance off by themselves."""
+
+
+class Generation(NamedTuple):
+    """One finished generation of a classic group."""
+
+    generation: int
+    protocol_name: str | None
+    leader_member_id: str | None
+    members: Mapping[str, ClassicMember]
+    position: Position
+
+    def assigned(self) -> Partitions:
+        """Every partition that some member got."""
+        total: Partitions = {}
+        for member in self.members.values():
+            total = union(total, member.assigned)
+        return total
+
+    def owned_before(self) -> Partitions:
+        """Every partition that a member said it owned when it joined this generation (cooperative members)."""
+        total: Partitions = {}
+        for member in self.members.values():
+            if member.subscription is not None:
+                total = union(total, partitions_of(member.subscription.owned_partitions))
+        return total
+
+
+class ClassicScene(NamedTuple):
+    """Everything a pattern may look at."""
+
+    old: Generation | None
+    """The generation before; None at the start of the group or of the log."""
+    new: Generation
+    watches: Mapping[str, MemberWatch]
+    rules: DepartureRules
+    first: bool
+    """The generation is the first of a group that began in this log."""
+    downgraded: bool
+    """The record before turned a consumer group into this one."""
+    skipped: int
+    """Generations between the two records: rebalances that left no record."""
+
+    def replaced(self) -> Mapping[str, ClassicMember]:
+        """New member id -> the old static member whose instance id it has."""
+        if self.old is None:
+            return {}
+        by_instance = {
+            member.instance_id: member
+            for member in self.old.members.values()
+            if member.instance_id is not None and member.member_id not in self.new.members
+        }
+        return {
+            member.member_id: by_instance[member.instance_id]
+            for member in self.new.members.values()
+            if member.instance_id in by_instance and member.member_id not in self.old.members
+        }
+
+
+def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
+    """The causes of a generation, the deciding one first. With a gap nothing is proven."""
+    if gap and scene.old is None:
+        return (_lost(scene),)
+    verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
+    if not verdicts:
+        verdicts = [_same_members(scene)]
+    if not scene.downgraded:
+        verdicts = _race(verdicts)
+    if scene.skipped:
+        verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
+    return tuple(verdicts)
+
+
+def _race(verdicts: list[Verdict]) -> list[Verdict]:
+    """Differences of several kinds met in one join phase: each is a fact, which came first is not known."""
+    kinds = {verdict.cause for verdict in verdicts} & TRIGGERS
+    if len(kinds) < 2:
+        return verdicts
+    return [
+        verdict._replace(
+            certainty=Certainty.PROBABLE,
+            alternatives=tuple(sorted(kinds - {verdict.cause})),
+        )
+        if verdict.certainty is Certainty.PROVEN and verdict.cause in kinds
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+def _lost(scene: ClassicScene) -> Verdict:
+    position = scene.new.position
+    return Verdict(
+        RebalanceCause.UNKNOWN,
+        Certainty.POSSIBLE,
+        position.record_timestamp_ms,
+        "The generation before is not in the log, so there is nothing to compare with.",
+        (evidence_at(position, f"generation {scene.new.generation}"),),
+    )
+
+
+def _across(verdict: Verdict, skipped: int) -> Verdict:
+    """The difference is a fact, but it may belong to one of the rebalances that left no record."""
+    if verdict.certainty is not Certainty.PROVEN:
+        return verdict
+    return verdict._replace(
+        certainty=Certainty.PROBABLE,
+        alternatives=(RebalanceCause.UNKNOWN,),
+        detail=f"{verdict.detail} {skipped} generation(s) before it left no record.",
+    )
+
+
+def _evidence(scene: ClassicScene, fact: str) -> tuple[Evidence, ...]:
+    facts = [evidence_at(scene.new.position, f"generation {scene.new.generation}: {fact}")]
+    if scene.old is not None:
+        old = scene.old
+        facts.insert(0, evidence_at(old.position, f"generation {old.generation} before"))
+    return tuple(facts)
+
+
+def _about(
+    scene: ClassicScene, member: ClassicMember, cause: RebalanceCause, detail: str, fact: str
+) -> Verdict:
+    subscription = member.subscription
+    return Verdict(
+        cause,
+        Certainty.PROVEN,
+        scene.new.position.record_timestamp_ms,
+        detail,
+        _evidence(scene, fact),
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        tuple(sorted(subscription.topics)) if subscription else (),
+    )
+
+
+def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.downgraded:
+        yield Verdict(
+            RebalanceCause.PROTOCOL_DOWNGRADED,
+            Certainty.PROVEN,
+            scene.new.position.record_timestamp_ms,
+            "The last member of the consumer protocol went and the group became a classic one.",
+            _evidence(scene, "first generation after the downgrade"),
+        )
+
+
+def _created(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.first and scene.new.members:
+        member = next(iter(scene.new.members.values()))
+        yield _about(
+            scene,
+            member,
+            RebalanceCause.GROUP_CREATED,
+            f"The group began with {len(scene.new.members)} member(s).",
+            f"{len(scene.new.members)} member(s)",
+        )
+
+
+def _joins(scene: ClassicScene) -> Iterator[Verdict]:
+    known = scene.old.members if scene.old is not None else {}
+    replaced = scene.replaced()
+    for member in scene.new.members.values():
+        if member.member_id in known or member.member_id in replaced:
+            continue
+        if member.instance_id is None:
+            cause, name = RebalanceCause.MEMBER_JOINED, member.member_id
+        else:
+            cause = RebalanceCause.STATIC_MEMBER_JOINED
+            name = f"{member.member_id} (instance {member.instance_id})"
+        yield _about(scene, member, cause, f"Member {name} joined.", f"new member {name}")
+
+
+def _departures(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.old is None:
+        return
+    returned = {member.member_id for member in scene.replaced().values()}
+    gone = [
+        member_id
+        for member_id in scene.old.members
+        if member_id not in scene.new.members and member_id not in returned
+    ]
+    for member_id in gone:
+        watch = scene.watches.get(member_id)
+        if watch is not None:
+            yield _undecided(judge_departure(watch, scene.new.position, 0, scene.rules))
+    if gone and not scene.new.members:
+        yield Verdict(
+            RebalanceCause.GROUP_EMPTIED,
+            Certainty.PROVEN,
+            scene.new.position.record_timestamp_ms,
+            "The last member is gone.",
+            _evidence(scene, "no member is left"),
+        )
+
+
+def _undecided(verdict: Verdict) -> Verdict:
+    """A classic member's absence shows only at the next generation, so its record times decide nothing."""
+    everything = (
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+    )
+    return verdict._replace(
+        cause=RebalanceCause.MEMBER_DEPARTED,
+        certainty=Certainty.PROBABLE,
+        alternatives=everything,
+        detail=(
+            f"Member {verdict.member_id} is gone; the log does not tell whether it left, expired, "
+            "did not rejoin in time or was removed."
+        ),
+    )
+
+
+def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.old is None:
+        return
+    replaced = scene.replaced()
+    for member in scene.new.members.values():
+        before = scene.old.members.get(member.member_id) or replaced.get(member.member_id)
+        if before is None or before.subscription is None or member.subscription is None:
+            continue
+        if set(before.subscription.topics) != set(member.subscription.topics):
+            yield _about(
+                scene,
+                member,
+                RebalanceCause.SUBSCRIPTION_CHANGED,
+                f"Member {member.member_id} changed what it subscribes to.",
+                "other topics",
+            )
+
+
+def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
+    old, new = scene.old, scene.new
+    if old is None or not old.members or not new.members or old.protocol_name == new.protocol_name:
+        return
+    yield Verdict(
+        RebalanceCause.ASSIGNOR_CHANGED,
+        Certainty.PROBABLE,
+        new.position.record_timestamp_ms,
+        f"The members now agree on {new.protocol_name} instead of {old.protocol_name}.",
+        _evidence(scene, f"protocol {new.protocol_name}"),
+        alternatives=(RebalanceCause.LEADER_REJOINED,),
+    )
+
+
+def _returns(scene: ClassicScene) -> Iterator[Verdict]:
+    for member_id, before in scene.replaced().items():
+        member = scene.new.members[member_id]
+        verdict = _about(
+            scene,
+            member,
+            RebalanceCause.STATIC_MEMBER_REPLACED,
+            f"Instance {member.instance_id} came back as {member_id} in place of {before.member_id}.",
+            f"{member_id} replaces {before.member_id}",
+        )
+        # In a stable group the return of a static member needs no new generation: something else did.
+        yield verdict._replace(
+            certainty=Certainty.PROBABLE,
+            alternatives=(
+                RebalanceCause.STATIC_MEMBER_JOINED,
+                RebalanceCause.LEADER_REJOINED,
+                RebalanceCause.TOPIC_METADATA_CHANGED,
+            ),
+        )
+
+
+def _same_members(scene: ClassicScene) -> Verdict:
+    """Members and subscriptions are the same: the assignments tell what is likely."""
+    old, new = scene.old, scene.new
+    cause, detail = RebalanceCause.LEADER_REJOINED, "Members and subscriptions are the same."
+    if old is not None and new.members:
+        fresh = minus(new.assigned(), old.assigned())
+        revoked = minus(old.owned_before(), old.assigned())
+        if COOPERATIVE_MARK in (old.protocol_name or "") and minus(fresh, revoked) != fresh:
+            cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
+            detail = "It hands out partitions that the generation before only revoked."
+        elif fresh or minus(old.assigned(), new.assigned()):
+            cause = RebalanceCause.TOPIC_METADATA_CHANGED
+            detail = "The same members share another set of partitions."
+    candidates = (
+        RebalanceCause.LEADER_REJOINED,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        RebalanceCause.COOPERATIVE_FOLLOW_UP,
+        RebalanceCause.ASSIGNMENT_ONLY,
+        RebalanceCause.UNKNOWN,
+    )
+    certainty = (
+        Certainty.POSSIBLE if cause is RebalanceCause.LEADER_REJOINED else Certainty.PROBABLE
+    )
+    return Verdict(
+        cause,
+        certainty,
+        new.position.record_timestamp_ms,
+        detail,
+        _evidence(scene, "same members"),
+        alternatives=tuple(candidate for candidate in candidates if candidate is not cause),
+    )
+
+
+PATTERNS: Sequence[Callable[[ClassicScene], Iterator[Verdict]]] = (
+    _downgraded,
+    _created,
+    _joins,
+    _departures,
+    _subscriptions,
+    _protocols,
+    _returns,
+)
+"""In order of precedence: the first verdict of the first pattern that matches is the primary cause."""

@@ -1,0 +1,111 @@
+"""The audit of one group: one pass over its records, rows out as soon as they are final."""
+
+from rebalance_audit.audit.classic_audit import ClassicAudit
+from rebalance_audit.audit.life import Life
+from rebalance_audit.audit.modern_audit import ModernAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Emit
+from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter
+from rebalance_audit.coordinator import replay
+from rebalance_audit.coordinator.changes import (
+    Anomaly,
+    AnomalyKind,
+    Change,
+    GroupType,
+    Position,
+)
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.wire.records import Record
+
+
+class GroupAudit:
+    """Feed it every group record (types 2 to 24) of one group in log order, then finish it.
+
+    Memory is bounded by the group as it stands, not by its history. Undecodable records are the caller's: pass `gap()`
+    where one was, so that nothing around it is called proven.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        log_partition: int,
+        emit: Emit,
+        options: AuditOptions | None = None,
+    ) -> None:
+        """`emit` takes each finished row with its table's name."""
+        self._slot = GroupSlot(group_id)
+        self._life = Life(group_id, log_partition, emit, options or AuditOptions())
+        self._splitter = WriteSplitter()
+        self._write: list[Step] = []
+        self._classic = ClassicAudit(self._life)
+        self._modern = ModernAudit(self._life)
+        self.anomalies: dict[AnomalyKind, int] = {}
+        """How often each kind of anomaly was met."""
+
+    def feed(self, record: Record, position: Position) -> None:
+        """Apply one record; judges the write before it when this one begins a new write."""
+        if self._splitter.begins(record, position):
+            self._judge()
+        changes = replay.apply(self._slot, record, position)
+        self._write.append(self._step(record, position, tuple(changes)))
+
+    def gap(self) -> None:
+        """A record of this group could not be decoded here."""
+        self._judge()
+        self._life.gap = True
+
+    def finish(self) -> None:
+        """The log ends: judge the last write and hand out what is still open."""
+        self._judge()
+        self._life.finish()
+
+    def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
+        group = self._slot.group
+        role = ROLES.get(record.record_type, Role.OTHER)
+        tombstone = record.value is None
+        for change in changes:
+            if isinstance(change, Anomaly):
+                self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
+        if isinstance(group, ModernGroup):
+            return Step(
+                role,
+                tombstone,
+                position,
+                changes,
+                group.group_type,
+                group.group_epoch,
+                group.assignment_epoch,
+                len(group.members),
+                len(group.unconverged),
+            )
+        if isinstance(group, ClassicGroup):
+            members = len(group.members)
+            return Step(
+                role,
+                tombstone,
+                position,
+                changes,
+                GroupType.CLASSIC,
+                group.generation,
+                -1,
+                members,
+                0,
+            )
+        return Step(role, tombstone, position, changes, None, -1, -1, 0, 0)
+
+    def _judge(self) -> None:
+        write, self._write = self._write, []
+        if not write:
+            return
+        group = self._slot.group
+        self._life.begin_write(write)
+        if isinstance(group, ClassicGroup):
+            downgraded = self._modern.convert_to_classic(write, group)
+            self._classic.judge(write, group, downgraded=downgraded)
+        elif isinstance(group, ModernGroup):
+            self._modern.judge(write, group)
+        else:
+            self._life.delete(write)
+        self._life.end_write(write, group)

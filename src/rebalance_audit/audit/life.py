@@ -1,0 +1,357 @@
+"""One group id over time: what stays when protocols and incarnations change, and where rows leave.
+
+A *life* is one incarnation: it ends when the group is deleted, or when an empty group starts its counter anew under
+another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group_states import GroupStates
+from rebalance_audit.audit.member_watch import MemberWatch
+from rebalance_audit.audit.members import Identity, Stint
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.ownership import Owner, Ownership
+from rebalance_audit.audit.rebalance import Rebalance
+from rebalance_audit.audit.rows import (
+    CONVERGENCE,
+    EPOCHS,
+    GROUP_STATES,
+    MEMBERS,
+    OWNERSHIP,
+    REBALANCE_CAUSES,
+    REBALANCES,
+    Emit,
+)
+from rebalance_audit.audit.target_moves import TargetMoves
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import GroupStateChanged, GroupType, Position
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.partitions import TopicPartition
+from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.wire.topic_names import topic_id_text
+
+if TYPE_CHECKING:
+    from rebalance_audit.audit.classic_causes import Generation
+
+_AWAITING_LIMIT = 10_000
+"""Superseded epochs kept for a target that may still come; beyond it they go out without one, to bound memory."""
+
+
+class Life:
+    """The state that both protocols' audits share."""
+
+    def __init__(
+        self, group_id: str, log_partition: int, emit: Emit, options: AuditOptions
+    ) -> None:
+        self.group_id = group_id
+        self.log_partition = log_partition
+        self.options = options
+        self._emit = emit
+        self.incarnation = 0
+        self.protocol: GroupType | None = None
+        self.deleted = False
+        self.gap = False
+        """A record of the group was lost since the last epoch began."""
+        self.watches: dict[str, MemberWatch] = {}
+        self.moves = TargetMoves()
+        self.ownership = Ownership(
+            group_id, lambda row: emit(OWNERSHIP, row), self._topic_of, self._count_unowned
+        )
+        self.span: EpochSpan | None = None
+        self.rebalance: Rebalance | None = None
+        self.previous_generation: "Generation | None" = None
+        """The last classic generation; None in other protocols and at a start."""
+        self.created_at: Position | None = None
+        """The record that created the classic group of this life, with generation 0."""
+        self.joined_since = 0
+        self.left_since = 0
+        self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
+        self._awaiting: list[EpochSpan] = []
+        self._had_epochs = False
+        self._rebalances = 0
+
+    # -- writes ---------------------------------------------------------------------------------
+
+    def begin_write(self, write: Sequence[Step]) -> None:
+        """Let time pass up to the write."""
+        self.ownership.advance(write[0].position.record_timestamp_ms)
+
+    def end_write(self, write: Sequence[Step], group: Group | None) -> None:
+        """Note the state in which the write leaves the group."""
+        if group is None:
+            return
+        deciding = write[-1].position
+        for step in write:
+            for change in step.changes:
+                if isinstance(change, GroupStateChanged):
+                    deciding = change.position
+        classic = isinstance(group, ClassicGroup)
+        last = write[-1]
+        self._states.enter(
+            deciding,
+            self.protocol or GroupType.CLASSIC,
+            group.group_state(),
+            last.group_epoch,
+            None if classic else last.assignment_epoch,
+            last.members,
+            self.incarnation,
+            gap=self.span is not None and self.span.gap,
+        )
+
+    # -- lives ----------------------------------------------------------------------------------
+
+    def restart(self, protocol: GroupType, position: Position) -> None:
+        """A group object that does not continue the one before begins at `position`."""
+        if self.protocol is not None and not self.deleted:
+            self._end(position, "deleted")
+        if self.deleted or self._had_epochs:
+            self.incarnation += 1
+        self.ownership.incarnation = self.incarnation
+        self.protocol = protocol
+        self.deleted = self._had_epochs = False
+        self._rebalances = 0
+
+    def delete(self, write: Sequence[Step]) -> None:
+        """The write leaves no group behind."""
+        if self.protocol is not None and not self.deleted:
+            self._end(write[-1].position, "deleted")
+            self.deleted = True
+
+    def finish(self) -> None:
+        """The log ends: everything still open goes out as it is."""
+        self._close_span("open")
+        for span in self._awaiting:
+            self._emit_span(span)
+        self._awaiting.clear()
+        if self.rebalance is not None:
+            self.rebalance.blocked_by |= {
+                member_id
+                for member_id, watch in self.watches.items()
+                if watch.unrevoked_since is not None
+            }
+            self.end_rebalance(None, "open")
+        self.ownership.finish()
+        for watch in self.watches.values():
+            self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
+        self.watches.clear()
+        self._states.leave(None, self.incarnation)
+
+    def _end(self, position: Position, outcome: str) -> None:
+        last_epoch = self.span.epoch if self.span else None
+        self._close_span(outcome)
+        for span in self._awaiting:
+            self._emit_span(span)
+        self._awaiting.clear()
+        if self.rebalance is not None:
+            self.end_rebalance(position.record_timestamp_ms, outcome)
+        self.ownership.end_all(position, last_epoch, "group_ended")
+        for member_id in list(self.watches):
+            self.close_member(
+                member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROVEN, last_epoch
+            )
+        self._states.leave(position, self.incarnation)
+        self.moves.clear()
+        self.span = self.previous_generation = self.created_at = None
+        self.joined_since = self.left_since = 0
+
+    # -- epochs ---------------------------------------------------------------------------------
+
+    def open_span(self, span: EpochSpan) -> None:
+        """A new epoch begins: the one before is superseded unless every member had reached it."""
+        before = self.span
+        if before is not None:
+            before.ended_at_ms = span.first_position.record_timestamp_ms
+            if before.outcome is None:
+                before.superseded_by = span.epoch
+            self._close_span("superseded")
+        self.span = span
+        self._had_epochs = True
+        self.gap = False
+        self.joined_since = self.left_since = 0
+
+    def converge(self, at_ms: int) -> None:
+        """Every member has reached the current epoch."""
+        if self.span is not None and self.span.outcome is None:
+            self.span.converged_at_ms = at_ms
+            self.span.outcome = "converged"
+            if self.rebalance is not None:
+                self.end_rebalance(at_ms, "stable")
+
+    def empty(self, at_ms: int) -> None:
+        """The current epoch left the group without members."""
+        if self.span is not None:
+            self.span.outcome = "emptied"
+        self.ownership.forget_unowned()
+        if self.rebalance is not None:
+            self.end_rebalance(at_ms, "emptied")
+
+    def install_target(self, assignment_epoch: int, at_ms: int) -> None:
+        """Superseded epochs up to the target's epoch have it as theirs now."""
+        for span in self._awaiting:
+            if span.epoch <= assignment_epoch:
+                span.target_installed_at_ms = at_ms
+                self._emit_span(span)
+        self._awaiting = [span for span in self._awaiting if span.target_installed_at_ms is None]
+
+    def _close_span(self, outcome: str) -> None:
+        span = self.span
+        if span is None:
+            return
+        if span.outcome is None:
+            span.outcome = outcome
+        if self.rebalance is not None:
+            self.rebalance.end_epoch(span)
+        if span.awaits_target() and len(self._awaiting) < _AWAITING_LIMIT:
+            self._awaiting.append(span)
+        else:
+            self._emit_span(span)
+        self.span = None
+
+    def _emit_span(self, span: EpochSpan) -> None:
+        self._emit(EPOCHS, span.epoch_row())
+        for row in span.cause_rows():
+            self._emit(REBALANCE_CAUSES, row)
+        for row in span.convergence_rows():
+            self._emit(CONVERGENCE, row)
+
+    # -- rebalances -----------------------------------------------------------------------------
+
+    def open_rebalance(self, started_at_ms: int | None, earliest_ms: int | None) -> Rebalance:
+        """The rebalance that is going on, or a new one."""
+        if self.rebalance is None:
+            self.rebalance = Rebalance(
+                self.group_id,
+                self.incarnation,
+                self._rebalances,
+                self.log_partition,
+                str(self.protocol),
+                started_at_ms,
+                earliest_ms,
+            )
+            self._rebalances += 1
+        return self.rebalance
+
+    def end_rebalance(self, at_ms: int | None, outcome: str) -> None:
+        """The group is stable, empty or gone; with None the log ends first."""
+        rebalance = self.rebalance
+        if rebalance is None:
+            return
+        if self.span is not None:
+            rebalance.end_epoch(self.span)
+        rebalance.ended_at_ms = at_ms
+        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
+        self.rebalance = None
+
+    # -- members --------------------------------------------------------------------------------
+
+    def open_member(
+        self,
+        member_id: str,
+        identity: Identity,
+        epoch: int | None,
+        position: Position,
+        *,
+        gap: bool,
+    ) -> MemberWatch:
+        """A member id appears."""
+        stint = Stint(
+            member_id,
+            identity,
+            str(self.protocol),
+            epoch,
+            position,
+            position.record_timestamp_ms,
+            gap,
+        )
+        watch = MemberWatch(stint, position)
+        self.watches[member_id] = watch
+        return watch
+
+    def close_member(
+        self,
+        member_id: str,
+        position: Position,
+        cause: RebalanceCause,
+        certainty: Certainty,
+        last_epoch: int | None,
+    ) -> None:
+        """A member id is gone."""
+        watch = self.watches.pop(member_id, None)
+        if watch is None:
+            return
+        stint = watch.stint
+        stint.left_at_ms = position.record_timestamp_ms
+        stint.left_how, stint.left_certainty = cause, certainty
+        stint.last_epoch = last_epoch
+        self._emit(MEMBERS, stint.row(self.group_id, self.incarnation))
+        progress = self.span.progress.get(member_id) if self.span else None
+        if progress is not None and progress.outcome is None:
+            progress.outcome = "left"
+
+    def owner(self, member_id: str) -> Owner:
+        """The member as an owner of partitions."""
+        watch = self.watches.get(member_id)
+        if watch is None:
+            return Owner(member_id, None, "", "")
+        identity = watch.stint.identity
+        return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
+
+    def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
+        """A member's way to an epoch, from where it stands."""
+        owner, watch = self.owner(member_id), self.watches.get(member_id)
+        return MemberProgress(
+            member_id,
+            owner.instance_id,
+            owner.client_id,
+            owner.client_host,
+            started_at_ms,
+            watch.partitions if watch else 0,
+        )
+
+    # -- partitions -----------------------------------------------------------------------------
+
+    def _topic_of(self, partition: TopicPartition) -> tuple[str | None, str | None]:
+        topic = partition[0]
+        if isinstance(topic, str):
+            return None, topic
+        return topic_id_text(topic), self.options.topic_name(topic)
+
+    def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
+        """Credit unowned time to the epochs and the rebalance that it falls into."""
+        spans = self._awaiting if self.span is None else [*self._awaiting, self.span]
+        for span in spans:
+            start_ms = span.first_position.record_timestamp_ms
+            end_ms = to_ms if span.ended_at_ms is None else min(to_ms, span.ended_at_ms)
+            span.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
+        rebalance = self.rebalance
+        if rebalance is not None and rebalance.started_at_ms is not None:
+            overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
+            rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+
+
+def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
+    """The verdict on one member's end among an epoch's verdicts."""
+    return next(
+        (
+            verdict
+            for verdict in verdicts
+            if verdict.member_id == member_id and verdict.cause in DEPARTURES
+        ),
+        None,
+    )
+
+
+DEPARTURES = frozenset(
+    {
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.STATIC_MEMBER_EXPIRED,
+    }
+)
+"""Causes that end a member."""

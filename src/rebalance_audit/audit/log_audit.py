@@ -1,0 +1,67 @@
+"""The audit of many groups in one process: what `inspect` and the tests run, and what the Spark reducer must equal."""
+
+from collections.abc import Iterable
+
+from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.wire.records import Record, group_id_of
+
+OFFSET_COMMIT_TYPES = frozenset({0, 1})
+
+
+class LogAudit:
+    """Feed it group records of any group in log order per partition; `tables()` finishes and returns the rows."""
+
+    def __init__(self, options: AuditOptions | None = None) -> None:
+        self._options = options or AuditOptions()
+        self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
+        self._audits: dict[str, GroupAudit] = {}
+
+    def feed(self, record: Record, position: Position) -> None:
+        """Apply one record; offset commits do not concern the audit and are passed over."""
+        if record.record_type in OFFSET_COMMIT_TYPES:
+            return
+        self._audit_of(group_id_of(record.key), position.log_partition).feed(record, position)
+
+    def gap(self, group_id: str, log_partition: int) -> None:
+        """A record of the group could not be decoded."""
+        self._audit_of(group_id, log_partition).gap()
+
+    def anomalies(self) -> dict[str, dict[str, int]]:
+        """Group id -> kind of anomaly -> how often, for groups that have any."""
+        return {
+            group_id: {kind.value: times for kind, times in audit.anomalies.items()}
+            for group_id, audit in self._audits.items()
+            if audit.anomalies
+        }
+
+    def tables(self) -> dict[str, list[Row]]:
+        """Rows of every gold table that the audit fills; call it once, at the end of the log."""
+        for audit in self._audits.values():
+            audit.finish()
+        tables = dict(self._rows)
+        tables[MEMBERS] = merge_stints(tables[MEMBERS])
+        return tables
+
+    def _audit_of(self, group_id: str, log_partition: int) -> GroupAudit:
+        audit = self._audits.get(group_id)
+        if audit is None:
+            audit = GroupAudit(group_id, log_partition, self._emit, self._options)
+            self._audits[group_id] = audit
+        return audit
+
+    def _emit(self, table: str, row: Row) -> None:
+        self._rows[table].append(row)
+
+
+def audit_log(
+    records: Iterable[tuple[Record, Position]], options: AuditOptions | None = None
+) -> dict[str, list[Row]]:
+    """Audit a whole log at once."""
+    audit = LogAudit(options)
+    for record, position in records:
+        audit.feed(record, position)
+    return audit.tables()

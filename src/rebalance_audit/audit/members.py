@@ -1,0 +1,95 @@
+"""One row per member id: identity, first and last seen, how it left.
+
+A member id can leave and come back (a Java client keeps its id after it was fenced). Remembering every id that ever
+left would make memory grow with the history, so the audit hands out one row per *stint* and `merge_stints` joins them;
+the lake does the same with a Spark aggregation.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rebalance_audit.audit.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.rows import Row, completeness
+from rebalance_audit.coordinator.changes import Position
+
+KEY = ("group_id", "incarnation", "member_id")
+FROM_FIRST_STINT = ("first_epoch", "first_seen_at", "first_offset", "previous_member_id")
+"""Columns that the earliest stint decides; `stints` is summed, every other column comes from the latest."""
+
+
+@dataclass(slots=True)
+class Identity:
+    """What a member said of itself, as of its last record."""
+
+    instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int | None = None
+    session_timeout_ms: int | None = None
+    subscribed_topics: tuple[str, ...] = ()
+    subscribed_regex: str | None = None
+    server_assignor: str | None = None
+
+
+@dataclass(slots=True)
+class Stint:
+    """One stay of a member id in a group."""
+
+    member_id: str
+    identity: Identity
+    protocol: str
+    first_epoch: int | None
+    first_position: Position
+    last_seen_at_ms: int
+    gap: bool
+    previous_member_id: str | None = None
+    next_member_id: str | None = None
+    last_epoch: int | None = None
+    left_at_ms: int | None = None
+    left_how: RebalanceCause | None = None
+    left_certainty: Certainty | None = None
+
+    def row(self, group_id: str, incarnation: int) -> Row:
+        """The stint as a row of gold.members."""
+        identity = self.identity
+        return {
+            "group_id": group_id,
+            "incarnation": incarnation,
+            "member_id": self.member_id,
+            "instance_id": identity.instance_id,
+            "client_id": identity.client_id,
+            "client_host": identity.client_host,
+            "protocol": self.protocol,
+            "first_epoch": self.first_epoch,
+            "last_epoch": self.last_epoch,
+            "first_seen_at": self.first_position.record_timestamp_ms,
+            "first_offset": self.first_position.log_offset,
+            "last_seen_at": self.last_seen_at_ms,
+            "left_at": self.left_at_ms,
+            "left_how": self.left_how.value if self.left_how else None,
+            "left_certainty": self.left_certainty.value if self.left_certainty else None,
+            "previous_member_id": self.previous_member_id,
+            "next_member_id": self.next_member_id,
+            "rebalance_timeout_ms": identity.rebalance_timeout_ms,
+            "session_timeout_ms": identity.session_timeout_ms,
+            "subscribed_topics": list(identity.subscribed_topics),
+            "subscribed_regex": identity.subscribed_regex,
+            "server_assignor": identity.server_assignor,
+            "stints": 1,
+            "completeness": completeness(self.gap),
+            "log_partition": self.first_position.log_partition,
+        }
+
+
+def merge_stints(rows: Iterable[Row]) -> list[Row]:
+    """One row per member id from its stints, in order of first appearance; the input may be in any order."""
+    merged: dict[tuple[object, ...], Row] = {}
+    for row in sorted(rows, key=lambda stint: (stint["log_partition"], stint["first_offset"])):
+        key = tuple(row[column] for column in KEY)
+        earlier = merged.get(key)
+        if earlier is None:
+            merged[key] = dict(row)
+            continue
+        first = {column: earlier[column] for column in FROM_FIRST_STINT}
+        earlier.update(row, **first, stints=earlier["stints"] + row["stints"])
+    return list(merged.values())

@@ -1,0 +1,362 @@
+"""Causes of a group epoch in consumer, share and streams groups: what the records before it in its write say.
+
+The table at the end maps patterns to causes in order of precedence; each pattern looks at one write.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.departures import (
+    DepartureRules,
+    evidence_at,
+    join_names,
+    judge_departure,
+)
+from rebalance_audit.audit.member_watch import MemberWatch
+from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import (
+    GroupEpochBumped,
+    GroupType,
+    MemberSubscribed,
+    MemberUnsubscribed,
+    RegexResolved,
+    TopicMetadataRecorded,
+)
+
+SUBSCRIPTION_FIELDS = frozenset({"subscribed_topic_names", "subscribed_topic_regex"})
+ASSIGNOR_FIELDS = frozenset({"server_assignor"})
+STREAMS_FIELDS = frozenset(
+    {"topology_epoch", "process_id", "user_endpoint", "client_tags", "rack_id", "client_host"}
+)
+"""Any metadata change of a dynamic streams member bumps the epoch; these change its tasks' placement."""
+
+
+@dataclass(slots=True)
+class WriteEvidence:
+    """The changes of one write that can cause an epoch, sorted by kind."""
+
+    bump: GroupEpochBumped | None = None
+    members_after_bump: int = 0
+    joined: list[MemberSubscribed] = field(default_factory=list)
+    updated: list[MemberSubscribed] = field(default_factory=list)
+    gone: list[MemberUnsubscribed] = field(default_factory=list)
+    replaced: dict[str, tuple[MemberUnsubscribed, MemberSubscribed]] = field(default_factory=dict)
+    """Instance id -> the member id that went and the one that took its place, in one write."""
+    regexes: list[RegexResolved] = field(default_factory=list)
+    topics: list[TopicMetadataRecorded] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, write: Sequence[Step]) -> "WriteEvidence":
+        """Sort the changes of a write; joins and departures of one instance id pair up as a replacement."""
+        found = cls()
+        for step in write:
+            for change in step.changes:
+                match change:
+                    case GroupEpochBumped() if change.new_epoch != change.old_epoch:
+                        found.bump = change
+                        found.members_after_bump = step.members
+                    case MemberSubscribed():
+                        (found.joined if change.joined else found.updated).append(change)
+                    case MemberUnsubscribed():
+                        found.gone.append(change)
+                    case RegexResolved():
+                        found.regexes.append(change)
+                    case TopicMetadataRecorded():
+                        found.topics.append(change)
+                    case _:
+                        pass
+        found._pair_replacements()
+        return found
+
+    def _pair_replacements(self) -> None:
+        gone = {change.instance_id: change for change in self.gone if change.instance_id}
+        for change in list(self.joined):
+            old = gone.get(change.instance_id or "")
+            if old is not None and old.member_id != change.member_id:
+                self.replaced[old.instance_id or ""] = (old, change)
+                self.joined.remove(change)
+                self.gone.remove(old)
+
+
+@dataclass(slots=True, frozen=True)
+class Scene:
+    """Everything a pattern may look at."""
+
+    evidence: WriteEvidence
+    bump: GroupEpochBumped
+    watches: Mapping[str, MemberWatch]
+    identities: Callable[[str], Identity]
+    rules: DepartureRules
+    upgraded: bool
+    """The write right before turned a classic group into this one."""
+    first: bool
+    """The epoch is the first of a group that began in this log."""
+
+
+def judge_modern(scene: Scene, *, gap: bool) -> tuple[Verdict, ...]:
+    """The causes of the write's epoch, the deciding one first. With a gap nothing is proven."""
+    verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
+    if not verdicts:
+        verdicts = [_unexplained(scene)]
+    return tuple(_weaken(verdict) for verdict in verdicts) if gap else tuple(verdicts)
+
+
+def _weaken(verdict: Verdict) -> Verdict:
+    alternatives = verdict.alternatives or (RebalanceCause.UNKNOWN,)
+    return verdict._replace(
+        certainty=Certainty.POSSIBLE,
+        alternatives=alternatives,
+        detail=f"{verdict.detail} Records before this epoch are missing from the log.",
+    )
+
+
+def _about(
+    scene: Scene, change: MemberSubscribed, cause: RebalanceCause, detail: str, fact: str
+) -> Verdict:
+    identity = scene.identities(change.member_id)
+    return Verdict(
+        cause,
+        Certainty.PROVEN,
+        change.position.record_timestamp_ms,
+        detail,
+        (evidence_at(change.position, fact), _bump_evidence(scene)),
+        change.member_id,
+        identity.instance_id,
+        identity.client_id,
+        identity.client_host,
+        tuple(sorted(identity.subscribed_topics)),
+    )
+
+
+def _bump_evidence(scene: Scene) -> Evidence:
+    return evidence_at(scene.bump.position, f"group epoch {scene.bump.new_epoch}")
+
+
+def _created(scene: Scene) -> Iterator[Verdict]:
+    if scene.first and scene.evidence.joined:
+        change = scene.evidence.joined[0]
+        yield _about(
+            scene,
+            change,
+            RebalanceCause.GROUP_CREATED,
+            f"Member {change.member_id} joined and the group began.",
+            f"first member {change.member_id}",
+        )
+
+
+def _joins(scene: Scene) -> Iterator[Verdict]:
+    for change in scene.evidence.joined:
+        static = change.instance_id is not None
+        cause = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
+        name = f"{change.member_id} (instance {change.instance_id})" if static else change.member_id
+        yield _about(scene, change, cause, f"Member {name} joined.", f"new member {name}")
+
+
+def _subscriptions(scene: Scene) -> Iterator[Verdict]:
+    for change in scene.evidence.updated:
+        if SUBSCRIPTION_FIELDS.intersection(change.changed):
+            yield _about(
+                scene,
+                change,
+                RebalanceCause.SUBSCRIPTION_CHANGED,
+                f"Member {change.member_id} changed what it subscribes to.",
+                f"changed: {', '.join(change.changed)}",
+            )
+
+
+def _assignors(scene: Scene) -> Iterator[Verdict]:
+    for change in scene.evidence.updated:
+        changed = frozenset(change.changed)
+        if ASSIGNOR_FIELDS & changed and not SUBSCRIPTION_FIELDS & changed:
+            verdict = _about(
+                scene,
+                change,
+                RebalanceCause.ASSIGNOR_CHANGED,
+                f"Member {change.member_id} prefers another assignor.",
+                f"changed: {', '.join(change.changed)}",
+            )
+            hashes_differ = scene.bump.old_metadata_hash != scene.bump.new_metadata_hash
+            yield (
+                _probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED)
+                if hashes_differ
+                else verdict
+            )
+
+
+def _streams_metadata(scene: Scene) -> Iterator[Verdict]:
+    for change in scene.evidence.updated:
+        if (
+            STREAMS_FIELDS.intersection(change.changed)
+            and scene.bump.group_type is GroupType.STREAMS
+        ):
+            verdict = _about(
+                scene,
+                change,
+                RebalanceCause.SUBSCRIPTION_CHANGED,
+                f"Member {change.member_id} changed its topology or process metadata.",
+                f"changed: {', '.join(change.changed)}",
+            )
+            yield _probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED)
+
+
+def _regexes(scene: Scene) -> Iterator[Verdict]:
+    resolved = [change for change in scene.evidence.regexes if change.new is not None]
+    if not resolved:
+        return
+    news = [change for change in resolved if change.old != change.new]
+    expressions = join_names([change.regular_expression for change in news or resolved])
+    topics = sorted(
+        {
+            topic
+            for change in news
+            for topic in (change.new or frozenset()) ^ (change.old or frozenset())
+        }
+    )
+    facts = tuple(
+        evidence_at(
+            change.position, f"{change.regular_expression} matches {len(change.new or ())} topics"
+        )
+        for change in news or resolved
+    )
+    at_ms = scene.bump.position.record_timestamp_ms
+    if news:
+        yield Verdict(
+            RebalanceCause.REGEX_RESOLVED,
+            Certainty.PROVEN,
+            at_ms,
+            f"The expression {expressions} now matches other topics.",
+            (*facts, _bump_evidence(scene)),
+            topics=tuple(topics),
+        )
+    else:
+        yield Verdict(
+            RebalanceCause.TOPIC_METADATA_CHANGED,
+            Certainty.PROBABLE,
+            at_ms,
+            f"The expression {expressions} was resolved again to the same topics, but their shape changed.",
+            (*facts, _bump_evidence(scene)),
+            alternatives=(RebalanceCause.REGEX_RESOLVED,),
+        )
+
+
+def _departures(scene: Scene) -> Iterator[Verdict]:
+    gone = scene.evidence.gone
+    for change in gone:
+        watch = scene.watches.get(change.member_id)
+        if watch is None:
+            yield Verdict(
+                RebalanceCause.MEMBER_DEPARTED,
+                Certainty.POSSIBLE,
+                change.position.record_timestamp_ms,
+                f"Member {change.member_id} is gone; no earlier record of it is in the log.",
+                (evidence_at(change.position, "member tombstone"),),
+                change.member_id,
+                change.instance_id,
+                change.client_id,
+                change.client_host,
+                alternatives=(RebalanceCause.UNKNOWN,),
+            )
+        else:
+            yield judge_departure(watch, change.position, len(gone) - 1, scene.rules)
+    if gone and scene.evidence.members_after_bump == 0:
+        yield Verdict(
+            RebalanceCause.GROUP_EMPTIED,
+            Certainty.PROVEN,
+            gone[-1].position.record_timestamp_ms,
+            "The last member is gone.",
+            (evidence_at(gone[-1].position, "no member is left"), _bump_evidence(scene)),
+        )
+
+
+def _topic_metadata(scene: Scene) -> Iterator[Verdict]:
+    evidence, bump = scene.evidence, scene.bump
+    if (
+        evidence.joined
+        or evidence.gone
+        or evidence.regexes
+        or any(change.changed for change in evidence.updated)
+    ):
+        return
+    recorded = [change for change in evidence.topics if change.topics is not None]
+    if recorded:
+        yield Verdict(
+            RebalanceCause.TOPIC_METADATA_CHANGED,
+            Certainty.PROVEN,
+            bump.position.record_timestamp_ms,
+            f"The subscribed topics changed shape: {join_names(recorded[0].topics or ())}.",
+            (evidence_at(recorded[0].position, "topic metadata record"), _bump_evidence(scene)),
+            topics=tuple(recorded[0].topics or ()),
+        )
+    elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
+        verdict = Verdict(
+            RebalanceCause.TOPIC_METADATA_CHANGED,
+            Certainty.PROVEN,
+            bump.position.record_timestamp_ms,
+            "The hash of the subscribed topics changed and no member did anything.",
+            (_bump_evidence(scene),),
+        )
+        if evidence.topics and bump.old_metadata_hash == 0:
+            detail = (
+                "The first refresh by a release that keeps a hash of the topics, not their list."
+            )
+            yield _probable(verdict, RebalanceCause.ASSIGNMENT_ONLY)._replace(detail=detail)
+        elif evidence.replaced:
+            yield _probable(verdict, RebalanceCause.SUBSCRIPTION_CHANGED)
+        else:
+            yield verdict
+
+
+def _replacements(scene: Scene) -> Iterator[Verdict]:
+    for instance_id, (old, new) in scene.evidence.replaced.items():
+        verdict = _about(
+            scene,
+            new,
+            RebalanceCause.STATIC_MEMBER_REPLACED,
+            f"Instance {instance_id} came back as {new.member_id} in place of {old.member_id}.",
+            f"{new.member_id} replaces {old.member_id}",
+        )
+        # A replacement alone bumps nothing: what the new member changed, or the topics, did.
+        yield _probable(verdict, RebalanceCause.SUBSCRIPTION_CHANGED)
+
+
+def _upgrade(scene: Scene) -> Iterator[Verdict]:
+    if scene.upgraded:
+        yield Verdict(
+            RebalanceCause.PROTOCOL_UPGRADED,
+            Certainty.PROVEN,
+            scene.bump.position.record_timestamp_ms,
+            "The first member of the consumer protocol turned the classic group into a consumer group.",
+            (_bump_evidence(scene),),
+        )
+
+
+def _probable(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
+    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=alternatives)
+
+
+def _unexplained(scene: Scene) -> Verdict:
+    return Verdict(
+        RebalanceCause.UNKNOWN,
+        Certainty.POSSIBLE,
+        scene.bump.position.record_timestamp_ms,
+        "No record in the write of this epoch tells why it came about.",
+        (_bump_evidence(scene),),
+        alternatives=(RebalanceCause.TOPIC_METADATA_CHANGED, RebalanceCause.ASSIGNOR_CHANGED),
+    )
+
+
+PATTERNS: Sequence[Callable[[Scene], Iterator[Verdict]]] = (
+    _created,
+    _joins,
+    _subscriptions,
+    _assignors,
+    _streams_metadata,
+    _regexes,
+    _departures,
+    _topic_metadata,
+    _replacements,
+    _upgrade,
+)
+"""In order of precedence: the first verdict of the first pattern that matches is the primary cause."""

@@ -1,0 +1,211 @@
+"""Who owned which partition, and how long partitions stood still.
+
+A member owns a partition from the record that puts it into the member's assignment to the record that shows it neither
+assigned nor pending revocation: the coordinator's clock. Between the two owners the partition is *unowned*; the time
+counts only once it is certain that somebody subscribes to it, which a target assignment shows.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.partitions import TopicPartition
+
+
+@dataclass(slots=True, frozen=True)
+class Owner:
+    """A member as the owner of partitions."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+
+    @property
+    def identity(self) -> str:
+        """Instance id of a static member, else the member id: what stays when the member id changes."""
+        return self.instance_id or self.member_id
+
+
+@dataclass(slots=True)
+class _Holding:
+    owner: Owner
+    position: Position
+    epoch: int | None
+    unowned_before_ms: int | None
+    previous_member_id: str | None
+    gap: bool
+
+
+@dataclass(slots=True)
+class _Unowned:
+    since_ms: int
+    previous_member_id: str | None
+    confirmed: bool
+    """True once it is certain that somebody subscribes to the partition."""
+    exact: bool
+    """False where the partition's last owner may have stopped earlier (classic groups)."""
+
+
+class Ownership:
+    """Every partition of one group: its owner of the moment, or since when it has none."""
+
+    def __init__(
+        self,
+        group_id: str,
+        emit_row: Callable[[Row], None],
+        topic_names: Callable[[TopicPartition], tuple[str | None, str | None]],
+        count_unowned: Callable[[int, int, int], None],
+    ) -> None:
+        """`topic_names` gives (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms)."""
+        self._group_id = group_id
+        self._emit_row = emit_row
+        self._topic_names = topic_names
+        self._count_unowned = count_unowned
+        self._held: dict[TopicPartition, _Holding] = {}
+        self._unowned: dict[TopicPartition, _Unowned] = {}
+        self._confirmed = 0
+        self._clock_ms: int | None = None
+        self.incarnation = 0
+
+    def owner_of(self, partition: TopicPartition) -> Owner | None:
+        """The owner of the moment."""
+        holding = self._held.get(partition)
+        return holding.owner if holding else None
+
+    def advance(self, now_ms: int) -> None:
+        """Let unowned time pass. Clocks of two coordinators may differ: time never runs back here."""
+        if self._clock_ms is not None and now_ms > self._clock_ms and self._confirmed:
+            self._count_unowned(self._confirmed, self._clock_ms, now_ms)
+        self._clock_ms = now_ms if self._clock_ms is None else max(now_ms, self._clock_ms)
+
+    def take(
+        self,
+        partition: TopicPartition,
+        owner: Owner,
+        position: Position,
+        epoch: int | None,
+        *,
+        gap: bool = False,
+        since_known: bool = True,
+    ) -> None:
+        """`owner` has the partition from this record on; `since_known` False hides the unowned time before it."""
+        held = self._held.get(partition)
+        if held is not None:
+            if held.owner.member_id == owner.member_id:
+                return
+            self._end(partition, held, position, epoch, "handed_over")
+            before = _Unowned(
+                position.record_timestamp_ms, held.owner.member_id, False, since_known
+            )
+        else:
+            before = self._unowned.pop(partition, None) or _Unowned(0, None, False, False)
+            if before.confirmed:
+                self._confirmed -= 1
+            elif before.exact and before.previous_member_id is not None:
+                self._count_unowned(1, before.since_ms, position.record_timestamp_ms)
+        known = before.exact and since_known
+        self._held[partition] = _Holding(
+            owner,
+            position,
+            epoch,
+            max(0, position.record_timestamp_ms - before.since_ms) if known else None,
+            before.previous_member_id,
+            gap,
+        )
+
+    def release(
+        self,
+        partition: TopicPartition,
+        member_id: str,
+        position: Position,
+        epoch: int | None,
+        how: str,
+    ) -> None:
+        """The member no longer has the partition; ignored when another one has it by now."""
+        held = self._held.get(partition)
+        if held is None or held.owner.member_id != member_id:
+            return
+        del self._held[partition]
+        self._end(partition, held, position, epoch, how)
+        self._unowned[partition] = _Unowned(
+            position.record_timestamp_ms, held.owner.member_id, confirmed=False, exact=True
+        )
+
+    def stood_before(self, partition: TopicPartition, position: Position) -> bool:
+        """True when the partition was without an owner already before the record at `position`."""
+        unowned = self._unowned.get(partition)
+        return unowned is not None and unowned.since_ms < position.record_timestamp_ms
+
+    def expect(self, partitions: Iterable[TopicPartition], since_ms: int) -> None:
+        """New partitions of the target that nobody owns yet: unowned since the epoch that brought them."""
+        for partition in partitions:
+            if partition not in self._held and partition not in self._unowned:
+                self._unowned[partition] = _Unowned(since_ms, None, confirmed=False, exact=True)
+
+    def confirm(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
+        """Settle which unowned partitions somebody subscribes to; forget the others."""
+        for partition, unowned in list(self._unowned.items()):
+            if not subscribed(partition):
+                self._confirmed -= unowned.confirmed
+                del self._unowned[partition]
+            elif not unowned.confirmed:
+                unowned.confirmed = True
+                self._confirmed += 1
+                if now_ms > unowned.since_ms:
+                    self._count_unowned(1, unowned.since_ms, now_ms)
+
+    def forget_unowned(self) -> None:
+        """The group has no members: nobody subscribes to anything."""
+        self._unowned.clear()
+        self._confirmed = 0
+
+    def end_all(self, position: Position, epoch: int | None, how: str) -> None:
+        """The group is gone: every interval ends here."""
+        for partition, held in self._held.items():
+            self._end(partition, held, position, epoch, how)
+        self._held.clear()
+        self.forget_unowned()
+
+    def finish(self) -> None:
+        """The log ends: intervals stay open."""
+        for partition, held in self._held.items():
+            self._end(partition, held, None, None, "open")
+        self._held.clear()
+
+    def _end(
+        self,
+        partition: TopicPartition,
+        held: _Holding,
+        position: Position | None,
+        epoch: int | None,
+        how: str,
+    ) -> None:
+        topic_id, topic = self._topic_names(partition)
+        to_ms = position.record_timestamp_ms if position else None
+        self._emit_row(
+            {
+                "group_id": self._group_id,
+                "incarnation": self.incarnation,
+                "topic_id": topic_id,
+                "topic": topic,
+                "topic_partition": partition[1],
+                "from_offset": held.position.log_offset,
+                "from_at": held.position.record_timestamp_ms,
+                "from_epoch": held.epoch,
+                "to_offset": position.log_offset if position else None,
+                "to_at": to_ms,
+                "to_epoch": epoch,
+                "member_id": held.owner.member_id,
+                "instance_id": held.owner.instance_id,
+                "client_id": held.owner.client_id,
+                "client_host": held.owner.client_host,
+                "held_ms": duration_ms(held.position.record_timestamp_ms, to_ms),
+                "unowned_before_ms": held.unowned_before_ms,
+                "previous_member_id": held.previous_member_id,
+                "how_ended": how,
+                "log_partition": held.position.log_partition,
+                "completeness": completeness(held.gap),
+            }
+        )

@@ -1,0 +1,96 @@
+"""What a user calls a rebalance: from leaving stable to stable again."""
+
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.coordinator.partitions import TopicPartition
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """One rebalance, which may span several epochs."""
+
+    group_id: str
+    incarnation: int
+    rebalance_seq: int
+    log_partition: int
+    protocol: str
+    started_at_ms: int | None
+    started_at_earliest_ms: int | None = None
+    ended_at_ms: int | None = None
+    first_epoch: int | None = None
+    last_epoch: int | None = None
+    epochs: int = 0
+    causes: list[str] = field(default_factory=list)
+    primary_cause: str | None = None
+    primary_certainty: str | None = None
+    members_joined: int = 0
+    members_left: int = 0
+    partitions_moved: int = 0
+    first_owners: dict[TopicPartition, str] = field(default_factory=dict)
+    """Owner before the rebalance of every partition that it moved."""
+    unowned_partition_ms: int = 0
+    slowest_member_id: str | None = None
+    slowest_ms: int = -1
+    blocked_by: set[str] = field(default_factory=set)
+    gap: bool = False
+
+    def begin_epoch(self, span: EpochSpan) -> None:
+        """An epoch of this rebalance started; its causes are known."""
+        if self.first_epoch is None:
+            self.first_epoch = span.epoch
+        if self.last_epoch is None and span.verdicts:
+            self.primary_cause = span.verdicts[0].cause.value
+            self.primary_certainty = span.verdicts[0].certainty.value
+        self.last_epoch = span.epoch
+        self.epochs += 1
+        self.members_joined += span.members_joined
+        self.members_left += span.members_left
+        self.gap |= span.gap
+        for verdict in span.verdicts:
+            if verdict.cause.value not in self.causes:
+                self.causes.append(verdict.cause.value)
+
+    def end_epoch(self, span: EpochSpan) -> None:
+        """The epoch is over for this rebalance: converged, superseded or emptied."""
+        member_id, latency_ms = span.slowest()
+        if latency_ms is not None and latency_ms > self.slowest_ms:
+            self.slowest_member_id, self.slowest_ms = member_id, latency_ms
+
+    def move(self, partition: TopicPartition, old_owner: str) -> None:
+        """A target moved a partition away from `old_owner`."""
+        self.partitions_moved += 1
+        self.first_owners.setdefault(partition, old_owner)
+
+    def row(self, outcome: str, target_owners: dict[TopicPartition, str]) -> Row:
+        """The row of gold.rebalances; a partition that ends where it began was moved for nothing."""
+        wasted = sum(
+            target_owners.get(partition) == owner for partition, owner in self.first_owners.items()
+        )
+        return {
+            "group_id": self.group_id,
+            "incarnation": self.incarnation,
+            "rebalance_seq": self.rebalance_seq,
+            "log_partition": self.log_partition,
+            "protocol": self.protocol,
+            "started_at": self.started_at_ms,
+            "started_at_earliest": self.started_at_earliest_ms,
+            "ended_at": self.ended_at_ms,
+            "duration_ms": duration_ms(self.started_at_ms, self.ended_at_ms),
+            "first_epoch": self.first_epoch,
+            "last_epoch": self.last_epoch,
+            "epochs": self.epochs,
+            "primary_cause": self.primary_cause,
+            "primary_certainty": self.primary_certainty,
+            "causes": list(self.causes),
+            "members_joined": self.members_joined,
+            "members_left": self.members_left,
+            "partitions_moved": self.partitions_moved,
+            "wasted_moves": wasted,
+            "unowned_partition_ms": self.unowned_partition_ms,
+            "slowest_member_id": self.slowest_member_id,
+            "blocked_by": sorted(self.blocked_by),
+            "outcome": outcome,
+            "completeness": completeness(self.gap),
+        }

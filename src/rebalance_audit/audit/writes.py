@@ -1,0 +1,152 @@
+"""Cuts a group's records into writes: the records of one request or one timer.
+
+All records of a write carry one timestamp and contiguous offsets (Kafka's CoordinatorRuntime appends them in one
+batch). The reverse does not hold: two requests for one group in the same millisecond, or any two of a LogAppendTime
+batch, look contiguous too. The order of records inside a write is fixed, so a record that cannot follow the one before
+it starts a write of its own (reference: event -> record sequences).
+"""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.changes import Change, GroupType, Position
+from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.records import Record
+
+
+class Role(Enum):
+    """What a record type is to its group, the same for consumer, share and streams groups."""
+
+    CLASSIC = auto()
+    GROUP = auto()
+    TOPICS = auto()
+    MEMBER = auto()
+    TARGET_METADATA = auto()
+    TARGET = auto()
+    CURRENT = auto()
+    REGEX = auto()
+    OTHER = auto()
+
+
+ROLES: Mapping[int, Role] = {
+    RecordType.GROUP_METADATA: Role.CLASSIC,
+    RecordType.CONSUMER_GROUP_METADATA: Role.GROUP,
+    RecordType.SHARE_GROUP_METADATA: Role.GROUP,
+    RecordType.STREAMS_GROUP_METADATA: Role.GROUP,
+    RecordType.CONSUMER_GROUP_PARTITION_METADATA: Role.TOPICS,
+    RecordType.SHARE_GROUP_PARTITION_METADATA: Role.TOPICS,
+    RecordType.STREAMS_GROUP_PARTITION_METADATA: Role.TOPICS,
+    RecordType.CONSUMER_GROUP_MEMBER_METADATA: Role.MEMBER,
+    RecordType.SHARE_GROUP_MEMBER_METADATA: Role.MEMBER,
+    RecordType.STREAMS_GROUP_MEMBER_METADATA: Role.MEMBER,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: Role.TARGET_METADATA,
+    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: Role.TARGET_METADATA,
+    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: Role.TARGET_METADATA,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.TARGET,
+    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.TARGET,
+    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.TARGET,
+    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT,
+    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT,
+    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT,
+    RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION: Role.REGEX,
+}
+
+
+class Step(NamedTuple):
+    """One applied record of a write, with what it changed and how the group stood right after it."""
+
+    role: Role
+    tombstone: bool
+    position: Position
+    changes: tuple[Change, ...]
+    group_type: GroupType | None
+    group_epoch: int
+    assignment_epoch: int
+    members: int
+    unconverged: int
+    """Members not STABLE at the assignment epoch; 0 for classic groups."""
+
+
+class _Mark(NamedTuple):
+    """A record's part in the order of a write: role and whether it is a tombstone."""
+
+    role: Role
+    tombstone: bool
+
+
+_STARTS_AFTER_EPOCH = frozenset(
+    {
+        _Mark(Role.CLASSIC, tombstone=False),
+        _Mark(Role.CLASSIC, tombstone=True),
+        _Mark(Role.GROUP, tombstone=False),
+        _Mark(Role.GROUP, tombstone=True),
+        _Mark(Role.MEMBER, tombstone=False),
+        _Mark(Role.MEMBER, tombstone=True),
+        _Mark(Role.TARGET, tombstone=True),
+        _Mark(Role.CURRENT, tombstone=True),
+        _Mark(Role.TARGET_METADATA, tombstone=True),
+        _Mark(Role.REGEX, tombstone=False),
+        _Mark(Role.REGEX, tombstone=True),
+    }
+)
+"""Behind a group epoch record only targets, their metadata, assignments and [4] tombstones belong to its write."""
+
+_CONVERSION_TAIL = frozenset({Role.GROUP, Role.TOPICS, Role.TARGET_METADATA, Role.REGEX})
+"""Roles whose tombstones come right before the classic record when a modern group becomes a classic one."""
+
+
+class WriteSplitter:
+    """Says of each record whether it begins a new write."""
+
+    __slots__ = ("_after_current", "_after_epoch", "_after_target", "_last", "_position")
+
+    def __init__(self) -> None:
+        self._position: Position | None = None
+        self._last: _Mark | None = None
+        self._after_epoch = False
+        self._after_target = False
+        self._after_current = False
+
+    def begins(self, record: Record, position: Position) -> bool:
+        """True when the record at `position` cannot belong to the write of the record before it."""
+        role = ROLES.get(record.record_type, Role.OTHER)
+        mark = _Mark(role, record.value is None)
+        previous = self._position
+        begins = (
+            previous is None
+            or position.log_offset != previous.log_offset + 1
+            or position.record_timestamp_ms != previous.record_timestamp_ms
+            or position.leader_epoch != previous.leader_epoch
+            or self._breaks_order(mark)
+        )
+        if begins:
+            self._after_epoch = self._after_target = self._after_current = False
+        if not mark.tombstone:
+            self._after_epoch |= role is Role.GROUP
+            self._after_target |= role is Role.TARGET_METADATA
+            # The copy that a replaced static member leaves has epoch 0 and is followed by the rest of its write.
+            self._after_current = (
+                role is Role.CURRENT and getattr(record.value, "member_epoch", 1) != 0
+            )
+        self._position, self._last = position, mark
+        return begins
+
+    def _breaks_order(self, mark: _Mark) -> bool:
+        last = self._last
+        if last is None:
+            return True
+        role, tombstone = mark
+        if last.role is Role.CLASSIC:
+            return not last.tombstone or role not in (Role.MEMBER, Role.OTHER)
+        if role is Role.CLASSIC and not tombstone:
+            return not (last.tombstone and last.role in _CONVERSION_TAIL)
+        if self._after_epoch and mark in _STARTS_AFTER_EPOCH:
+            return True
+        if self._after_target and role is Role.TARGET_METADATA:
+            return True
+        return (
+            self._after_current
+            and role is not Role.OTHER
+            and not (role is Role.CURRENT and not tombstone)
+        )
