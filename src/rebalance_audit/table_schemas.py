@@ -102,25 +102,31 @@ def table_schemas() -> Mapping[str, TableSchema]:
 
     Raises TableSchemaError when a file is malformed.
     """
-    value_lists = _value_lists()
-    tables = [_parse(path, value_lists) for path in list_files(FOLDER, ".json")]
+    lists = value_lists()
+    tables = [parse_table(path, read_text(path), lists) for path in list_files(FOLDER, ".json")]
     order = get_args(Layer)
     tables.sort(key=lambda table: (order.index(table.layer), table.name))
     return MappingProxyType({table.full_name: table for table in tables})
 
 
 @cache
-def _value_lists() -> Mapping[str, tuple[str, ...]]:
-    return {name: tuple(values) for name, values in json.loads(read_text(VALUE_LISTS)).items()}
+def value_lists() -> Mapping[str, tuple[str, ...]]:
+    """The closed lists of values that `in_set` checks name."""
+    lists = json.loads(read_text(VALUE_LISTS))
+    return MappingProxyType({name: tuple(values) for name, values in lists.items()})
 
 
 # --- parsing -----------------------------------------------------------------------------------
 
 
-def _parse(path: str, value_lists: Mapping[str, tuple[str, ...]]) -> TableSchema:
+def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> TableSchema:
+    """The table that the JSON `text` of the file at `path` describes.
+
+    Raises TableSchemaError for whatever it does not know or cannot resolve.
+    """
     data = _object(
         path,
-        json.loads(read_text(path)),
+        json.loads(text),
         required=("layer", "name", "description", "grain", "key", "columns", "checks"),
         optional=("clustered_by", "append_only"),
     )
@@ -128,7 +134,7 @@ def _parse(path: str, value_lists: Mapping[str, tuple[str, ...]]) -> TableSchema
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise TableSchemaError(f"{path}: a column is named twice")
-    declared = [_check(path, check, value_lists) for check in data["checks"]]
+    declared = [_check(path, check, lists) for check in data["checks"]]
     key = tuple(data["key"])
     required_columns = tuple(column.name for column in columns if not column.nullable)
     table = TableSchema(
@@ -199,7 +205,7 @@ def _after_type(ddl: str) -> str | None:
     return None
 
 
-def _check(path: str, data: object, value_lists: Mapping[str, tuple[str, ...]]) -> Check:
+def _check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -> Check:
     given = _object(
         path,
         data,
@@ -212,13 +218,13 @@ def _check(path: str, data: object, value_lists: Mapping[str, tuple[str, ...]]) 
         raise TableSchemaError(f"{path}: in_set, and no other check, takes a list: {given}")
     if ("min" in given or "max" in given) != (given["kind"] == "range"):
         raise TableSchemaError(f"{path}: range, and no other check, takes min or max: {given}")
-    if "list" in given and given["list"] not in value_lists:
+    if "list" in given and given["list"] not in lists:
         raise TableSchemaError(f"{path}: {VALUE_LISTS} has no list {given['list']}")
     return Check(
         kind=given["kind"],
         severity=given["severity"],
         columns=tuple(given["columns"]),
-        values=value_lists[given["list"]] if "list" in given else (),
+        values=lists[given["list"]] if "list" in given else (),
         minimum=given.get("min"),
         maximum=given.get("max"),
         where=_where(path, given["where"]) if "where" in given else None,

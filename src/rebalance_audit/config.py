@@ -1,0 +1,207 @@
+"""Configuration: defaults < file < environment < flags; an unknown key anywhere is an error.
+
+`conf/base.toml` holds every key with its default and what it means; the classes here hold the types. Importing this
+module imports pydantic (0.3 s), so commands that need no configuration should not.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.resources import read_text
+
+BASE = "conf/base.toml"
+PREFIX = "REBALANCE_AUDIT_"
+_COMMAND_LINE = "command line"
+
+Milliseconds = Annotated[int, Field(ge=0)]
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message is one sentence and names the key and where it was set."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceConfig(_Section):
+    """Where the log comes from."""
+
+    spec: str
+    split_target_bytes: int = Field(ge=1_048_576)
+
+
+class LakeConfig(_Section):
+    """Where the tables are."""
+
+    path: str
+
+
+class AuditConfig(_Section):
+    """Times of the cluster that the log does not hold."""
+
+    consumer_session_timeout_ms: Milliseconds
+    rebalance_timeout_slack_ms: Milliseconds
+
+    def departure_rules(self) -> DepartureRules:
+        """The times as the audit takes them."""
+        return DepartureRules(
+            consumer_session_timeout_ms=self.consumer_session_timeout_ms or None,
+            rebalance_timeout_slack_ms=self.rebalance_timeout_slack_ms,
+        )
+
+
+class SparkConfig(_Section):
+    """The Spark session."""
+
+    master: str
+    jars_folder: str
+    settings: dict[str, str]
+
+
+class Config(BaseSettings):
+    """The effective configuration, as `load_config` makes it."""
+
+    model_config = SettingsConfigDict(
+        extra="forbid", frozen=True, env_prefix=PREFIX, env_nested_delimiter="__"
+    )
+
+    cluster: str = Field(min_length=1)
+    source: SourceConfig
+    lake: LakeConfig
+    audit: AuditConfig
+    spark: SparkConfig
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the library's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `load_config` has merged: it knows where each value came from."""
+        return (init_settings,)
+
+
+def load_config(file: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
+    """The configuration of this process.
+
+    `flags` are keyed by dotted key (`lake.path`); a flag that was not given is None. Raises ConfigError.
+    """
+    layers = [(BASE, tomllib.loads(read_text(BASE)))]
+    if file is not None:
+        layers.append((str(file), _read(file)))
+    layers.append(("environment", _environment()))
+    layers.append((_COMMAND_LINE, _nested(flags or {})))
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        _merge(merged, layer)
+        origins.update(dict.fromkeys(_keys(layer), origin))
+    try:
+        return Config(**merged)
+    except ValidationError as error:
+        raise ConfigError(
+            "; ".join(_sentence(dict(item), origins) for item in error.errors())
+        ) from None
+
+
+def effective_config(config: Config) -> str:
+    """The configuration as TOML, with the comments of `conf/base.toml`."""
+    import tomlkit  # noqa: PLC0415 - only --print-config needs it
+
+    document = tomlkit.parse(read_text(BASE))
+    _merge(document, config.model_dump())
+    return tomlkit.dumps(document)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise ConfigError(f"{file}: {error}") from None
+
+
+def _environment() -> dict[str, Any]:
+    """What the variables with our prefix set; the library reads known names and passes over others."""
+    for variable in sorted(os.environ):
+        if variable.upper().startswith(PREFIX):
+            key = variable[len(PREFIX) :].lower().replace("__", ".")
+            if not _is_key(key):
+                raise ConfigError(f"environment variable {variable}: {_unknown(key)}")
+    try:
+        return EnvSettingsSource(Config)()
+    except SettingsError as error:
+        raise ConfigError(f"environment: {error}") from None
+
+
+def _nested(flags: Mapping[str, object]) -> dict[str, Any]:
+    layer: dict[str, Any] = {}
+    for key, value in flags.items():
+        if value is not None:
+            *sections, name = key.split(".")
+            section = layer
+            for part in sections:
+                section = section.setdefault(part, {})
+            section[name] = value
+    return layer
+
+
+def _merge(target: Any, layer: Mapping[str, Any]) -> None:
+    for name, value in layer.items():
+        if isinstance(value, Mapping) and isinstance(target.get(name), Mapping):
+            _merge(target[name], value)
+        else:
+            target[name] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _keys(layer: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Dotted names of a layer's keys and sections."""
+    for name, value in layer.items():
+        yield prefix + name
+        if isinstance(value, Mapping):
+            yield from _keys(value, f"{prefix}{name}.")
+
+
+def _known_keys(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _known_keys(field.annotation, f"{prefix}{name}.")
+
+
+def _is_key(key: str) -> bool:
+    return key in _known_keys() or key.startswith("spark.settings.")
+
+
+def _unknown(key: str) -> str:
+    near = get_close_matches(key, _known_keys(), n=1)
+    return f"unknown key {key}" + (f", did you mean {near[0]}?" if near else "")
+
+
+def _sentence(error: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+    key = ".".join(str(part) for part in error["loc"])
+    origin = origins.get(key, "configuration")
+    if origin == "environment":
+        origin = f"environment variable {PREFIX}{key.upper().replace('.', '__')}"
+    if error["type"] == "extra_forbidden":
+        return f"{origin}: {_unknown(key)}"
+    return f"{origin}: {key} = {error['input']!r}: {error['msg']}"

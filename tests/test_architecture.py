@@ -1,0 +1,143 @@
+"""Rules that hold for every source file and that no linter knows. Import contracts are in pyproject.toml."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.resources import checkout_root
+
+ROOT = checkout_root()
+PACKAGE = ROOT / "src" / "rebalance_audit"
+CORE = ("wire", "coordinator", "audit", "sim")
+GENERATED = {PACKAGE / "wire" / "messages.py", PACKAGE / "wire" / "compiled.py"}
+LINES_MAX = 450
+
+ENGINE = {"pyspark", "delta"}
+FRAMES = {"pandas", "pyarrow", "numpy"}
+CLOCKS = {"time", "sched", "zoneinfo"}
+CHANCE = {"secrets", "uuid"}
+HIDDEN_INPUTS = {
+    ("os", "environ"),
+    ("os", "getenv"),
+    ("os", "urandom"),
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("datetime", "today"),
+    ("date", "today"),
+}
+
+
+def sources(*folders: str) -> list[Path]:
+    """Python files of the package's folders, all of the package's without one."""
+    roots = [PACKAGE / folder for folder in folders] or [PACKAGE]
+    return sorted(path for root in roots for path in root.rglob("*.py"))
+
+
+def imported_modules(tree: ast.AST) -> Iterator[str]:
+    """Top-level names of the modules that a file imports, wherever in the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def hidden_inputs(tree: ast.AST) -> Iterator[str]:
+    """What a file reads beside its arguments: clock, environment, unseeded chance."""
+    for module in imported_modules(tree):
+        if module in CLOCKS | CHANCE:
+            yield f"import {module}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if (node.value.id, node.attr) in HIDDEN_INPUTS:
+                yield f"{node.value.id}.{node.attr}"
+            if node.value.id == "random" and node.attr != "Random":
+                yield f"random.{node.attr}"
+        elif isinstance(node, ast.ImportFrom) and node.module in {"os", "random"}:
+            names = {alias.name for alias in node.names} - {"Random", "PathLike", "fspath"}
+            yield from (f"from {node.module} import {name}" for name in sorted(names))
+        elif isinstance(node, ast.Call) and not (node.args or node.keywords):
+            called = node.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if name == "Random":
+                yield "Random() without a seed"
+
+
+def offences(paths: list[Path], found: dict[Path, list[str]]) -> list[str]:
+    """One line per file that offends; the number of files shows that the rule was tried at all."""
+    assert paths
+    return [f"{path.relative_to(ROOT)}: {', '.join(found[path])}" for path in paths if found[path]]
+
+
+def test_the_core_reads_no_clock_no_environment_and_no_unseeded_chance() -> None:
+    """Same records, same rows: time, randomness and settings are arguments in wire, coordinator, audit and sim."""
+    paths = sources(*CORE)
+    assert (
+        offences(paths, {path: list(hidden_inputs(ast.parse(path.read_bytes()))) for path in paths})
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import time", ["import time"]),
+        ("from time import monotonic", ["import time"]),
+        ("import os\nos.environ['X']", ["os.environ"]),
+        ("from os import environ", ["from os import environ"]),
+        ("import random\nrandom.random()", ["random.random"]),
+        ("import random\nrandom.Random()", ["Random() without a seed"]),
+        ("from random import Random\nRandom(7)", []),
+        ("from random import shuffle", ["from random import shuffle"]),
+        ("import datetime\ndatetime.datetime.fromtimestamp(1)", []),
+        ("from datetime import datetime\ndatetime.now()", ["datetime.now"]),
+        ("import os\nos.stat('x')", []),
+    ],
+)
+def test_the_rule_against_hidden_inputs_sees_them(code: str, expected: list[str]) -> None:
+    """The check itself tells a hidden input from a harmless use of the same module."""
+    assert list(hidden_inputs(ast.parse(code))) == expected
+
+
+def test_only_the_lake_imports_spark() -> None:
+    """Spark and Delta are imported in lake/ and nowhere else, not even inside a function."""
+    paths = [path for path in sources() if path.relative_to(PACKAGE).parts[0] != "lake"]
+    found = {
+        path: sorted(ENGINE & set(imported_modules(ast.parse(path.read_bytes())))) for path in paths
+    }
+    assert offences(paths, found) == []
+
+
+def test_the_core_knows_no_data_frames() -> None:
+    """The core is plain Python: no pandas, pyarrow or numpy."""
+    paths = sources(*CORE)
+    found = {
+        path: sorted(FRAMES & set(imported_modules(ast.parse(path.read_bytes())))) for path in paths
+    }
+    assert offences(paths, found) == []
+
+
+def test_files_stay_short() -> None:
+    """One noun per file; only generated files are longer."""
+    paths = [
+        path
+        for path in (*sources(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "jobs").rglob("*.py"))
+        if path not in GENERATED
+    ]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
+    found = {
+        path: [f"{lines} lines"] if lines > LINES_MAX else [] for path, lines in lengths.items()
+    }
+    assert offences(paths, found) == []
+
+
+def test_the_command_line_starts_without_spark() -> None:
+    """`inspect`, `decode` and `state` answer within a second because nothing heavy is imported at start."""
+    heavy = sorted(ENGINE | FRAMES | {"pydantic", "py4j", "great_expectations"})
+    code = f"import sys, rebalance_audit.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
