@@ -46,24 +46,29 @@ def imported_modules(tree: ast.AST) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
+def last_name(node: ast.expr) -> str | None:
+    """`c` of the expressions `c`, `b.c` and `a.b.c`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return None
+
+
 def hidden_inputs(tree: ast.AST) -> Iterator[str]:
     """What a file reads beside its arguments: clock, environment, unseeded chance."""
     for module in imported_modules(tree):
         if module in CLOCKS | CHANCE:
             yield f"import {module}"
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if (node.value.id, node.attr) in HIDDEN_INPUTS:
-                yield f"{node.value.id}.{node.attr}"
-            if node.value.id == "random" and node.attr != "Random":
-                yield f"random.{node.attr}"
+        if isinstance(node, ast.Attribute):
+            owner = last_name(node.value)
+            if (owner, node.attr) in HIDDEN_INPUTS or (owner == "random" and node.attr != "Random"):
+                yield f"{owner}.{node.attr}"
         elif isinstance(node, ast.ImportFrom) and node.module in {"os", "random"}:
             names = {alias.name for alias in node.names} - {"Random", "PathLike", "fspath"}
             yield from (f"from {node.module} import {name}" for name in sorted(names))
         elif isinstance(node, ast.Call) and not (node.args or node.keywords):
-            called = node.func
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            if name == "Random":
+            if last_name(node.func) == "Random":
                 yield "Random() without a seed"
 
 
@@ -95,6 +100,7 @@ def test_the_core_reads_no_clock_no_environment_and_no_unseeded_chance() -> None
         ("from random import shuffle", ["from random import shuffle"]),
         ("import datetime\ndatetime.datetime.fromtimestamp(1)", []),
         ("from datetime import datetime\ndatetime.now()", ["datetime.now"]),
+        ("import datetime\ndatetime.datetime.now()", ["datetime.now"]),
         ("import os\nos.stat('x')", []),
     ],
 )
