@@ -67,9 +67,8 @@ def hidden_inputs(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module in {"os", "random"}:
             names = {alias.name for alias in node.names} - {"Random", "PathLike", "fspath"}
             yield from (f"from {node.module} import {name}" for name in sorted(names))
-        elif isinstance(node, ast.Call) and not (node.args or node.keywords):
-            if last_name(node.func) == "Random":
-                yield "Random() without a seed"
+        elif isinstance(node, ast.Call) and last_name(node.func) == "Random" and not node.args:
+            yield "Random() without a seed"
 
 
 def offences(paths: list[Path], found: dict[Path, list[str]]) -> list[str]:
