@@ -1,0 +1,141 @@
+"""Compression codecs of record batches, with a bound on what they may unfold to."""
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+import cramjam
+
+CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+"""By the number in the lowest three attribute bits of a batch."""
+
+DECOMPRESSED_BYTES_MAX: Final = 128 << 20
+"""A coordinator's batch holds about `max.message.bytes` (1 MiB by default); far more is a decompression bomb."""
+
+XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+XERIAL_HEADER_BYTES: Final = 16
+FIRST_GUESS_BYTES_MIN: Final = 64 << 10
+
+XXH_PRIME_1: Final = 0x9E3779B1
+XXH_PRIME_2: Final = 0x85EBCA77
+XXH_PRIME_3: Final = 0xC2B2AE3D
+XXH_PRIME_4: Final = 0x27D4EB2F
+XXH_PRIME_5: Final = 0x165667B1
+U32: Final = 0xFFFFFFFF
+
+
+class CompressionError(ValueError):
+    """Bytes that do not decompress; the message is a clause that completes "the batch ..."."""
+
+
+def decompress(codec: int, data: bytes) -> bytes:
+    """The records blob of a batch, from the bytes behind its header.
+
+    Raises CompressionError for an unknown codec, for bytes that are not of that codec, and for more than
+    DECOMPRESSED_BYTES_MAX. Sources: KafkaLZ4BlockInputStream, SnappyInputStream of snappy-java.
+    """
+    decoder = DECODERS.get(codec)
+    if decoder is None:
+        raise CompressionError(f"has compression codec {codec}, which Kafka does not define")
+    return decoder(data)
+
+
+def repair_lz4_frame(frame: bytes) -> bytes:
+    """An LZ4 frame of a magic 0 message with the header checksum that the LZ4 format wants.
+
+    Kafka before 0.10 took that checksum over the frame's magic number as well (KAFKA-3160).
+    """
+    if len(frame) < 7:
+        return frame
+    descriptor_end = 14 if frame[4] & 0x08 else 6
+    checksum = xxh32_short(frame[4:descriptor_end]) >> 8 & 0xFF
+    return frame[:descriptor_end] + bytes((checksum,)) + frame[descriptor_end + 1 :]
+
+
+def xxh32_short(data: bytes) -> int:
+    """XXH32 with seed 0 of fewer than 16 bytes, as the LZ4 frame format takes it of its descriptor."""
+    assert len(data) < 16
+    value = XXH_PRIME_5 + len(data)
+    words = len(data) // 4
+    for word in struct.unpack_from(f"<{words}I", data):
+        value = _rotate_left(value + word * XXH_PRIME_3 & U32, 17) * XXH_PRIME_4 & U32
+    for byte in data[words * 4 :]:
+        value = _rotate_left(value + byte * XXH_PRIME_5 & U32, 11) * XXH_PRIME_1 & U32
+    value = (value ^ value >> 15) * XXH_PRIME_2 & U32
+    value = (value ^ value >> 13) * XXH_PRIME_3 & U32
+    return value ^ value >> 16
+
+
+def _rotate_left(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & U32
+
+
+def _gunzip(data: bytes) -> bytes:
+    decoder = zlib.decompressobj(wbits=31)
+    try:
+        blob = decoder.decompress(data, DECOMPRESSED_BYTES_MAX + 1)
+    except zlib.error as error:
+        raise CompressionError(f"does not decompress with gzip: {error}") from error
+    if len(blob) > DECOMPRESSED_BYTES_MAX:
+        raise CompressionError(f"decompresses to more than {DECOMPRESSED_BYTES_MAX} bytes")
+    if not decoder.eof or decoder.unused_data:
+        raise CompressionError(
+            "does not decompress with gzip: the stream does not end with the batch"
+        )
+    return blob
+
+
+def _unsnappy(data: bytes) -> bytes:
+    if not data.startswith(XERIAL_MAGIC):
+        return b"".join(_snappy_blocks([data]))
+    blocks = []
+    at = XERIAL_HEADER_BYTES
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], signed=True)
+        at += 4
+        if not 0 < size <= len(data) - at:
+            raise CompressionError("does not decompress with snappy: a block reaches beyond it")
+        blocks.append(data[at : at + size])
+        at += size
+    return b"".join(_snappy_blocks(blocks))
+
+
+def _snappy_blocks(blocks: list[bytes]) -> list[bytes]:
+    try:
+        if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > DECOMPRESSED_BYTES_MAX:
+            raise CompressionError(f"decompresses to more than {DECOMPRESSED_BYTES_MAX} bytes")
+        return [bytes(cramjam.snappy.decompress_raw(block)) for block in blocks]
+    except cramjam.DecompressionError as error:
+        raise CompressionError(f"does not decompress with snappy: {error}") from error
+
+
+def _unframe(name: str) -> Callable[[bytes], bytes]:
+    """A decoder of frames that do not say how long they unfold to: into ever larger buffers, up to the bound."""
+    codec = getattr(cramjam, name)
+
+    def decode(data: bytes) -> bytes:
+        room = max(FIRST_GUESS_BYTES_MIN, 16 * len(data))
+        while True:
+            room = min(room, DECOMPRESSED_BYTES_MAX)
+            blob = bytearray(room)
+            try:
+                size = codec.decompress_into(data, blob)
+            except cramjam.DecompressionError as error:
+                if room == DECOMPRESSED_BYTES_MAX:
+                    raise CompressionError(
+                        f"does not decompress with {name} to at most {room} bytes: {error}"
+                    ) from error
+                room *= 16
+            else:
+                return bytes(memoryview(blob)[:size])
+
+    return decode
+
+
+DECODERS: Final[dict[int, Callable[[bytes], bytes]]] = {
+    1: _gunzip,
+    2: _unsnappy,
+    3: _unframe("lz4"),
+    4: _unframe("zstd"),
+}
