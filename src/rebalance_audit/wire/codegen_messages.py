@@ -44,11 +44,6 @@ class MessageClass(NamedTuple):
     attributes: tuple[Attribute, ...]
 
 
-def class_name(message: Message, struct_name: str) -> str:
-    """Name of the class of the message itself or of one of its structs."""
-    return message.name if struct_name == message.name else message.stem + struct_name
-
-
 def enum_member(message: Message) -> str:
     """Name of the record type, from the name of its key."""
     words = [f"_{c}" if c.isupper() else c.upper() for c in message.stem]
@@ -91,7 +86,7 @@ def _class(message: Message, struct_name: str, structs: list[Struct]) -> Message
         )
     attributes.sort(key=lambda a: a.default is not None)
     about = message.about if struct_name == message.name else structs[0].about
-    return MessageClass(class_name(message, struct_name), about, tuple(attributes))
+    return MessageClass(message.class_name(struct_name), about, tuple(attributes))
 
 
 def _in_all(message: Message, field: Field) -> bool:
@@ -102,7 +97,7 @@ def annotation(message: Message, field: Field) -> str:
     """Type of the field, over all versions."""
     element = PYTHON_TYPES.get(field.type_name, "int")
     if field.is_struct:
-        element = class_name(message, field.type_name)
+        element = message.class_name(field.type_name)
     whole = f"tuple[{element}, ...]" if field.is_array else element
     nullable = field.nullable_versions.highest is None or field.nullable_versions.highest >= 0
     return f"{whole} | None" if nullable else whole
@@ -122,7 +117,7 @@ def literal(message: Message, field: Field, value: Any) -> str:
         inner = ", ".join(
             f"{f.attribute}={literal(message, f, value[f.attribute])}" for f in struct.fields
         )
-        return f"{class_name(message, field.type_name)}({inner})"
+        return f"{message.class_name(field.type_name)}({inner})"
     if field.type_name == "uuid":
         assert not any(value), "only the zero uuid can be a default"
         return "ZERO_UUID"

@@ -30,7 +30,7 @@ _LAYOUT_ATTRIBUTES: Final = {"name", "versions", "about", "fields", "structs"}
 _STRUCT_ATTRIBUTES: Final = {"name", "about", "fields"}
 _FIELD_ATTRIBUTES: Final = {
     "name", "type", "versions", "nullableVersions", "taggedVersions", "tag", "default", "ifLacking",
-    "provenance", "about",
+    "known", "provenance", "about",
 }  # fmt: skip
 
 
@@ -68,6 +68,8 @@ class Field(NamedTuple):
     """What an absent tag means: a dict by attribute for a struct, a list for an array."""
     if_lacking: Any
     """What the field shows in a version or layout that does not have it."""
+    known: tuple[int, ...]
+    """All values that releases wrote; () = any. Another one speaks against the layout."""
     about: str
 
     @property
@@ -143,6 +145,10 @@ class Message(NamedTuple):
     def stem(self) -> str:
         """The name without Key or Value."""
         return self.name.removesuffix("Key").removesuffix("Value")
+
+    def class_name(self, struct_name: str) -> str:
+        """Name of the class of the message itself or of one of its structs."""
+        return self.name if struct_name == self.name else self.stem + struct_name
 
     def is_flexible(self, version: int) -> bool:
         """Whether `version` has compact lengths and tag sections."""
@@ -336,7 +342,7 @@ def _field(node: dict[str, Any], nested: Struct | None, where: str) -> Field:
         versions=_versions(node["versions"], where), nullable_versions=nullable,
         tagged_versions=_versions(node.get("taggedVersions", "none"), where),
         tag=node.get("tag"), default=default, if_lacking=node.get("ifLacking", default),
-        about=node["about"],
+        known=tuple(node.get("known", ())), about=node["about"],
     )  # fmt: skip
 
 

@@ -1,0 +1,152 @@
+"""What classic consumers tell each other through the coordinator: subscriptions and assignments.
+
+The coordinator stores both as bytes that it never reads. They are an int16 version and a message
+without compact lengths or tags; a later version only adds fields at the end, so a reader takes the
+part that it knows of a version that it does not (`ConsumerProtocol` in Kafka).
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from rebalance_audit.wire import compiled, generic, instances, messages
+from rebalance_audit.wire.primitives import SCALARS, DecodeError
+from rebalance_audit.wire.straight import FAILURES
+
+TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+"""(topic name, partition numbers) in wire order."""
+
+PROTOCOL_TYPE: Final = "consumer"
+NEWEST_VERSION: Final = 3
+
+_INT16: Final = SCALARS["int16"]
+_CACHED_PAYLOADS: Final = 4096
+"""Generations repeat most assignments, and consumers of one topic send equal subscriptions."""
+
+
+class Subscription(NamedTuple):
+    """What a consumer subscribes to and holds when it joins."""
+
+    topics: tuple[str, ...]
+    user_data: bytes | None
+    owned_partitions: TopicPartitions = ()
+    """Version 1 and later; always empty in the eager protocol."""
+    generation_id: int = -1
+    """Generation of the owned partitions, version 2 and later; -1 = joined as new or not told."""
+    rack_id: str | None = None
+    """Version 3 and later."""
+    protocol_version: int = NEWEST_VERSION
+    """As in the bytes; above `NEWEST_VERSION` there was more than this class shows."""
+
+
+class Assignment(NamedTuple):
+    """What the leader assigns to one consumer."""
+
+    assigned_partitions: TopicPartitions
+    user_data: bytes | None
+    protocol_version: int = NEWEST_VERSION
+    """As in the bytes."""
+
+
+class Malformed(NamedTuple):
+    """Bytes that hold no subscription or assignment."""
+
+    detail: str
+    """A sentence that says why."""
+
+
+_Decoders: TypeAlias = Sequence[Callable[[bytes], Any]]
+
+_SUBSCRIPTIONS: Final[_Decoders] = (
+    compiled.consumer_protocol_subscription_v0,
+    compiled.consumer_protocol_subscription_v1,
+    compiled.consumer_protocol_subscription_v2,
+    compiled.consumer_protocol_subscription_v3,
+)
+_ASSIGNMENTS: Final[_Decoders] = (
+    compiled.consumer_protocol_assignment_v0,
+    compiled.consumer_protocol_assignment_v1,
+    compiled.consumer_protocol_assignment_v2,
+    compiled.consumer_protocol_assignment_v3,
+)
+
+
+def decode_subscription(data: bytes) -> Subscription | None:
+    """Decode subscription bytes; None when they are malformed, empty bytes included."""
+    read = read_subscription(data)
+    return read if isinstance(read, Subscription) else None
+
+
+def decode_assignment(data: bytes) -> Assignment | None:
+    """Decode assignment bytes; None when they are malformed, empty bytes (none yet) included."""
+    read = read_assignment(data)
+    return read if isinstance(read, Assignment) else None
+
+
+@functools.lru_cache(_CACHED_PAYLOADS)
+def read_subscription(data: bytes) -> Subscription | Malformed:
+    """Decode subscription bytes, or say why they are malformed."""
+    read = _read(data, messages.ConsumerProtocolSubscription, _SUBSCRIPTIONS)
+    if isinstance(read, Malformed):
+        return read
+    protocol_version, fields = read
+    return Subscription._make((*fields, protocol_version))
+
+
+@functools.lru_cache(_CACHED_PAYLOADS)
+def read_assignment(data: bytes) -> Assignment | Malformed:
+    """Decode assignment bytes, or say why they are malformed."""
+    read = _read(data, messages.ConsumerProtocolAssignment, _ASSIGNMENTS)
+    if isinstance(read, Malformed):
+        return read
+    protocol_version, fields = read
+    return Assignment._make((*fields, protocol_version))
+
+
+def _read(data: bytes, cls: type, decoders: _Decoders) -> tuple[int, Any] | Malformed:
+    """Read the protocol version and an instance of `cls` in the newest version known up to it."""
+    if len(data) < _INT16.size:
+        return Malformed(f"{len(data)} bytes, and the version alone has 2")
+    (protocol_version,) = _INT16.unpack_from(data)
+    if protocol_version < 0:
+        return Malformed(f"version {protocol_version}")
+    known_version = min(protocol_version, NEWEST_VERSION)
+    try:
+        return protocol_version, decoders[known_version](data)
+    except FAILURES:
+        message = instances.message_of(cls.__name__)
+        (layout,) = message.layouts_of(known_version)
+    try:
+        fields = generic.decode(message, known_version, layout, data, _INT16.size).value
+    except DecodeError as problem:
+        return Malformed(f"{problem.path} at byte {problem.position}: {problem}")
+    return protocol_version, instances.to_instance(message, layout, fields)
+
+
+def encode_subscription(subscription: Subscription) -> bytes:
+    """Bytes of a subscription in its protocol version. Raises ValueError that names the field."""
+    held = subscription.owned_partitions
+    owned = tuple(map(messages.ConsumerProtocolSubscriptionTopicPartition._make, held))
+    fields = messages.ConsumerProtocolSubscription(
+        subscription.topics,
+        subscription.user_data,
+        owned,
+        subscription.generation_id,
+        subscription.rack_id,
+    )
+    return _encode(fields, subscription.protocol_version)
+
+
+def encode_assignment(assignment: Assignment) -> bytes:
+    """Bytes of an assignment in its protocol version. Raises ValueError that names the field."""
+    held = assignment.assigned_partitions
+    assigned = tuple(map(messages.ConsumerProtocolAssignmentTopicPartition._make, held))
+    fields = messages.ConsumerProtocolAssignment(assigned, assignment.user_data)
+    return _encode(fields, assignment.protocol_version)
+
+
+def _encode(fields: Any, protocol_version: int) -> bytes:
+    message = instances.message_of(type(fields).__name__)
+    layout = message.layout_named(protocol_version, "")
+    plain = instances.to_dict(layout, fields)
+    return _INT16.pack(protocol_version) + generic.encode(message, protocol_version, layout, plain)

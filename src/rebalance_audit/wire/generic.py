@@ -1,0 +1,335 @@
+"""The codec that walks the schema. Slow and plain: it defines what `compiled` must do.
+
+Values are dicts by attribute name (a struct), lists (an array), str, bytes, int and None. It reads
+what Kafka's own generated readers read, so also forms that no writer makes; those are counted as
+*odd* and help to tell one layout from another.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from rebalance_audit.wire.primitives import (
+    SCALARS,
+    STRING_BYTES_MAX,
+    CorruptError,
+    DecodeError,
+    TruncatedError,
+    read_uvarint,
+    uvarint,
+)
+from rebalance_audit.wire.schema import Field, Layout, Message, Struct
+
+TOP: Final = ""
+"""Path of the message itself."""
+
+
+class UnknownTag(NamedTuple):
+    """A tagged field that the schema does not have."""
+
+    path: str
+    """Path of the struct that holds it, in JSON names: `TOP`, `members[3]`."""
+    tag: int
+    data: bytes
+
+
+UnknownTags: TypeAlias = tuple[UnknownTag, ...]
+
+
+class Decoded(NamedTuple):
+    """A message read from bytes."""
+
+    value: dict[str, Any]
+    unknown_tags: UnknownTags
+    end_position: int
+    """Behind the last byte of the message; bytes may follow."""
+    odd: bool
+    """Whether the bytes hold something that can be read and that no release writes."""
+
+
+def decode(
+    message: Message, version: int, layout: Layout, data: bytes, position: int = 0
+) -> Decoded:
+    """Read one message. Raises DecodeError with path and position."""
+    reader = _Reader(data, position, version, layout, flexible=message.is_flexible(version))
+    try:
+        value = reader.struct(layout.body, TOP)
+    except DecodeError as problem:
+        problem.position = reader.position
+        raise
+    return Decoded(value, tuple(reader.unknown_tags), reader.position, reader.odd)
+
+
+def encode(
+    message: Message,
+    version: int,
+    layout: Layout,
+    value: Mapping[str, Any],
+    unknown_tags: Iterable[UnknownTag] = (),
+) -> bytes:
+    """Bytes of one message. Raises ValueError that names the field.
+
+    A field that the version or layout lacks must show what it shows there, so nothing is lost.
+    """
+    flexible = message.is_flexible(version)
+    tags: dict[str, list[UnknownTag]] = {}
+    for tag in unknown_tags:
+        tags.setdefault(tag.path, []).append(tag)
+    writer = _Writer(version, layout, tags, flexible=flexible)
+    writer.struct(layout.body, value, TOP)
+    if tags:
+        raise ValueError(f"{message.name}: unknown tags for {', '.join(sorted(tags))}, not written")
+    return b"".join(writer.parts)
+
+
+def _below(path: str, field: Field) -> str:
+    return f"{path}.{field.json_name}" if path else field.json_name
+
+
+class _Reader:
+    """A position in the bytes of one message."""
+
+    def __init__(
+        self, data: bytes, position: int, version: int, layout: Layout, *, flexible: bool
+    ) -> None:
+        self.data = data
+        self.position = position
+        self.version = version
+        self.layout = layout
+        self.flexible = flexible
+        self.unknown_tags: list[UnknownTag] = []
+        self.odd = False
+
+    def struct(self, shape: Struct, path: str) -> dict[str, Any]:
+        """Read the fields of a struct, its tag section included."""
+        value: dict[str, Any] = {}
+        for field in shape.untagged(self.version):
+            value[field.attribute] = self._located(field, _below(path, field))
+        if self.flexible:
+            self._tag_section(shape, value, path)
+        return value
+
+    def _located(self, field: Field, path: str) -> Any:
+        try:
+            return self._field(field, path)
+        except DecodeError as problem:
+            problem.path = problem.path or path
+            raise
+
+    def _field(self, field: Field, path: str) -> Any:
+        nullable = field.is_nullable(self.version)
+        if field.is_array:
+            value = self._array(field, path)
+        elif field.is_struct:
+            value = self._struct_or_null(field, path, nullable=nullable)
+        else:
+            value = self._primitive(field.type_name)
+            if field.known and value not in field.known:
+                self.odd = True
+        if value is None and not nullable:
+            raise CorruptError("null in a field that is never null")
+        return value
+
+    def _struct_or_null(self, field: Field, path: str, *, nullable: bool) -> Any:
+        if nullable:
+            # Kafka takes any negative mark as null, and 0 as present where the field is untagged.
+            if field.is_tagged(self.version):
+                mark, is_null = self._uvarint(), 0
+            else:
+                mark, is_null = self._scalar("int8"), -1
+            if mark not in (is_null, 1):
+                self.odd = True
+            if mark <= is_null:
+                return None
+        return self.struct(self.layout.structs[field.type_name], path)
+
+    def _array(self, field: Field, path: str) -> list[Any] | None:
+        count = self._length("int32")
+        if count is None:
+            return None
+        if count > len(self.data) - self.position:  # an element has at least one byte
+            raise TruncatedError(f"an array of {count} elements in fewer bytes")
+        if field.is_struct:
+            shape = self.layout.structs[field.type_name]
+            return [self.struct(shape, f"{path}[{index}]") for index in range(count)]
+        elements = [self._primitive(field.type_name) for _ in range(count)]
+        if None in elements:
+            raise CorruptError("null in an array of values that are never null")
+        return elements
+
+    def _primitive(self, type_name: str) -> Any:
+        if type_name == "string":
+            length = self._length("int16")
+            if length is None:
+                return None
+            if length > STRING_BYTES_MAX:
+                raise CorruptError(f"a string of {length} bytes")
+            try:
+                return self._take(length).decode()
+            except UnicodeDecodeError as problem:
+                raise CorruptError("a string that is not UTF-8") from problem
+        if type_name == "bytes":
+            length = self._length("int32")
+            return None if length is None else self._take(length)
+        return self._scalar(type_name)
+
+    def _length(self, plain_type: str) -> int | None:
+        """Length of a string, bytes or array; None = null."""
+        if self.flexible:
+            compact = self._uvarint()
+            return compact - 1 if compact else None
+        length: int = self._scalar(plain_type)
+        if length < -1:
+            self.odd = True
+        return length if length >= 0 else None
+
+    def _tag_section(self, shape: Struct, value: dict[str, Any], path: str) -> None:
+        tagged = {field.tag: field for field in shape.tagged(self.version)}
+        previous_tag = -1
+        for _ in range(self._uvarint()):
+            tag = self._uvarint()
+            size = self._uvarint()
+            if tag <= previous_tag:
+                raise CorruptError(f"tag {tag} after tag {previous_tag}")
+            previous_tag = tag
+            field = tagged.get(tag)
+            if field is None:
+                self.unknown_tags.append(UnknownTag(path, tag, self._take(size)))
+                continue
+            start = self.position
+            value[field.attribute] = self._located(field, _below(path, field))
+            # Kafka reads a known tag by its type and never looks at the size.
+            if self.position - start != size:
+                self.odd = True
+        for field in tagged.values():
+            value.setdefault(field.attribute, field.default)
+
+    def _uvarint(self) -> int:
+        value, self.position = read_uvarint(self.data, self.position)
+        return value
+
+    def _scalar(self, type_name: str) -> Any:
+        scalar = SCALARS[type_name]
+        return scalar.unpack(self._take(scalar.size))[0]
+
+    def _take(self, size: int) -> bytes:
+        end = self.position + size
+        if end > len(self.data):
+            missing = end - len(self.data)
+            raise TruncatedError(f"the bytes end {missing} before the field does")
+        taken = self.data[self.position : end]
+        self.position = end
+        return taken
+
+
+class _Writer:
+    """The bytes of one message, in parts."""
+
+    def __init__(
+        self, version: int, layout: Layout, tags: dict[str, list[UnknownTag]], *, flexible: bool
+    ) -> None:
+        self.version = version
+        self.layout = layout
+        self.flexible = flexible
+        self.tags = tags
+        """Unknown tags still to be written, by path."""
+        self.parts: list[bytes] = []
+
+    def struct(self, shape: Struct, value: Mapping[str, Any], path: str) -> None:
+        """Write the fields of a struct, its tag section included."""
+        untagged = shape.untagged(self.version)
+        tagged = shape.tagged(self.version)
+        for field in untagged:
+            self._field(field, value[field.attribute], _below(path, field))
+        if self.flexible:
+            self._tag_section(tagged, value, path)
+        held = {field.attribute for field in (*untagged, *tagged)}
+        for field in shape.fields:
+            lacking = value.get(field.attribute, field.if_lacking)
+            if field.attribute not in held and lacking != field.if_lacking:
+                where = _below(path, field)
+                raise ValueError(f"{where} does not exist in version {self.version}")
+
+    def _field(self, field: Field, value: Any, path: str) -> None:
+        nullable = field.is_nullable(self.version)
+        if value is None and not nullable:
+            raise ValueError(f"{path} is None and is never null")
+        if field.is_array:
+            self._array(field, value, path)
+        elif field.is_struct:
+            self._struct_or_null(field, value, path, nullable=nullable)
+        else:
+            self._primitive(field.type_name, value, path)
+
+    def _struct_or_null(self, field: Field, value: Any, path: str, *, nullable: bool) -> None:
+        if nullable:
+            null_mark = b"\x00" if field.is_tagged(self.version) else b"\xff"
+            self.parts.append(null_mark if value is None else b"\x01")
+        if value is not None:
+            self.struct(self.layout.structs[field.type_name], value, path)
+
+    def _array(self, field: Field, value: Any, path: str) -> None:
+        self._length("int32", None if value is None else len(value), path)
+        for index, element in enumerate(value or ()):
+            inner = f"{path}[{index}]"
+            if field.is_struct:
+                self.struct(self.layout.structs[field.type_name], element, inner)
+            elif element is None:
+                raise ValueError(f"{inner} is None and is never null")
+            else:
+                self._primitive(field.type_name, element, inner)
+
+    def _primitive(self, type_name: str, value: Any, path: str) -> None:
+        if type_name == "string":
+            self._blob("int16", None if value is None else _utf8(value, path), path)
+        elif type_name == "bytes":
+            self._blob("int32", value, path)
+        elif type_name == "uuid" and len(value) != SCALARS["uuid"].size:
+            raise ValueError(f"{path} has {len(value)} bytes and a uuid has 16")
+        else:
+            self.parts.append(_packed(type_name, value, path))
+
+    def _blob(self, plain_type: str, value: bytes | None, path: str) -> None:
+        self._length(plain_type, None if value is None else len(value), path)
+        if value is not None:
+            self.parts.append(value)
+
+    def _length(self, plain_type: str, length: int | None, path: str) -> None:
+        if self.flexible:
+            self.parts.append(uvarint(0 if length is None else length + 1))
+        else:
+            self.parts.append(_packed(plain_type, -1 if length is None else length, path))
+
+    def _tag_section(self, fields: Iterable[Field], value: Mapping[str, Any], path: str) -> None:
+        sections: dict[int, bytes] = {}
+        for field in fields:
+            if value[field.attribute] == field.default:
+                continue
+            outer, self.parts = self.parts, []
+            self._field(field, value[field.attribute], _below(path, field))
+            assert field.tag is not None
+            sections[field.tag], self.parts = b"".join(self.parts), outer
+        for unknown in self.tags.pop(path, ()):
+            if unknown.tag in sections:
+                raise ValueError(f"{path or 'the message'} has tag {unknown.tag} twice")
+            sections[unknown.tag] = unknown.data
+        self.parts.append(uvarint(len(sections)))
+        for tag in sorted(sections):
+            self.parts += (uvarint(tag), uvarint(len(sections[tag])), sections[tag])
+
+
+def _utf8(text: str, path: str) -> bytes:
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError as problem:
+        raise ValueError(f"{path} is no text that UTF-8 can hold: {problem.reason}") from problem
+    if len(encoded) > STRING_BYTES_MAX:
+        raise ValueError(f"{path} has {len(encoded)} bytes and a string at most {STRING_BYTES_MAX}")
+    return encoded
+
+
+def _packed(type_name: str, value: Any, path: str) -> bytes:
+    try:
+        return SCALARS[type_name].pack(value)
+    except struct.error as problem:
+        raise ValueError(f"{path} = {value!r} is no {type_name}: {problem}") from problem
