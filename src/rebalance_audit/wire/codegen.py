@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.wire import codegen_compiled, codegen_messages
+from rebalance_audit.wire import codegen_compiled, codegen_json, codegen_messages
 from rebalance_audit.wire.schema import Catalogue, record_schemas
 
 GENERATORS: Final[Mapping[str, Callable[[Catalogue], str]]] = {
     "messages.py": codegen_messages.source,
     "compiled.py": codegen_compiled.source,
+    "json_fields.py": codegen_json.source,
 }
 
 

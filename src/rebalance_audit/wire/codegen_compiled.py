@@ -77,13 +77,13 @@ class Unit(NamedTuple):
     @property
     def function(self) -> str:
         """Name of the decoder."""
-        snake = enum_member_of(self.message.name)
+        snake = snake_case(self.message.name)
         early = self.layout.name.replace(".", "_")
         suffix = "" if self.layout.name == CURRENT_LAYOUT else f"_of_{early}"
         return f"{snake}_v{self.version}{suffix}"
 
 
-def enum_member_of(name: str) -> str:
+def snake_case(name: str) -> str:
     """Snake case of a class name."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
@@ -104,7 +104,8 @@ def source(catalogue: Catalogue) -> str:
     for message in catalogue.messages():
         for unit in units_of(message):
             functions += _unit_source(unit, shared)
-    imports = sorted({*shared.classes, "Key", "RecordType", "Value"} | shared.names)
+    names = {*shared.classes, "Key", "RecordType", "Value"} | shared.names
+    imports = sorted(names, key=lambda name: (not name.isupper(), name))  # constants first
     unpacks = [
         f'{name} = struct.Struct(">{codes}").unpack_from'
         for name, codes in sorted(shared.unpacks.items())
@@ -189,7 +190,7 @@ def _unit_source(unit: Unit, shared: _Shared) -> list[str]:
 
 
 def _array_function(unit: Unit, struct_name: str) -> str:
-    return f"_{unit.function}_{enum_member_of(struct_name)}_array"
+    return f"_{unit.function}_{snake_case(struct_name)}_array"
 
 
 class _Body:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from rebalance_audit.wire.messages import (
+    ZERO_UUID,
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -97,7 +98,6 @@ from rebalance_audit.wire.messages import (
     StreamsGroupTopologyTopicInfo,
     StreamsGroupTopologyValue,
     Value,
-    ZERO_UUID,
 )
 from rebalance_audit.wire.primitives import read_uvarint
 from rebalance_audit.wire.straight import (

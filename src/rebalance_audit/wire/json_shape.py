@@ -1,0 +1,52 @@
+"""Records in the shape of Kafka's own JSON, as `kafka-dump-log --offsets-decoder` prints them.
+
+Uuids are url-safe base64, bytes are standard base64, numbers are numbers. In a classic group whose
+members are consumers, the subscription and assignment bytes are shown as objects.
+"""
+
+from typing import Any, Final
+
+from rebalance_audit.wire import consumer_protocol, json_fields
+from rebalance_audit.wire.messages import GroupMetadataValue
+from rebalance_audit.wire.records import Record
+
+_SUBSCRIPTION_FIELDS: Final[tuple[json_fields.FieldsOf, ...]] = (
+    json_fields.consumer_protocol_subscription_v0,
+    json_fields.consumer_protocol_subscription_v1,
+    json_fields.consumer_protocol_subscription_v2,
+    json_fields.consumer_protocol_subscription_v3,
+)
+_ASSIGNMENT_FIELDS: Final[json_fields.FieldsOf] = json_fields.consumer_protocol_assignment_v3
+"""The same in every version."""
+
+
+def key_data(record: Record) -> dict[str, Any]:
+    """Fields of the record's key."""
+    return json_fields.KEY_FIELDS[record.record_type](record.key)
+
+
+def value_data(record: Record) -> dict[str, Any]:
+    """Fields of the record's value, which must not be a tombstone."""
+    value = record.value
+    assert value is not None
+    assert record.value_version is not None
+    shape = (record.record_type, record.value_version, record.layout)
+    fields = json_fields.VALUE_FIELDS[shape](value)
+    if (
+        isinstance(value, GroupMetadataValue)
+        and value.protocol_type == consumer_protocol.PROTOCOL_TYPE
+    ):
+        for member, shown in zip(value.members, fields["members"], strict=True):
+            _show_payloads(member.subscription, member.assignment, shown)
+    return fields
+
+
+def _show_payloads(subscription: bytes, assignment: bytes, shown: dict[str, Any]) -> None:
+    """Replace the base64 of a member's bytes by what they say; malformed bytes stay as they are."""
+    read = consumer_protocol.decode_subscription(subscription)
+    if read is not None:
+        known_version = min(read.protocol_version, consumer_protocol.NEWEST_VERSION)
+        shown["subscription"] = _SUBSCRIPTION_FIELDS[known_version](read)
+    assigned = consumer_protocol.decode_assignment(assignment)
+    if assigned is not None:
+        shown["assignment"] = _ASSIGNMENT_FIELDS(assigned)
