@@ -9,6 +9,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rebalance_audit import resources
@@ -52,11 +53,16 @@ class VersionRange(NamedTuple):
 NO_VERSION: Final = VersionRange(0, -1)
 
 
-class Field(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Field:
     """One field of a message or struct."""
 
     name: str
     """As Kafka spells it, first letter in either case."""
+    json_name: str
+    """Name in Kafka's JSON: lowerCamelCase."""
+    attribute: str
+    """Name in the message class: snake_case."""
     type_name: str
     """A primitive, or the name of a struct of the message."""
     is_array: bool
@@ -73,16 +79,6 @@ class Field(NamedTuple):
     about: str
 
     @property
-    def json_name(self) -> str:
-        """Name in Kafka's JSON: lowerCamelCase."""
-        return self.name[0].lower() + self.name[1:]
-
-    @property
-    def attribute(self) -> str:
-        """Name in the message class: snake_case."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower()
-
-    @property
     def is_struct(self) -> bool:
         """Whether the field (or each element of it) is a struct."""
         return self.type_name not in PRIMITIVES
@@ -96,7 +92,8 @@ class Field(NamedTuple):
         return self.nullable_versions.holds(version)
 
 
-class Struct(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Struct:
     """A group of fields that ends, in flexible versions, with a tag section of its own."""
 
     name: str
@@ -105,14 +102,18 @@ class Struct(NamedTuple):
 
     def untagged(self, version: int) -> tuple[Field, ...]:
         """Fields in wire order that `version` has outside the tag section."""
-        return tuple(
-            f for f in self.fields if f.versions.holds(version) and not f.is_tagged(version)
-        )
+        return _fields_in(self, version)[0]
 
     def tagged(self, version: int) -> tuple[Field, ...]:
         """Fields of the tag section of `version`, by ascending tag."""
-        held = [f for f in self.fields if f.versions.holds(version) and f.is_tagged(version)]
-        return tuple(sorted(held, key=lambda f: f.tag or 0))
+        return _fields_in(self, version)[1]
+
+
+@functools.cache
+def _fields_in(shape: Struct, version: int) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    held = [field for field in shape.fields if field.versions.holds(version)]
+    tagged = sorted((f for f in held if f.is_tagged(version)), key=lambda f: f.tag or 0)
+    return tuple(f for f in held if not f.is_tagged(version)), tuple(tagged)
 
 
 class Layout(NamedTuple):
@@ -337,8 +338,11 @@ def _field(node: dict[str, Any], nested: Struct | None, where: str) -> Field:
     default = zero if default == "empty" else default
     if default is None and nullable == NO_VERSION:
         raise SchemaError(f"{where}: default null on a field that is never null")
+    name = node["name"]
     return Field(
-        name=node["name"], type_name=type_name, is_array=is_array,
+        name=name, json_name=name[0].lower() + name[1:],
+        attribute=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(),
+        type_name=type_name, is_array=is_array,
         versions=_versions(node["versions"], where), nullable_versions=nullable,
         tagged_versions=_versions(node.get("taggedVersions", "none"), where),
         tag=node.get("tag"), default=default, if_lacking=node.get("ifLacking", default),
