@@ -27,9 +27,7 @@ help: ## Show this list
 setup: $(INSTALLED) ## Create .venv with exactly the packages of requirements.txt
 
 $(INSTALLED): requirements.txt pyproject.toml
-	@scripts/create-venv $(VENV)
-	@$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements.txt
-	@$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
+	@scripts/install $(VENV)
 	@touch $@
 
 .PHONY: jars
@@ -46,8 +44,8 @@ java:
 	@scripts/require-java
 
 .PHONY: lock
-lock: $(INSTALLED) ## Resolve the newest allowed versions into requirements.txt
-	$(UV) pip compile pyproject.toml --all-extras --group dev --upgrade --quiet \
+lock: $(INSTALLED) ## Resolve pyproject.toml into requirements.txt (UPGRADE=--upgrade: all anew)
+	$(UV) pip compile pyproject.toml --all-extras --group dev $(UPGRADE) --quiet \
 	  --universal --python-version 3.11 --fork-strategy fewest \
 	  --generate-hashes --no-annotate --no-header --no-emit-index-url -o requirements.txt
 

@@ -133,7 +133,7 @@ def test_what_is_installed_is_installed_once(
     if changed is not None:
         os.utime(project / changed, (3_000, 3_000))
     told = make(project, "--dry-run", "setup")
-    assert ("create-venv" in told.stdout) is installs
+    assert ("scripts/install" in told.stdout) is installs
 
 
 def test_help_comes_first(project: Path) -> None:
