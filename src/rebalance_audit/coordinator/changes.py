@@ -66,7 +66,7 @@ class GroupCreated(NamedTuple):
     group_type: GroupType
     simple: bool
     replaced: GroupType | None
-    """Type of the (simple classic) group that it silently replaced."""
+    """Type of the group that it took the place of: a simple classic one, or any for a classic group's record."""
 
 
 class GroupRemoved(NamedTuple):
@@ -106,7 +106,10 @@ class MemberSubscribed(NamedTuple):
     joined: bool
     """True when the group did not know this member id."""
     changed: tuple[str, ...]
-    """Names of the member's fields whose value differs from before, in the order of the member class; () for a joiner."""
+    """Names of the member's fields whose value differs from before, in the order of the member class.
+
+    () for a joiner, and for a member that was known by its current assignment alone: its earlier values are not known.
+    """
 
 
 class MemberUnsubscribed(NamedTuple):
@@ -165,10 +168,11 @@ class RegexResolved(NamedTuple):
 
 
 class TopicMetadataRecorded(NamedTuple):
-    """A partition metadata record ([4], releases 3.7 to 4.0; [9], [18]): topics whose shape differs; None for the tombstone."""
+    """A partition metadata record ([4], releases 3.7 to 4.0; [9], [18]) or its tombstone."""
 
     position: Position
     topics: tuple[str, ...] | None
+    """Topics whose shape differs from the record before (all of them for a first one); None for the tombstone."""
 
 
 class GenerationCompleted(NamedTuple):
@@ -230,7 +234,11 @@ class TransactionEnded(NamedTuple):
 
 
 class Anomaly(NamedTuple):
-    """A record that the strict rules would refuse; it was applied as Kafka's own loader would, or left out where that stops."""
+    """A record that the strict rules refuse.
+
+    It was applied as Kafka's own loader would, or left out where that loader stops. Two owners of a partition are the
+    exception: the loader stops at them, but the newer owner's record is the truth and was applied.
+    """
 
     position: Position
     kind: AnomalyKind

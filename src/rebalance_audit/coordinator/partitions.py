@@ -5,6 +5,7 @@ share groups), a topic name (classic groups) or a subtopology id (streams groups
 Topics with no partition are left out, so equal sets compare equal.
 """
 
+import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -15,13 +16,17 @@ Partitions: TypeAlias = Mapping[Topic, frozenset[int]]
 NOTHING: Partitions = {}
 
 
-def partitions_of(entries: Iterable[tuple[Topic, Iterable[int]]]) -> Partitions:
-    """The set that (topic, partition numbers) entries name; entries of one topic are joined."""
+def partitions_of(
+    entries: Iterable[tuple[Topic, Iterable[int]] | tuple[Topic, Iterable[int], object]],
+) -> Partitions:
+    """The set that (topic, partition numbers, …) entries name; entries of one topic are joined."""
     collected: dict[Topic, frozenset[int]] = {}
-    for topic, numbers in entries:
-        joined = collected.get(topic, frozenset()).union(numbers)
-        if joined:
-            collected[topic] = joined
+    for entry in entries:
+        topic = entry[0]
+        numbers = frozenset(entry[1])
+        if numbers:
+            known = collected.get(topic)
+            collected[topic] = numbers if known is None else known | numbers
     return collected
 
 
@@ -60,3 +65,10 @@ def union(left: Partitions, right: Partitions) -> Partitions:
     for topic, numbers in right.items():
         joined[topic] = joined.get(topic, frozenset()) | numbers
     return joined
+
+
+def text_of(topic: Topic) -> str:
+    """A topic for people: a name as it is, an id as Kafka prints it (url-safe base64 without padding)."""
+    if isinstance(topic, str):
+        return topic
+    return base64.urlsafe_b64encode(topic).rstrip(b"=").decode()

@@ -3,10 +3,16 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup
 
 Group: TypeAlias = ClassicGroup | ModernGroup
+
+
+def type_of(group: Group) -> GroupType:
+    """Which kind of group this is."""
+    return group.group_type if isinstance(group, ModernGroup) else GroupType.CLASSIC
 
 
 class CommittedOffset(NamedTuple):
@@ -32,7 +38,5 @@ class GroupSlot:
     group: Group | None = None
     last_log_offset: int = -1
     offsets: dict[tuple[str, int], CommittedOffset] = field(default_factory=dict)
-    pending_offsets: dict[int, dict[tuple[str, int], CommittedOffset]] = field(
-        default_factory=dict
-    )
+    pending_offsets: dict[int, dict[tuple[str, int], CommittedOffset]] = field(default_factory=dict)
     """Producer id -> commits that wait for the transaction's marker."""

@@ -1,0 +1,123 @@
+"""Replay of classic group records (type 2).
+
+Each record is a snapshot of a whole generation, written when it is complete, so replay puts a new group object in place
+and reports that; what differs from the generation before is for the reader of the change to see.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from rebalance_audit.coordinator.changes import (
+    AnomalyKind,
+    GenerationCompleted,
+    GroupCreated,
+    GroupRemoved,
+    GroupType,
+)
+from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.coordinator.partitions import NOTHING, partitions_of
+from rebalance_audit.coordinator.slot import type_of
+from rebalance_audit.coordinator.step import ReplayRule, ReplayStep
+from rebalance_audit.wire.consumer_protocol import (
+    PROTOCOL_TYPE,
+    decode_assignment,
+    decode_subscription,
+)
+from rebalance_audit.wire.messages import (
+    GroupMetadataKey,
+    GroupMetadataMember,
+    GroupMetadataValue,
+    RecordType,
+)
+
+
+def replay_generation(
+    step: ReplayStep, _key: GroupMetadataKey, value: GroupMetadataValue | None
+) -> None:
+    """Replace whatever the slot holds, of any type, by the snapshot; the tombstone removes it, of any type."""
+    if value is None:
+        _remove_group(step)
+        return
+    before = step.slot.group
+    known = before if isinstance(before, ClassicGroup) and before.has_record else None
+    if known is None:
+        replaced = None if before is None else type_of(before)
+        step.changes.append(
+            GroupCreated(step.position, GroupType.CLASSIC, simple=False, replaced=replaced)
+        )
+    elif value.generation < known.generation:
+        step.refuse(
+            AnomalyKind.EPOCH_WENT_BACK, f"generation {value.generation} after {known.generation}"
+        )
+    step.slot.group = ClassicGroup(
+        group_id=step.slot.group_id,
+        has_record=True,
+        protocol_type=value.protocol_type,
+        generation=value.generation,
+        protocol_name=value.protocol,
+        leader_member_id=value.leader,
+        current_state_timestamp_ms=value.current_state_timestamp,
+        members=_members(value, known),
+    )
+    step.changes.append(
+        GenerationCompleted(
+            step.position, None if known is None else known.generation, value.generation
+        )
+    )
+
+
+def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[str, ClassicMember]:
+    """The snapshot's members; one whose bytes did not change keeps what was read from them before."""
+    is_consumer = value.protocol_type == PROTOCOL_TYPE
+    earlier = known.members if known is not None and known.protocol_type == PROTOCOL_TYPE else {}
+    members: dict[str, ClassicMember] = {}
+    for snapshot in value.members:
+        before = earlier.get(snapshot.member_id) if is_consumer else None
+        members[snapshot.member_id] = _member(snapshot, before, is_consumer=is_consumer)
+    return members
+
+
+def _member(
+    snapshot: GroupMetadataMember, before: ClassicMember | None, *, is_consumer: bool
+) -> ClassicMember:
+    subscription = assignment = None
+    assigned = NOTHING
+    if before is not None and before.subscription_bytes == snapshot.subscription:
+        subscription = before.subscription
+    elif is_consumer:
+        subscription = decode_subscription(snapshot.subscription)
+    if before is not None and before.assignment_bytes == snapshot.assignment:
+        assignment, assigned = before.assignment, before.assigned
+    elif is_consumer:
+        assignment = decode_assignment(snapshot.assignment)
+        if assignment is not None:
+            assigned = partitions_of(assignment.assigned_partitions)
+    rebalance_timeout_ms = snapshot.rebalance_timeout
+    if rebalance_timeout_ms == -1:
+        rebalance_timeout_ms = snapshot.session_timeout
+    return ClassicMember(
+        snapshot.member_id,
+        snapshot.group_instance_id,
+        snapshot.client_id,
+        snapshot.client_host,
+        rebalance_timeout_ms,
+        snapshot.session_timeout,
+        snapshot.subscription,
+        snapshot.assignment,
+        subscription,
+        assignment,
+        assigned,
+    )
+
+
+def _remove_group(step: ReplayStep) -> None:
+    group = step.slot.group
+    if group is None:
+        step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group")
+        return
+    step.slot.group = None
+    step.changes.append(GroupRemoved(step.position, type_of(group)))
+
+
+RULES: Final[Mapping[RecordType, ReplayRule]] = {RecordType.GROUP_METADATA: replay_generation}
+"""Record type -> what it does to the slot."""
