@@ -13,7 +13,7 @@ from rebalance_audit.resources import checkout_root
 ROOT = checkout_root()
 PACKAGE = ROOT / "src" / "rebalance_audit"
 CORE = ("wire", "coordinator", "audit", "sim")
-GENERATED = {PACKAGE / "wire" / "messages.py", PACKAGE / "wire" / "compiled.py"}
+GENERATED = {PACKAGE / "wire" / name for name in ("messages.py", "compiled.py", "json_fields.py")}
 LINES_MAX = 450
 
 ENGINE = {"pyspark", "delta"}

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rebalance_audit.wire.codegen_compiled import Unit, snake_case, units_of
+from rebalance_audit.wire.codegen_body import Unit, snake_case, units_of
 from rebalance_audit.wire.codegen_messages import enum_member, literal
 from rebalance_audit.wire.schema import Catalogue, Field, Struct
 

@@ -278,6 +278,9 @@ def _message(node: dict[str, Any]) -> Message:
     names = [layout.name for layout in layouts]
     if not layouts or len(set(names)) != len(names):
         raise SchemaError(f"{name}: layouts need fields and names of their own")
+    used = {struct for layout in layouts for struct in layout.structs}
+    if shared.keys() - used:
+        raise SchemaError(f"{name}: nothing uses struct {', '.join(sorted(shared.keys() - used))}")
     message = Message(
         kind, node.get("recordType"), name, versions, _versions(node["flexibleVersions"], name),
         node["about"], node["provenance"], tuple(layouts),
