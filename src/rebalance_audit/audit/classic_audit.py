@@ -208,11 +208,14 @@ class ClassicAudit:
         previous_ids: dict[str, str] = {}
         for member_id in [known for known in life.watches if known not in new.members]:
             watch = life.watches[member_id]
-            heir = by_instance.get(watch.stint.identity.instance_id)
+            heir = by_instance.get(watch.stint.identity.instance_id or "")
             if heir is not None:
                 watch.stint.next_member_id = heir
                 previous_ids[heir] = member_id
-                cause, certainty = RebalanceCause.STATIC_MEMBER_REPLACED, Certainty.PROVEN
+                # Within one generation only a replacement explains it; across two the old id may have been dropped.
+                same = old is not None and old.generation == new.generation
+                cause = RebalanceCause.STATIC_MEMBER_REPLACED
+                certainty = Certainty.PROVEN if same else Certainty.PROBABLE
             else:
                 verdict = departure_of(verdicts, member_id) or judge_departure(
                     watch, position, 0, life.options.rules

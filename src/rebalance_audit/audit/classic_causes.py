@@ -275,8 +275,31 @@ def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
 
 
 def _returns(scene: ClassicScene) -> Iterator[Verdict]:
+    """A static member under a new member id in a *new* generation.
+
+    In a stable group its return needs no new generation. Unless something else set one off, the coordinator had dropped
+    the old member id (expiry, removal) before the instance joined again.
+    """
+    alone = not any(
+        True for pattern in (_joins, _departures, _subscriptions) for _ in pattern(scene)
+    )
     for member_id, before in scene.replaced().items():
         member = scene.new.members[member_id]
+        watch = scene.watches.get(before.member_id)
+        if alone and watch is not None:
+            dropped = _undecided(judge_departure(watch, scene.new.position, 0, scene.rules))
+            yield dropped._replace(
+                alternatives=(
+                    *dropped.alternatives,
+                    RebalanceCause.STATIC_MEMBER_REPLACED,
+                    RebalanceCause.LEADER_REJOINED,
+                    RebalanceCause.TOPIC_METADATA_CHANGED,
+                ),
+                detail=(
+                    f"{dropped.detail} Its instance {member.instance_id} came back as {member_id}, "
+                    "which alone needs no new generation."
+                ),
+            )
         verdict = _about(
             scene,
             member,
@@ -284,7 +307,6 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
             f"Instance {member.instance_id} came back as {member_id} in place of {before.member_id}.",
             f"{member_id} replaces {before.member_id}",
         )
-        # In a stable group the return of a static member needs no new generation: something else did.
         yield verdict._replace(
             certainty=Certainty.PROBABLE,
             alternatives=(
@@ -337,4 +359,6 @@ PATTERNS: Sequence[Callable[[ClassicScene], Iterator[Verdict]]] = (
     _protocols,
     _returns,
 )
-"""In order of precedence: the first verdict of the first pattern that matches is the primary cause."""
+"""In order of precedence: the first verdict of the first pattern that matches is the primary cause.
+
+A join comes before a departure that it met: a departure shows only at the next generation, whatever began that one."""

@@ -62,7 +62,7 @@ class Life:
         )
         self.span: EpochSpan | None = None
         self.rebalance: Rebalance | None = None
-        self.previous_generation: "Generation | None" = None
+        self.previous_generation: Generation | None = None
         """The last classic generation; None in other protocols and at a start."""
         self.created_at: Position | None = None
         """The record that created the classic group of this life, with generation 0."""

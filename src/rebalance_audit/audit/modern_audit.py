@@ -20,6 +20,7 @@ from rebalance_audit.coordinator.changes import (
     MemberTargeted,
     MemberUnsubscribed,
     Position,
+    SharePartitionsRecorded,
     TargetInstalled,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
@@ -44,6 +45,8 @@ class ModernAudit:
         self._life = life
         self._upgraded_at: Position | None = None
         """Last record of the write that turned a classic group into this one."""
+        self._initialised_at: Position | None = None
+        """The last record of initialised share partitions since the last epoch."""
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
@@ -55,6 +58,7 @@ class ModernAudit:
             MemberAssigned: self._assigned,
             GroupEpochBumped: self._bumped,
             TargetInstalled: self._installed,
+            SharePartitionsRecorded: self._initialised,
         }
 
     def judge(self, write: Sequence[Step], group: ModernGroup) -> None:
@@ -137,6 +141,7 @@ class ModernAudit:
             self._life.options.rules,
             upgraded=upgraded_at is not None,
             first=self._is_first(bump) and bool(self._evidence.joined),
+            initialised_at=self._initialised_at,
         )
         return judge_modern(scene, gap=self._has_gap(bump))
 
@@ -311,6 +316,7 @@ class ModernAudit:
             watches = dict(life.watches)
             life.restart(self._group.group_type, change.position)
             life.watches.update(watches)
+        self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
         gap = self._has_gap(change)
         rebalance = life.open_rebalance(at_ms, None)
@@ -345,6 +351,9 @@ class ModernAudit:
             span.progress[member_id] = progress
         if not span.members:
             life.empty(at_ms)
+
+    def _initialised(self, change: SharePartitionsRecorded) -> None:
+        self._initialised_at = change.position
 
     def _installed(self, change: TargetInstalled) -> None:
         if change.new_assignment_epoch < 0:

@@ -21,6 +21,7 @@ from rebalance_audit.coordinator.changes import (
     GroupType,
     MemberSubscribed,
     MemberUnsubscribed,
+    Position,
     RegexResolved,
     TopicMetadataRecorded,
 )
@@ -93,6 +94,8 @@ class Scene:
     """The write right before turned a classic group into this one."""
     first: bool
     """The epoch is the first of a group that began in this log."""
+    initialised_at: Position | None
+    """The last record of a share group's initialised partitions since the epoch before."""
 
 
 def judge_modern(scene: Scene, *, gap: bool) -> tuple[Verdict, ...]:
@@ -308,6 +311,25 @@ def _topic_metadata(scene: Scene) -> Iterator[Verdict]:
             yield verdict
 
 
+def _share_partitions(scene: Scene) -> Iterator[Verdict]:
+    evidence, bump = scene.evidence, scene.bump
+    if scene.initialised_at is None or bump.old_metadata_hash != bump.new_metadata_hash:
+        return
+    if evidence.joined or evidence.gone or evidence.updated:
+        return
+    verdict = Verdict(
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        Certainty.PROBABLE,
+        bump.position.record_timestamp_ms,
+        "Partitions of the subscribed topics were initialised for sharing and can be assigned now.",
+        (
+            evidence_at(scene.initialised_at, "share partitions initialised"),
+            _bump_evidence(scene),
+        ),
+    )
+    yield verdict._replace(alternatives=(RebalanceCause.ASSIGNMENT_ONLY,))
+
+
 def _replacements(scene: Scene) -> Iterator[Verdict]:
     for instance_id, (old, new) in scene.evidence.replaced.items():
         verdict = _about(
@@ -356,6 +378,7 @@ PATTERNS: Sequence[Callable[[Scene], Iterator[Verdict]]] = (
     _regexes,
     _departures,
     _topic_metadata,
+    _share_partitions,
     _replacements,
     _upgrade,
 )

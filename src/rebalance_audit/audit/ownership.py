@@ -48,6 +48,10 @@ class _Unowned:
     """False where the partition's last owner may have stopped earlier (classic groups)."""
 
 
+_NEVER = _Unowned(0, None, confirmed=False, exact=False)
+"""Stands for a partition that nobody owned before in this log."""
+
+
 class Ownership:
     """Every partition of one group: its owner of the moment, or since when it has none."""
 
@@ -100,7 +104,7 @@ class Ownership:
                 position.record_timestamp_ms, held.owner.member_id, False, since_known
             )
         else:
-            before = self._unowned.pop(partition, None) or _Unowned(0, None, False, False)
+            before = self._unowned.pop(partition, _NEVER)
             if before.confirmed:
                 self._confirmed -= 1
             elif before.exact and before.previous_member_id is not None:

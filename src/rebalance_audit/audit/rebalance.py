@@ -57,6 +57,8 @@ class Rebalance:
         member_id, latency_ms = span.slowest()
         if latency_ms is not None and latency_ms > self.slowest_ms:
             self.slowest_member_id, self.slowest_ms = member_id, latency_ms
+        for progress in span.progress.values():
+            self.blocked_by |= progress.waited_for
 
     def move(self, partition: TopicPartition, old_owner: str) -> None:
         """A target moved a partition away from `old_owner`."""

@@ -1,0 +1,280 @@
+"""Classic groups: every record is a finished generation; the audit compares it with the one before."""
+
+import pytest
+
+from rebalance_audit.audit.log_audit import audit_log
+from rebalance_audit.audit.rows import Row
+from tests.audit.story import log
+from tests.audit.test_consumer_stories import pick
+
+CREATED = (1000, "2 0")
+UPGRADE = "2t; 5 A session=6000; 3 1; 7 A 0-5; 6 1; 8 A 1/1 0-5"
+FIRST = (4250, "2 1 range A=0-5 cst=4000")
+
+
+def tables(*writes: tuple[int, str]) -> dict[str, list[Row]]:
+    """Audit a log of (time, write) pairs."""
+    return audit_log(log(*writes))
+
+
+def test_times_of_a_generation() -> None:
+    """The record's state timestamp ends the join phase exactly; when the phase began is only bounded."""
+    got = tables(CREATED, FIRST, (9030, "2 2 range A=0-2 B=3-5 cst=9000"))
+    assert pick(
+        got["epochs"],
+        "epoch",
+        "join_started_earliest",
+        "join_started_latest",
+        "started_at",
+        "converged_at",
+        "sync_ms",
+        "members",
+        "members_joined",
+        "previous_epoch",
+        "partitions",
+        "partitions_moved",
+        "completeness",
+    ) == [
+        (1, 1000, 4000, 4000, 4250, 250, 1, 1, None, 6, 0, "complete"),
+        (2, 4250, 9000, 9000, 9030, 30, 2, 1, 1, 6, 3, "complete"),
+    ]
+    assert pick(
+        got["rebalances"],
+        "started_at_earliest",
+        "started_at",
+        "ended_at",
+        "duration_ms",
+        "partitions_moved",
+    ) == [(1000, 4000, 4250, 250, 0), (4250, 9000, 9030, 30, 3)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "causes"),
+    [
+        ("A=0-5", "A=0-2 B=3-5", [("member_joined", "proven", [])]),
+        ("A=0-5", "A=0-2 B@i1=3-5", [("static_member_joined", "proven", [])]),
+        (
+            "A=0-2 B=3-5",
+            "A=0-5",
+            [
+                (
+                    "member_departed",
+                    "probable",
+                    [
+                        "member_left",
+                        "member_session_expired",
+                        "member_rebalance_timeout",
+                        "member_removed_by_admin",
+                    ],
+                )
+            ],
+        ),
+        ("A=0-5 topics:a=foo", "A=bar:0 topics:a=bar", [("subscription_changed", "proven", [])]),
+        (
+            "A=0-5",
+            "A=0-6",
+            [
+                (
+                    "topic_metadata_changed",
+                    "probable",
+                    ["leader_rejoined", "cooperative_follow_up", "assignment_only", "unknown"],
+                )
+            ],
+        ),
+        (
+            "A=0-5",
+            "A=0-5",
+            [
+                (
+                    "leader_rejoined",
+                    "possible",
+                    [
+                        "topic_metadata_changed",
+                        "cooperative_follow_up",
+                        "assignment_only",
+                        "unknown",
+                    ],
+                )
+            ],
+        ),
+    ],
+    ids=["join", "static join", "departure", "subscription", "more partitions", "no difference"],
+)
+def test_the_difference_of_two_generations_is_the_cause(
+    before: str, after: str, causes: list[tuple[str, str, list[str]]]
+) -> None:
+    """One kind of difference names its cause; what the records cannot tell is listed as alternatives."""
+    got = tables(CREATED, (4000, f"2 1 range {before}"), (9000, f"2 2 range {after}"))
+    assert pick(got["rebalance_causes"], "cause", "certainty", "alternatives", epoch=2) == causes
+
+
+def test_several_differences_are_not_proven() -> None:
+    """A join and a departure met in one join phase: both are facts, which came first is not known."""
+    got = tables(CREATED, (4000, "2 1 range A=0-2 B=3-5"), (9000, "2 2 range A=0-2 C=3-5"))
+    assert pick(got["rebalance_causes"], "cause", "certainty", "member_id", epoch=2) == [
+        ("member_joined", "probable", "C"),
+        ("member_departed", "probable", "B"),
+    ]
+
+
+def test_generations_that_left_no_record() -> None:
+    """A generation whose sync never came is part of the next one's rebalance and weakens its causes."""
+    got = tables(CREATED, FIRST, (9000, "2 4 range A=0-2 B=3-5"))
+    assert pick(got["rebalances"], "first_epoch", "last_epoch", "epochs") == [(1, 1, 1), (2, 4, 3)]
+    assert pick(got["rebalance_causes"], "cause", "certainty", "alternatives", epoch=4) == [
+        ("member_joined", "probable", ["unknown"])
+    ]
+    assert pick(got["epochs"], "previous_epoch", "completeness", epoch=4) == [(1, "complete")]
+
+
+def test_a_log_that_begins_in_the_middle() -> None:
+    """Nothing to compare with: the cause is unknown, the join phase has no bound before, the epoch is marked."""
+    got = tables((4000, "2 7 range A=0-5"))
+    assert pick(
+        got["epochs"], "epoch", "previous_epoch", "join_started_earliest", "completeness"
+    ) == [(7, None, None, "gap")]
+    assert pick(got["rebalance_causes"], "cause", "certainty") == [("unknown", "possible")]
+
+
+def test_a_static_member_returns_in_the_same_generation() -> None:
+    """No new generation: the ids are linked, its partitions pass on at once, and later bounds start there."""
+    got = tables(
+        CREATED,
+        (4000, "2 1 range A@i1=0-2 B@i2=3-5"),
+        (6000, "2 1 range C@i1=0-2 B@i2=3-5"),
+        (9000, "2 2 range C@i1=0-2 B@i2=3-5 D@i3=-"),
+    )
+    assert pick(got["epochs"], "epoch", "join_started_earliest", "partitions_moved") == [
+        (1, 1000, 0),
+        (2, 6000, 0),
+    ]
+    assert pick(
+        got["members"], "member_id", "previous_member_id", "next_member_id", "left_how", "left_at"
+    ) == [
+        ("A", None, "C", "static_member_replaced", 6000),
+        ("B", None, None, None, None),
+        ("C", "A", None, None, None),
+        ("D", None, None, None, None),
+    ]
+    assert pick(
+        got["ownership"],
+        "member_id",
+        "from_at",
+        "unowned_before_ms",
+        "how_ended",
+        topic_partition=0,
+    ) == [
+        ("A", 4000, None, "handed_over"),
+        ("C", 6000, 0, "open"),
+    ]
+
+
+def test_cooperative_rebalance_in_two_steps() -> None:
+    """The first generation only revokes, the second hands out: between the two records the partitions stood still."""
+    got = tables(
+        CREATED,
+        (4000, "2 1 cooperative-sticky A=0-5"),
+        (9000, "2 2 cooperative-sticky A=0-2 B=- owned:a=0-5"),
+        (9500, "2 3 cooperative-sticky A=0-2 B=3-5 owned:a=0-2"),
+        (9900, "2 4 cooperative-sticky A=0-2 B=3-5"),
+    )
+    assert pick(got["rebalance_causes"], "cause", "certainty", epoch=3) == [
+        ("cooperative_follow_up", "probable")
+    ]
+    assert pick(
+        got["epochs"], "epoch", "unowned_partition_ms", "partitions_dropped", "partitions_added"
+    ) == [
+        (1, 0, 0, 6),
+        (2, 1500, 3, 0),
+        (3, 0, 0, 3),
+        (4, 0, 0, 0),
+    ]
+    assert pick(
+        got["ownership"], "member_id", "from_at", "unowned_before_ms", topic_partition=4
+    ) == [
+        ("A", 4000, None),
+        ("B", 9500, 500),
+    ]
+
+
+def test_an_emptied_group_and_its_next_member() -> None:
+    """The last member gone is a generation of its own; the generation after it is no new incarnation."""
+    got = tables(CREATED, FIRST, (7000, "2 2 - cst=7000"), (9000, "2 3 range B=0-5"))
+    assert pick(got["epochs"], "incarnation", "epoch", "outcome", "members") == [
+        (0, 1, "converged", 1),
+        (0, 2, "emptied", 0),
+        (0, 3, "converged", 1),
+    ]
+    assert pick(got["group_states"], "group_state", "from_at", "to_at") == [
+        ("Empty", 1000, 4250),
+        ("Stable", 4250, 7000),
+        ("Empty", 7000, 9000),
+        ("Stable", 9000, None),
+    ]
+
+
+def test_upgrade_and_downgrade_carry_the_epoch_over() -> None:
+    """S5: the generation becomes the group epoch and back; only the joins and leaves around it are new epochs."""
+    got = tables(
+        CREATED,
+        FIRST,
+        (8000, f"{UPGRADE}; 5 D; 3 2; 7 A 0-2; 7 D 3-5; 6 2; 8 D 2/0 UNRELEASED -"),
+        (9000, "8 A 2/1 0-2"),
+        (9500, "8 D 2/2 3-5"),
+        (12000, "8t D; 8t A; 7t D; 7t A; 6t; 5t D; 5t A; 3t; 2 2 range A=0-2"),
+        (13000, "2 3 range A=0-5 cst=12900"),
+    )
+    assert pick(
+        got["epochs"],
+        "incarnation",
+        "epoch",
+        "protocol",
+        "outcome",
+        "members_joined",
+        "members_left",
+    ) == [
+        (0, 1, "classic", "converged", 1, 0),
+        (0, 2, "consumer", "converged", 1, 0),
+        (0, 3, "classic", "converged", 0, 1),
+    ]
+    assert pick(got["rebalance_causes"], "epoch", "cause", "certainty") == [
+        (1, "group_created", "proven"),
+        (1, "member_joined", "proven"),
+        (2, "member_joined", "proven"),
+        (2, "protocol_upgraded", "proven"),
+        (3, "protocol_downgraded", "proven"),
+    ]
+    assert pick(got["epochs"], "join_started_earliest", "join_started_latest", epoch=3) == [
+        (12000, 12000)
+    ]
+    assert pick(got["members"], "member_id", "first_seen_at", "left_at", "stints") == [
+        ("A", 4250, None, 1),
+        ("D", 8000, 12000, 1),
+    ]
+
+
+def test_a_tombstone_ends_the_incarnation() -> None:
+    """After an expired group came back its generations start anew in the next incarnation."""
+    got = tables(
+        CREATED, FIRST, (7000, "2 2 -"), (8000, "2t"), (9000, "2 0"), (9500, "2 1 range B=0-5")
+    )
+    assert pick(got["epochs"], "incarnation", "epoch", "outcome") == [
+        (0, 1, "converged"),
+        (0, 2, "emptied"),
+        (1, 1, "converged"),
+    ]
+
+
+def test_an_empty_consumer_group_that_turns_classic() -> None:
+    """Its counter starts at zero, so it is a new incarnation, not a downgrade."""
+    got = tables(
+        (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
+        (2000, "8t A; 7t A; 5t A; 3 3 h0"),
+        (3000, "6t; 3t; 2 0"),
+        (4000, "2 1 range B=0-5"),
+    )
+    assert pick(got["epochs"], "incarnation", "epoch", "protocol") == [
+        (0, 2, "consumer"),
+        (0, 3, "consumer"),
+        (1, 1, "classic"),
+    ]
