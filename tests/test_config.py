@@ -21,14 +21,14 @@ def test_defaults_need_nothing() -> None:
     """Without file, environment and flags every key has the default of conf/base.toml."""
     config = load_config()
     assert config.cluster == "default"
-    assert config.audit.consumer_session_timeout_ms == 45_000
+    assert config.audit.consumer_session_timeout_ms == 0
     assert config.spark.settings == {}
 
 
 @pytest.mark.parametrize(
     ("in_file", "in_environment", "as_flag", "winner"),
     [
-        (None, None, None, 45_000),
+        (None, None, None, 0),
         (1, None, None, 1),
         (None, "2", None, 2),
         (None, None, 3, 3),
