@@ -45,7 +45,7 @@ def _classic_group(group: ClassicGroup) -> dict[str, Any]:
         "state": group.group_state(),
         "epoch": group.generation if group.has_record else None,
         "assignment_epoch": None,
-        "assignor": group.protocol_name or "",
+        "assignor": (group.protocol_name or "") if group.members else "",
         "members": [
             {
                 "member_id": member.member_id,
