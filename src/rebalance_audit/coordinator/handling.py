@@ -1,0 +1,189 @@
+"""What every handler takes and gives: the alphabet between the coordinator and whoever drives it.
+
+A handler reads hard state (the groups, which only replay writes) and soft state (timers, parked requests, the join phase
+of a classic group), and returns a `Result`. The driver appends the records, replays them, sends the replies and arms the
+timers; a handler never touches a group. A timer that fires goes through a handler like a request does.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import NamedTuple, Protocol, TypeAlias
+
+from rebalance_audit.wire.messages import Key, Value
+
+
+class ErrorCode(IntEnum):
+    """Error codes of the Kafka protocol that the coordinator answers with (org.apache.kafka.common.protocol.Errors)."""
+
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    OFFSET_METADATA_TOO_LARGE = 12
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    INVALID_COMMIT_OFFSET_SIZE = 28
+    GROUP_AUTHORIZATION_FAILED = 30
+    UNSUPPORTED_VERSION = 35
+    INVALID_REQUEST = 42
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
+    UNSTABLE_OFFSET_COMMIT = 88
+    UNKNOWN_TOPIC_ID = 100
+    FENCED_MEMBER_EPOCH = 110
+    UNRELEASED_INSTANCE_ID = 111
+    UNSUPPORTED_ASSIGNOR = 112
+    STALE_MEMBER_EPOCH = 113
+    INVALID_REGULAR_EXPRESSION = 128
+
+
+class RecordDraft(NamedTuple):
+    """A record that a handler wants written; `value` None makes it a tombstone."""
+
+    key: Key
+    value: Value | None
+
+
+class TimerKind(Enum):
+    """What a timer is for; together with group and member it is the timer's identity."""
+
+    JOIN = "join"
+    """Classic: end of the join phase (initial rebalance delay, then the group's rebalance timeout)."""
+    SYNC = "sync"
+    """Classic: members that joined must sync (pending sync)."""
+    PENDING_MEMBER = "pending_member"
+    """Classic: a member id was handed out and the second JoinGroup must follow."""
+    SESSION = "session"
+    REBALANCE = "rebalance"
+    """Consumer: a member must give up partitions; also a classic member's rejoin and sync inside a consumer group."""
+    CLIENT_ASSIGNOR = "client_assignor"
+    """Consumer: the member chosen to run a client-side assignor must install within its rebalance timeout."""
+    REGEX = "regex"
+    """Consumer: resolve the group's regular expressions, away from the heartbeat."""
+    EXPIRY = "expiry"
+    """The periodic clean-up of offsets and groups."""
+
+
+class Timer(NamedTuple):
+    """A timer's identity: arming it again moves its deadline."""
+
+    kind: TimerKind
+    group_id: str = ""
+    member_id: str = ""
+
+
+class TimerChange(NamedTuple):
+    """Arm a timer for `deadline_ms`, or cancel it (None)."""
+
+    timer: Timer
+    deadline_ms: int | None
+
+
+class Reply(NamedTuple):
+    """The answer to a request, possibly one that was parked before; sent once the records are appended."""
+
+    token: int
+    """The driver's name for the request."""
+    response: tuple[object, ...]
+    """One of the response NamedTuples."""
+
+
+@dataclass(slots=True, frozen=True)
+class Result:
+    """What one request or one timer does: one write, its replies, its timers."""
+
+    records: tuple[RecordDraft, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    timers: tuple[TimerChange, ...] = ()
+    atomic: bool = True
+    """False for clean-ups, whose records may be cut between batches."""
+
+
+NOTHING_TO_DO = Result()
+
+
+class Topic(NamedTuple):
+    """One topic as the coordinator sees it."""
+
+    topic_id: bytes
+    name: str
+    partition_racks: tuple[tuple[str, ...], ...]
+    """Racks of each partition's replicas; its length is the partition count."""
+
+
+class TopicImage(Protocol):
+    """The cluster's topics at one moment, as the metadata log tells the coordinator."""
+
+    metadata_version: int
+    """Grows with every change of any topic."""
+
+    def topic(self, name: str) -> Topic | None:
+        """The living topic of that name."""
+
+    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+        """The living topic of that id."""
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all living topics, sorted."""
+
+
+class IdSource(Protocol):
+    """Where random ids come from: seeded in simulations."""
+
+    def uuid_text(self) -> str:
+        """A fresh id as Kafka prints one."""
+
+
+class Dialect(Enum):
+    """Release whose coordinator is imitated: layouts, starting epochs, metadata records, order of records."""
+
+    R3_7 = "3.7"
+    R3_9 = "3.9"
+    R4_0 = "4.0"
+    R4_1 = "4.1"
+    R4_3 = "4.3"
+    R4_4 = "4.4"
+
+
+class MigrationPolicy(Enum):
+    """`group.consumer.migration.policy`."""
+
+    DISABLED = "disabled"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+
+@dataclass(slots=True)
+class CoordinatorConfig:
+    """Broker and group settings that decide what the coordinator does; names and defaults are Kafka's."""
+
+    dialect: Dialect = Dialect.R4_4
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2_147_483_647
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_max_size: int = 2_147_483_647
+    consumer_assignment_interval_ms: int = 1_000
+    """0 before release 4.3, whatever is set."""
+    consumer_regex_refresh_interval_ms: int = 600_000
+    server_assignors: tuple[str, ...] = ("uniform", "range")
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    offsets_retention_ms: int = 604_800_000
+    offset_metadata_max_bytes: int = 4_096
+    group_overrides: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Dynamic group configuration: group id -> setting -> value, e.g. `consumer.session.timeout.ms`."""
+
+
+Response: TypeAlias = tuple[object, ...]
