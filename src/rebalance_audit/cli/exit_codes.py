@@ -1,0 +1,35 @@
+"""What the process answers: one table from kinds of error to exit codes.
+
+Error types are named by their path, so that looking one up imports nothing: `decode` must not load Spark to learn that
+a lake error would be a 3.
+"""
+
+from typing import Final
+
+DONE: Final = 0
+UNFORESEEN: Final = 1
+BAD_ARGUMENTS: Final = 2
+NOT_READABLE: Final = 3
+"""The source or the lake cannot be read or written."""
+CHECK_FAILED: Final = 4
+INTERRUPTED: Final = 130
+"""128 + SIGINT, as a shell reports it."""
+PIPE_CLOSED: Final = 141
+"""128 + SIGPIPE: whoever read our output has seen enough."""
+
+CODE_BY_ERROR: Final = {
+    "click.exceptions.UsageError": BAD_ARGUMENTS,
+    "builtins.OSError": NOT_READABLE,
+    "rebalance_audit.config.ConfigError": BAD_ARGUMENTS,
+    "rebalance_audit.wire.log_folder.SourceNotReadable": NOT_READABLE,
+}
+"""Path of an exception class -> exit code; a subclass answers as its nearest listed ancestor."""
+
+
+def code_of(error: BaseException) -> int:
+    """Exit code for an error that ended a command; UNFORESEEN for what the table does not list."""
+    for ancestor in type(error).__mro__:
+        code = CODE_BY_ERROR.get(f"{ancestor.__module__}.{ancestor.__qualname__}")
+        if code is not None:
+            return code
+    return UNFORESEEN

@@ -1,0 +1,76 @@
+"""What one call of the program was told besides its command: configuration and how to report errors."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rebalance_audit.config import Config
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One call. The options below fill it, before or behind the command's name."""
+
+    debug: bool = False
+    config_file: Path | None = None
+    print_config: bool = False
+
+    def config(self, flags: Mapping[str, object] | None = None) -> "Config":
+        """The effective configuration; `flags` by dotted key, None where a flag was not given.
+
+        With --print-config it is printed and the command ends here. Raises ConfigError.
+        """
+        from rebalance_audit.config import effective_config, load_config  # noqa: PLC0415 - 0.3 s
+
+        config = load_config(self.config_file, flags)
+        if self.print_config:
+            click.echo(effective_config(config), nl=False)
+            click.get_current_context().exit()
+        return config
+
+
+invocation_of: Final = click.make_pass_decorator(Invocation)
+
+
+def _set(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    if value:
+        assert param.name is not None
+        setattr(ctx.find_object(Invocation), param.name, value)
+
+
+def debug_option(command: Command) -> Command:
+    """--debug, on the program and on every command."""
+    return click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        callback=_set,
+        help="Show the traceback of an unforeseen error.",
+    )(command)
+
+
+def config_options(command: Command) -> Command:
+    """--config and --print-config, on the program and on every command that reads the configuration."""
+    file = click.option(
+        "--config",
+        "config_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        expose_value=False,
+        callback=_set,
+        help="TOML file with settings; the environment wins over it, flags win over both.",
+    )
+    shown = click.option(
+        "--print-config",
+        is_flag=True,
+        expose_value=False,
+        callback=_set,
+        help="Print the configuration in force, and stop.",
+    )
+    return file(shown(command))

@@ -1,0 +1,27 @@
+"""Keys of coordinator records as bytes: enough to pass over a record without decoding it."""
+
+from collections.abc import Iterable
+from typing import Final
+
+TYPE_BYTES: Final = 2
+"""Every key begins with its type as an int16; the group's id comes next, its length as an int16 first."""
+
+
+def of_types(record_types: Iterable[int]) -> tuple[bytes, ...]:
+    """What keys of these types begin with."""
+    return tuple(number.to_bytes(TYPE_BYTES) for number in record_types)
+
+
+def of_groups(group_ids: Iterable[str]) -> tuple[bytes, ...]:
+    """What keys of these groups have from TYPE_BYTES on."""
+    encoded = (group_id.encode() for group_id in group_ids)
+    return tuple(len(group_id).to_bytes(2) + group_id for group_id in encoded)
+
+
+def group_bytes(key: bytes | None) -> bytes | None:
+    """The id of the group that a key names; None for a key that is none or too short, as a transaction marker's is."""
+    if key is None or len(key) <= TYPE_BYTES + 2:
+        return None
+    begin = TYPE_BYTES + 2
+    end = begin + int.from_bytes(key[TYPE_BYTES:begin])
+    return key[begin:end] if end <= len(key) else None

@@ -1,0 +1,129 @@
+"""Entry point: finds the command, runs it, and turns what went wrong into one sentence and an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import click
+
+from rebalance_audit import __version__
+from rebalance_audit.cli import exit_codes
+from rebalance_audit.cli.invocation import Invocation, config_options, debug_option, invocation_of
+
+PROGRAM: Final = "rebalance-audit"
+
+COMMANDS: Final = {
+    "decode": "Print every record of the log as a line of JSON.",
+    "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
+}
+"""Command -> what the overview says of it. A command is imported only when it is called for."""
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit inspect copy-of-log                   what happened, on this terminal
+  rebalance-audit inspect copy-of-log --group checkout  one group in detail
+  rebalance-audit state copy-of-log --at 2026-11-21T03:12Z
+  rebalance-audit decode copy-of-log | jq .key.type
+
+\b
+SEGMENTS is a folder that holds __consumer_offsets-P/*.log, as a broker's log
+directory does, and, for topic names, __cluster_metadata-0/*.log. Read a copy
+or the live folder: nothing is written to it.
+
+\b
+Exit codes: 0 done, 2 bad arguments or configuration, 3 source or lake not
+readable, 4 a quality check failed, 1 anything unforeseen.
+"""
+
+
+class LazyCommands(click.Group):
+    """The commands of COMMANDS, each in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command, imported now; None for a name that is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"rebalance_audit.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The table as it stands, so that the overview imports no command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyCommands,
+    epilog=EXAMPLES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@config_options
+@debug_option
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@invocation_of
+@click.pass_context
+def commands(ctx: click.Context, invocation: Invocation) -> None:
+    """Tell why consumer groups of Kafka rebalanced.
+
+    Why each rebalance happened, how long it took and who held it up, from nothing but the records of
+    __consumer_offsets.
+    """
+    if ctx.invoked_subcommand is None:
+        if invocation.print_config:
+            invocation.config()
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and returns the exit code; what went wrong is on stderr."""
+    invocation = Invocation()
+    try:
+        code = commands.main(
+            list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=invocation
+        )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any more. Python would complain again when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exit_codes.PIPE_CLOSED
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
+        return exit_codes.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return exit_codes.code_of(error)
+    except Exception as error:  # noqa: BLE001 - the one place where every error ends
+        return _report(error, invocation)
+    return code if isinstance(code, int) else exit_codes.DONE
+
+
+def _report(error: Exception, invocation: Invocation) -> int:
+    code = exit_codes.code_of(error)
+    if invocation.debug:
+        traceback.print_exception(error)
+    if code == exit_codes.UNFORESEEN:
+        hint = "" if invocation.debug else " Run it again with --debug to see where."
+        click.echo(f"Error: unforeseen {type(error).__name__}: {error}.{hint}", err=True)
+    elif isinstance(error, OSError):
+        click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
+    else:
+        click.echo(f"Error: {error}", err=True)
+    return code
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

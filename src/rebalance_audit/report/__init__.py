@@ -1,0 +1,1 @@
+"""What people read: words, tables and texts made of the audit's rows."""

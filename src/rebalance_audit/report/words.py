@@ -1,0 +1,101 @@
+"""Numbers and moments in words for people."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+NOTHING: Final = "–"
+"""Stands where a value is unknown or does not apply."""
+
+_SECOND_MS: Final = 1000
+_LARGER_UNITS: Final = (
+    # larger unit, how many of the smaller one it holds, smaller unit, its milliseconds, first count that is too many
+    ("min", 60, "s", 1000, 60 * 60),
+    ("h", 60, "min", 60_000, 24 * 60),
+    ("d", 24, "h", 3_600_000, None),
+)
+
+
+def duration(milliseconds: int | None) -> str:
+    """Two units at most: `0 ms`, `850 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`."""
+    if milliseconds is None:
+        return NOTHING
+    if milliseconds < 0:
+        return f"-{duration(-milliseconds)}"
+    if milliseconds < _SECOND_MS:
+        return f"{milliseconds} ms"
+    if round(milliseconds / _SECOND_MS, 1) < 60:
+        return f"{milliseconds / _SECOND_MS:.1f} s"
+    text = ""
+    for larger, size, smaller, smaller_ms, too_many in _LARGER_UNITS:
+        total = round(milliseconds / smaller_ms)
+        whole, rest = divmod(total, size)
+        text = f"{whole} {larger} {rest} {smaller}" if rest else f"{whole} {larger}"
+        if too_many is None or total < too_many:
+            break
+    return text
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 group`, `2 groups`, `4,012,345 records`; `many` where adding an s is wrong."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def number(value: int | None) -> str:
+    """`4,012`; a dash for None."""
+    return NOTHING if value is None else f"{value:,}"
+
+
+def size(byte_count: int) -> str:
+    """`512 B`, `13.4 kB`, `405 MB`: powers of ten, three digits or so."""
+    value = float(byte_count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 999.5 or unit == "TB":
+            return f"{value:.1f} {unit}" if unit != "B" and value < 99.95 else f"{value:.0f} {unit}"
+        value /= 1000
+    raise AssertionError(byte_count)
+
+
+def share(part: int, whole: int) -> str:
+    """`12 %`, `0.4 %`, `<0.1 %`."""
+    if not whole:
+        return NOTHING
+    percent = 100 * part / whole
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.1f} %"
+
+
+def moment(timestamp_ms: int | None) -> str:
+    """`2026-11-21 11:14:05.123` in UTC; the heading or the sentence around it names the zone."""
+    return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%Y-%m-%d %H:%M:%S", "")
+
+
+def day(timestamp_ms: int) -> str:
+    """`2026-11-21` in UTC."""
+    return moment(timestamp_ms)[:10]
+
+
+def clock(timestamp_ms: int | None) -> str:
+    """`11:14:05.123` in UTC: for tables whose day stands in the heading."""
+    return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%H:%M:%S", "")
+
+
+def iso(timestamp_ms: int | None) -> str | None:
+    """ISO 8601 in UTC with milliseconds, `2026-11-21T11:14:05.123Z`, for programs; None stays None."""
+    return None if timestamp_ms is None else _written(timestamp_ms, "%Y-%m-%dT%H:%M:%S", "Z")
+
+
+def visible(text: str) -> str:
+    """`text` with control characters written out: a name from a log must not steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def _written(timestamp_ms: int, form: str, zone: str) -> str:
+    """The number itself for what no calendar holds: a corrupt record has any."""
+    try:
+        whole_second = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp_ms)
+    return f"{whole_second.strftime(form)}.{timestamp_ms % 1000:03d}{zone}"
