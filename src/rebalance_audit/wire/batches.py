@@ -34,6 +34,7 @@ RECORD_COUNT: Final = 12
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LOG_OVERHEAD_BYTES: Final = 12
 """Base offset and length, which the length does not count."""
+LENGTH_MIN: Final = HEADER.size - LOG_OVERHEAD_BYTES
 BATCH_BYTES_MAX: Final = 128 << 20
 """A length above this is taken for damage: `max.message.bytes` is 1 MiB by default."""
 CRC_COVERS_FROM: Final = 21
@@ -101,16 +102,22 @@ def header_is_plausible(raw_header: RawHeader, data: bytes, at: int) -> bool:
     """Whether the bytes at `at` could begin a batch of any format: cheap, and no proof without the checksum."""
     magic = raw_header[MAGIC]
     if magic == 2:
-        return (
-            HEADER.size - LOG_OVERHEAD_BYTES <= raw_header[LENGTH] <= BATCH_BYTES_MAX
-            and raw_header[BASE_OFFSET] >= 0
-            and 0 <= raw_header[RECORD_COUNT] <= raw_header[LAST_OFFSET_DELTA] + 1
-            and raw_header[LEADER_EPOCH] >= -1
-        )
+        return is_plausible_v2(raw_header)
     return (
         magic in (0, 1)
         and raw_header[LENGTH] <= BATCH_BYTES_MAX
         and legacy.header_is_plausible(data, at)
+    )
+
+
+def is_plausible_v2(raw_header: RawHeader) -> bool:
+    """Whether a header of magic 2 contradicts neither itself nor common sense."""
+    base_offset, length, leader_epoch, _, _, _, last_delta, _, _, _, _, _, count = raw_header
+    return (
+        LENGTH_MIN <= length <= BATCH_BYTES_MAX
+        and base_offset >= 0
+        and 0 <= count <= last_delta + 1
+        and leader_epoch >= -1
     )
 
 

@@ -1,6 +1,5 @@
 """Compression codecs of record batches, with a bound on what they may unfold to."""
 
-import struct
 import zlib
 from collections.abc import Callable
 from typing import Final
@@ -17,10 +16,10 @@ XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_HEADER_BYTES: Final = 16
 FIRST_GUESS_BYTES_MIN: Final = 64 << 10
 
+LZ4_DESCRIPTOR: Final = slice(4, 6)
 XXH_PRIME_1: Final = 0x9E3779B1
 XXH_PRIME_2: Final = 0x85EBCA77
 XXH_PRIME_3: Final = 0xC2B2AE3D
-XXH_PRIME_4: Final = 0x27D4EB2F
 XXH_PRIME_5: Final = 0x165667B1
 U32: Final = 0xFFFFFFFF
 
@@ -44,31 +43,26 @@ def decompress(codec: int, data: bytes) -> bytes:
 def repair_lz4_frame(frame: bytes) -> bytes:
     """An LZ4 frame of a magic 0 message with the header checksum that the LZ4 format wants.
 
-    Kafka before 0.10 took that checksum over the frame's magic number as well (KAFKA-3160).
+    Kafka before 0.10 took that checksum over the frame's magic number as well (KAFKA-3160). Its frames have a
+    descriptor of two bytes: no content size, no dictionary.
     """
-    if len(frame) < 7:
+    descriptor = frame[LZ4_DESCRIPTOR]
+    if len(descriptor) < 2:
         return frame
-    descriptor_end = 14 if frame[4] & 0x08 else 6
-    checksum = xxh32_short(frame[4:descriptor_end]) >> 8 & 0xFF
-    return frame[:descriptor_end] + bytes((checksum,)) + frame[descriptor_end + 1 :]
+    checksum = xxh32_short(descriptor) >> 8 & 0xFF
+    return frame[: LZ4_DESCRIPTOR.stop] + bytes((checksum,)) + frame[LZ4_DESCRIPTOR.stop + 1 :]
 
 
 def xxh32_short(data: bytes) -> int:
-    """XXH32 with seed 0 of fewer than 16 bytes, as the LZ4 frame format takes it of its descriptor."""
-    assert len(data) < 16
+    """XXH32 with seed 0 of fewer than 4 bytes, as the LZ4 frame format takes it of its descriptor."""
+    assert len(data) < 4
     value = XXH_PRIME_5 + len(data)
-    words = len(data) // 4
-    for word in struct.unpack_from(f"<{words}I", data):
-        value = _rotate_left(value + word * XXH_PRIME_3 & U32, 17) * XXH_PRIME_4 & U32
-    for byte in data[words * 4 :]:
-        value = _rotate_left(value + byte * XXH_PRIME_5 & U32, 11) * XXH_PRIME_1 & U32
+    for byte in data:
+        value = value + byte * XXH_PRIME_5 & U32
+        value = (value << 11 | value >> 21) * XXH_PRIME_1 & U32
     value = (value ^ value >> 15) * XXH_PRIME_2 & U32
     value = (value ^ value >> 13) * XXH_PRIME_3 & U32
     return value ^ value >> 16
-
-
-def _rotate_left(value: int, bits: int) -> int:
-    return (value << bits | value >> 32 - bits) & U32
 
 
 def _gunzip(data: bytes) -> bytes:

@@ -8,20 +8,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rebalance_audit.wire import legacy
 from rebalance_audit.wire.bad_bytes import BadBytes, BadBytesReason, TailNote
 from rebalance_audit.wire.batches import (
-    ATTRIBUTES,
     BASE_OFFSET,
     CODEC_MASK,
     CONTROL,
-    LAST_OFFSET_DELTA,
-    LEADER_EPOCH,
-    LENGTH,
     LOG_APPEND_TIME,
-    LOG_OVERHEAD_BYTES,
     MAGIC,
     OUTSIDE_HEADER,
-    PRODUCER_EPOCH,
-    PRODUCER_ID,
-    RECORD_COUNT,
     TRANSACTIONAL,
     RawHeader,
     TimestampType,
@@ -29,7 +21,6 @@ from rebalance_audit.wire.batches import (
     clause_of,
     compiled_batch,
     legacy_records,
-    offsets_fit,
     parse_marker,
     timestamp_type_of,
 )
@@ -43,6 +34,8 @@ COMPRESSED_WEIGHT: Final = 10
 LEGACY_ATTRIBUTES_AT: Final = 17
 RUN_BITS: Final = TRANSACTIONAL | CONTROL | LOG_APPEND_TIME
 ROW: Final = attrgetter("offset", "timestamp", "key", "value")
+
+TROUBLE: Final = (BadBytes, TailNote)
 
 Damage: TypeAlias = tuple[BadBytesReason, str]
 """Reason, and a clause that completes "the batch ..."."""
@@ -98,15 +91,21 @@ def read_columns(
     comes in file order. Raises OSError that names the file where the file cannot be read; never raises on bytes.
     """
     builder = _ChunkBuilder(from_offset, end_offset, without_record_types)
+    add_batch = builder.add_batch
     with SegmentWalk(path, start_byte, end_byte) as walk:
-        for position, found in walk.steps():
-            if isinstance(found, BadBytes | TailNote):
-                trouble: BadBytes | TailNote = found
+        view = walk.view
+        for position, following, found in walk.steps():
+            if isinstance(found, TROUBLE):
+                trouble = found
             else:
-                batch = walk.view(position, LOG_OVERHEAD_BYTES + found[LENGTH])
-                damage = builder.add(found, batch)
+                batch = view(position, following)
+                damage = (
+                    add_batch(found, batch)
+                    if found[MAGIC] == 2
+                    else builder.add_legacy(found, batch)
+                )
                 if damage is None:
-                    if builder.weight >= CHUNK_BYTES or len(builder.log_offsets) >= chunk_records:
+                    if len(builder.log_offsets) >= chunk_records or builder.weight >= CHUNK_BYTES:
                         yield builder.take()
                     continue
                 trouble = bad_batch(walk.path, position, batch, *damage)
@@ -129,6 +128,7 @@ class _ChunkBuilder:
         self._decode_errors = c_reader.DECODE_ERRORS
         self._from = from_offset
         self._end = end_offset
+        self._is_bounded = from_offset > 0 or end_offset is not None
         self._without = frozenset(number.to_bytes(2) for number in without_record_types)
         self.log_offsets: list[int] = []
         self._timestamps: list[int] = []
@@ -139,39 +139,6 @@ class _ChunkBuilder:
         self._run_start = 0
         self.excluded_count = 0
         self.weight = 0
-
-    def add(self, header: RawHeader, batch: memoryview) -> Damage | None:
-        """Take the batch's records; or say what is wrong with it."""
-        mark = len(self.log_offsets)
-        if header[MAGIC] == 2:
-            first, last = header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]
-            attributes = header[ATTRIBUTES]
-            run: _RunFields = (
-                header[LEADER_EPOCH],
-                header[PRODUCER_ID],
-                header[PRODUCER_EPOCH],
-                2,
-                attributes & RUN_BITS,
-            )
-            if last < self._from or (self._end is not None and first >= self._end):
-                self.excluded_count += header[RECORD_COUNT]
-                return None
-            damage = self._decode(header, batch, mark)
-        else:
-            attributes = batch[LEGACY_ATTRIBUTES_AT]
-            run = (None, -1, -1, header[MAGIC], attributes & LOG_APPEND_TIME)
-            damage = self._decode_legacy(batch)
-        if damage is not None:
-            self._cut(mark)
-            return damage
-        if self._from or self._end is not None:
-            self._drop_outside(mark)
-        if run != self._run and len(self.log_offsets) > mark:
-            self._end_run(mark)
-            self._run = run
-        # A compressed batch counts for what it may have unfolded to.
-        self.weight += len(batch) * (COMPRESSED_WEIGHT if attributes & CODEC_MASK else 1)
-        return None
 
     def take(self) -> ColumnChunk:
         """What came together since the last call."""
@@ -190,18 +157,39 @@ class _ChunkBuilder:
         self._run_start = self.excluded_count = self.weight = 0
         return chunk
 
-    def _decode(self, header: RawHeader, batch: memoryview, mark: int) -> Damage | None:
+    def add_batch(self, header: RawHeader, batch: memoryview) -> Damage | None:
+        """Take the records of a batch of magic 2; or say what is wrong with it."""
+        (
+            base,
+            _,
+            leader_epoch,
+            _,
+            _,
+            bits,
+            last_delta,
+            _,
+            _,
+            producer_id,
+            producer_epoch,
+            _,
+            count,
+        ) = header
+        if self._is_bounded and self._is_outside(base, base + last_delta):
+            self.excluded_count += count
+            return None
         compiled = self._c_batch(batch)
         if not compiled.validate_crc():
             return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
-        attributes = header[ATTRIBUTES]
         log_offsets = self.log_offsets
+        mark = len(log_offsets)
+        first = last = base
         try:
-            if attributes & CODEC_MASK:
+            if bits & CODEC_MASK:
                 compiled = compiled_batch(batch, header)
-            if self._without and not attributes & CONTROL:
+            if self._without and not bits & CONTROL:
                 rows = list(map(ROW, compiled))
-                ends = (rows[0][0], rows[-1][0]) if rows else None
+                if rows:
+                    first, last = rows[0][0], rows[-1][0]
                 self._keep_wanted(rows)
             else:
                 timestamps, keys, values = self._timestamps, self._keys, self._values
@@ -210,30 +198,61 @@ class _ChunkBuilder:
                     timestamps.append(record.timestamp)
                     keys.append(record.key)
                     values.append(record.value)
-                ends = (log_offsets[mark], log_offsets[-1]) if len(log_offsets) > mark else None
+                if count:
+                    first, last = log_offsets[mark], log_offsets[-1]
         except CompressionError as error:
-            return BadBytesReason.BAD_COMPRESSION, str(error)
+            return self._cut(mark, BadBytesReason.BAD_COMPRESSION, str(error))
         except self._decode_errors as error:
-            return BadBytesReason.BAD_RECORDS, clause_of(error)
-        if ends is not None and not offsets_fit(header, *ends):
-            return BadBytesReason.BAD_RECORDS, OUTSIDE_HEADER
-        return self._check_markers(mark) if attributes & CONTROL else None
-
-    def _check_markers(self, mark: int) -> Damage | None:
-        """Whether `parse_marker` can read the control records from `mark` on, so that no caller has to ask."""
-        for key, value in zip(self._keys[mark:], self._values[mark:], strict=True):
-            marker = parse_marker(key, value)
-            if isinstance(marker, str):
-                return BadBytesReason.BAD_MARKER, marker
+            return self._cut(mark, BadBytesReason.BAD_RECORDS, clause_of(error))
+        if not base <= first <= last <= base + last_delta:
+            return self._cut(mark, BadBytesReason.BAD_RECORDS, OUTSIDE_HEADER)
+        if bits & CONTROL:
+            clause = self._marker_damage(mark)
+            if clause is not None:
+                return self._cut(mark, BadBytesReason.BAD_MARKER, clause)
+        # A compressed batch counts for what it may have unfolded to.
+        self.weight += len(batch) * (COMPRESSED_WEIGHT if bits & CODEC_MASK else 1)
+        if self._is_bounded:
+            self._drop_outside(mark)
+        run = (leader_epoch, producer_id, producer_epoch, 2, bits & RUN_BITS)
+        if run != self._run and len(log_offsets) > mark:
+            self._begin_run(mark, run)
         return None
 
-    def _decode_legacy(self, message: memoryview) -> Damage | None:
+    def add_legacy(self, header: RawHeader, message: memoryview) -> Damage | None:
+        """Take the records of a message of magic 0 or 1; or say what is wrong with it."""
+        # A compressed message has the offset of its last record.
+        if self._is_bounded and header[BASE_OFFSET] < self._from:
+            self.excluded_count += 1
+            return None
         if not legacy.crc_holds(message):
             return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
         records = legacy_records(message)
         if isinstance(records, str):
             return BadBytesReason.BAD_RECORDS, records
+        mark = len(self.log_offsets)
         self._keep_wanted(records)
+        self.weight += len(message) * COMPRESSED_WEIGHT
+        if self._is_bounded:
+            self._drop_outside(mark)
+        stamped = message[LEGACY_ATTRIBUTES_AT] & LOG_APPEND_TIME
+        run = (None, -1, -1, header[MAGIC], stamped)
+        if run != self._run and len(self.log_offsets) > mark:
+            self._begin_run(mark, run)
+        return None
+
+    def _cut(self, mark: int, reason: BadBytesReason, clause: str) -> Damage:
+        """Take back what was added from `mark` on: a batch counts whole or not at all."""
+        del self.log_offsets[mark:], self._timestamps[mark:]
+        del self._keys[mark:], self._values[mark:]
+        return reason, clause
+
+    def _marker_damage(self, mark: int) -> str | None:
+        """What keeps `parse_marker` from reading the control records from `mark` on, so that no caller has to ask."""
+        for key, value in zip(self._keys[mark:], self._values[mark:], strict=True):
+            marker = parse_marker(key, value)
+            if isinstance(marker, str):
+                return marker
         return None
 
     def _keep_wanted(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> None:
@@ -247,14 +266,14 @@ class _ChunkBuilder:
             self._keys.append(key)
             self._values.append(value)
 
+    def _is_outside(self, first: int, last: int) -> bool:
+        return last < self._from or (self._end is not None and first >= self._end)
+
     def _drop_outside(self, mark: int) -> None:
-        """Of the records from `mark` on, keep those inside the offsets asked for: a batch may reach over an end."""
-        end = self._end
+        """Of the records from `mark` on keep those asked for: a batch may reach over an end."""
         offsets = self.log_offsets[mark:]
         kept = [
-            at
-            for at, offset in enumerate(offsets, mark)
-            if offset >= self._from and (end is None or offset < end)
+            at for at, offset in enumerate(offsets, mark) if not self._is_outside(offset, offset)
         ]
         if len(kept) == len(offsets):
             return
@@ -264,9 +283,9 @@ class _ChunkBuilder:
         self._keys[mark:] = [self._keys[at] for at in kept]
         self._values[mark:] = [self._values[at] for at in kept]
 
-    def _cut(self, mark: int) -> None:
-        del self.log_offsets[mark:], self._timestamps[mark:]
-        del self._keys[mark:], self._values[mark:]
+    def _begin_run(self, mark: int, run: _RunFields) -> None:
+        self._end_run(mark)
+        self._run = run
 
     def _end_run(self, end: int) -> None:
         """Close the run of records before `end`, if there is one."""

@@ -293,7 +293,7 @@ def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment,
         )
     base_offset = first_offset = int(match["base_offset"])
     with SegmentWalk(file) as walk:
-        _, header = next(walk.steps(), (0, None))
+        _, _, header = next(walk.steps(), (0, 0, None))
         size_bytes = walk.size_bytes
     # Only batches of magic 2 say where they begin: a compressed older message has its last offset.
     if header is not None and not isinstance(header, BadBytes | TailNote) and header[MAGIC] == 2:

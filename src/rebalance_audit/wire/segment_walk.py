@@ -28,10 +28,11 @@ from rebalance_audit.wire.batches import (
     RawHeader,
     crc_holds,
     header_is_plausible,
+    is_plausible_v2,
 )
 
-Step: TypeAlias = tuple[int, RawHeader | BadBytes | TailNote]
-"""Byte position, and the header of the batch that begins there or what stands there instead."""
+Step: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
+"""Byte position, the next one, and the header of the batch between them or what stands there instead."""
 
 WINDOW_BYTES: Final = 4 << 20
 BLANK: Final = bytes(HEADER.size)
@@ -59,7 +60,8 @@ class SegmentWalk:
         self._end = end_byte
         self._origin = 0
         self._data = PADDING
-        self._loaded = 0
+        self._view = memoryview(self._data)
+        self._loaded_to = 0
 
     def __enter__(self) -> Self:
         self._file = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -76,46 +78,59 @@ class SegmentWalk:
 
     def steps(self) -> Iterator[Step]:
         """Every batch header and every trouble in file order. `view` serves the batch until the next step."""
-        position = self._start
         end = self.size_bytes if self._end is None else min(self._end, self.size_bytes)
+        position = self._start
+        if position >= end:
+            return
+        self._need(position, HEADER.size)
+        header, plausible = self._header_at(position)
         unpack = HEADER.unpack_from
-        if position < end:
-            self._need(position, HEADER.size)
         while position < end:
-            at = position - self._origin
-            header: RawHeader = unpack(self._data, at)
             following = position + LOG_OVERHEAD_BYTES + header[LENGTH]
-            if header_is_plausible(header, self._data, at) and following <= self.size_bytes:
-                self._need(position, following + HEADER.size - position)
-                if self._can_follow(following) or crc_holds(
-                    self.view(position, following - position)
-                ):
-                    yield position, header
-                    position = following
+            clause = None
+            if plausible and following <= self.size_bytes:
+                if following + HEADER.size > self._loaded_to:
+                    self._need(position, following + HEADER.size - position)
+                next_header: RawHeader = unpack(self._data, following - self._origin)
+                # Today's format goes straight through: this is the loop that every batch of every log takes.
+                if next_header[MAGIC] == 2 and is_plausible_v2(next_header):
+                    next_plausible = True
+                else:
+                    next_plausible = self._header_at(following)[1]
+                    if not (
+                        next_plausible
+                        or following == self.size_bytes
+                        or self._data.startswith(BLANK, following - self._origin)
+                        or crc_holds(self.view(position, following))
+                    ):
+                        clause = (
+                            "has a wrong checksum, and no batch stands where its length points to"
+                        )
+                if clause is None:
+                    yield position, following, header
+                    position, header, plausible = following, next_header, next_plausible
                     continue
-                clause = "has a wrong checksum, and no batch stands where its length points to"
-                trouble = self._trouble(position, BadBytesReason.CRC_MISMATCH, clause)
-            else:
-                trouble = self._trouble(position, BadBytesReason.NOT_A_BATCH, None)
-            yield position, trouble
+            trouble = self._trouble(position, header, clause, plausible=plausible)
+            yield position, position + trouble.size_bytes, trouble
             position += trouble.size_bytes
             self._need(position, HEADER.size)
+            header, plausible = self._header_at(position)
 
-    def view(self, position: int, size_bytes: int) -> memoryview:
+    def view(self, position: int, following: int) -> memoryview:
         """Bytes of the batch that the last step named; the buffer goes on for len(PADDING) bytes."""
-        at = position - self._origin
-        return memoryview(self._data)[at : at + size_bytes]
+        return self._view[position - self._origin : following - self._origin]
 
     def _need(self, position: int, size_bytes: int) -> None:
         """Have these bytes of the file in the window, as far as the file goes, and padding behind them."""
         end = min(position + size_bytes, self.size_bytes)
-        if self._origin <= position and end <= self._origin + self._loaded:
+        if self._origin <= position and end <= self._loaded_to:
             return
         wanted = min(max(WINDOW_BYTES, size_bytes), max(self.size_bytes - position, 0))
         data = self._read(position, wanted)
         self._origin = position
-        self._loaded = len(data)
+        self._loaded_to = position + len(data)
         self._data = data + PADDING
+        self._view = memoryview(self._data)
 
     def _read(self, position: int, size_bytes: int) -> bytes:
         try:
@@ -127,21 +142,19 @@ class SegmentWalk:
             self.size_bytes = position + len(data)
         return data
 
-    def _can_follow(self, position: int) -> bool:
-        """Whether a batch that ends here ends in a likely place: another one, the file's end, or reserved space."""
-        if position == self.size_bytes:
-            return True
+    def _header_at(self, position: int) -> tuple[RawHeader, bool]:
+        """What stands at a position of the window, read as a header, and whether it could be one."""
         at = position - self._origin
-        return self._data.startswith(BLANK, at) or header_is_plausible(
-            HEADER.unpack_from(self._data, at), self._data, at
-        )
+        header: RawHeader = HEADER.unpack_from(self._data, at)
+        return header, header_is_plausible(header, self._data, at)
 
     def _trouble(
-        self, position: int, reason: BadBytesReason, clause: str | None
+        self, position: int, header: RawHeader, clause: str | None, *, plausible: bool
     ) -> BadBytes | TailNote:
-        """What stands at a position where no batch can be read, up to the next batch or the end."""
-        header: RawHeader = HEADER.unpack_from(self._data, position - self._origin)
-        plausible = header_is_plausible(header, self._data, position - self._origin)
+        """What stands at a position where no batch can be read, up to the next batch or the end.
+
+        `clause` says what is wrong with a batch that is all there.
+        """
         if not plausible and self._is_zero_from(position):
             return TailNote(self.path, position, self.size_bytes - position, TailKind.PREALLOCATED)
         found = self._next_batch(position + 1)
@@ -163,7 +176,7 @@ class SegmentWalk:
             path=self.path,
             byte_position=position,
             size_bytes=size_bytes,
-            reason=reason,
+            reason=BadBytesReason.CRC_MISMATCH if clause else BadBytesReason.NOT_A_BATCH,
             detail=sentence,
             base_offset=header[BASE_OFFSET] if plausible else None,
             raw=self._read(position, min(size_bytes, RAW_BYTES_MAX)),

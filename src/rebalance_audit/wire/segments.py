@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.wire.bad_bytes import BadBytes, BadBytesReason, TailNote
-from rebalance_audit.wire.batches import LENGTH, LOG_OVERHEAD_BYTES, Batch, bad_batch, crc_holds
+from rebalance_audit.wire.batches import Batch, bad_batch, crc_holds
 from rebalance_audit.wire.segment_walk import SegmentWalk
 
 WRONG_CHECKSUM: Final = "has a wrong checksum"
@@ -23,11 +23,11 @@ def read_batches(
     file where the file cannot be read; never raises on bytes.
     """
     with SegmentWalk(path, start_byte, end_byte) as walk:
-        for position, found in walk.steps():
+        for position, following, found in walk.steps():
             if isinstance(found, BadBytes | TailNote):
                 yield found
                 continue
-            batch = walk.view(position, LOG_OVERHEAD_BYTES + found[LENGTH])
+            batch = walk.view(position, following)
             if crc_holds(batch):
                 yield Batch(walk.path, position, batch)
             else:
@@ -45,7 +45,7 @@ def split_points(path: str | Path, target_bytes: int) -> list[int]:
         raise ValueError(f"target_bytes is {target_bytes}, a part needs at least one byte")
     points = [0]
     with SegmentWalk(path) as walk:
-        for position, _ in walk.steps():
+        for position, _, _ in walk.steps():
             if position - points[-1] >= target_bytes:
                 points.append(position)
         points.append(walk.size_bytes)
