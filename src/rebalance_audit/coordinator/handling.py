@@ -1,8 +1,8 @@
 """What every handler takes and gives: the alphabet between the coordinator and whoever drives it.
 
-A handler reads hard state (the groups, which only replay writes) and soft state (timers, parked requests, the join phase
-of a classic group), and returns a `Result`. The driver appends the records, replays them, sends the replies and arms the
-timers; a handler never touches a group. A timer that fires goes through a handler like a request does.
+A handler reads hard state (the groups, which only replay writes) and soft state (timers, parked requests, the join
+phase of a classic group), and returns a `Result`. The driver appends the records, replays them, sends the replies and
+arms the timers; a handler never touches a group. A timer that fires goes through a handler like a request does.
 """
 
 from dataclasses import dataclass, field
