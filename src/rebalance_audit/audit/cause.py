@@ -63,7 +63,9 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.STATIC_MEMBER_EXPIRED: (
         "A static member that had left for a while did not come back in time."
     ),
-    RebalanceCause.SUBSCRIPTION_CHANGED: "A member's topics or regular expression changed.",
+    RebalanceCause.SUBSCRIPTION_CHANGED: (
+        "A member's topics or regular expression changed, or a join brought topics new to the group."
+    ),
     RebalanceCause.REGEX_RESOLVED: (
         "The coordinator resolved a subscribed regular expression to other topics than before."
     ),

@@ -157,6 +157,31 @@ def _joins(scene: Scene) -> Iterator[Verdict]:
         yield _about(scene, change, cause, f"Member {name} joined.", f"new member {name}")
 
 
+def _new_topics(scene: Scene) -> Iterator[Verdict]:
+    """A join that makes the group subscribe to more topics: it needs other partitions, not only other shares."""
+    known = {
+        topic
+        for watch in scene.watches.values()
+        for topic in watch.stint.identity.subscribed_topics
+    }
+    for change in scene.evidence.joined:
+        brought = sorted(set(scene.identities(change.member_id).subscribed_topics) - known)
+        if brought:
+            known.update(brought)
+            verdict = _about(
+                scene,
+                change,
+                RebalanceCause.SUBSCRIPTION_CHANGED,
+                f"The join brought topics that the group did not subscribe to: {join_names(brought)}.",
+                f"new topics: {join_names(brought)}",
+            )
+            yield verdict._replace(
+                certainty=Certainty.POSSIBLE,
+                topics=tuple(brought),
+                alternatives=(RebalanceCause.MEMBER_JOINED,),
+            )
+
+
 def _subscriptions(scene: Scene) -> Iterator[Verdict]:
     for change in scene.evidence.updated:
         if SUBSCRIPTION_FIELDS.intersection(change.changed):
@@ -372,6 +397,7 @@ def _unexplained(scene: Scene) -> Verdict:
 PATTERNS: Sequence[Callable[[Scene], Iterator[Verdict]]] = (
     _created,
     _joins,
+    _new_topics,
     _subscriptions,
     _assignors,
     _streams_metadata,
