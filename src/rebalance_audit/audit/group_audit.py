@@ -6,7 +6,6 @@ from rebalance_audit.audit.modern_audit import ModernAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter
-from rebalance_audit.coordinator import replay
 from rebalance_audit.coordinator.changes import (
     Anomaly,
     AnomalyKind,
@@ -16,6 +15,7 @@ from rebalance_audit.coordinator.changes import (
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.replay import apply
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.wire.records import Record
 
@@ -48,7 +48,7 @@ class GroupAudit:
         """Apply one record; judges the write before it when this one begins a new write."""
         if self._splitter.begins(record, position):
             self._judge()
-        changes = replay.apply(self._slot, record, position)
+        changes = apply(self._slot, record, position)
         self._write.append(self._step(record, position, tuple(changes)))
 
     def gap(self) -> None:
