@@ -303,10 +303,11 @@ class _Writer:
     def _tag_section(self, fields: Iterable[Field], value: Mapping[str, Any], path: str) -> None:
         sections: dict[int, bytes] = {}
         for field in fields:
-            if value[field.attribute] == field.default:
+            inner = _below(path, field)
+            if value[field.attribute] == field.default and not self._has_tags_in(inner):
                 continue
             outer, self.parts = self.parts, []
-            self._field(field, value[field.attribute], _below(path, field))
+            self._field(field, value[field.attribute], inner)
             assert field.tag is not None
             sections[field.tag], self.parts = b"".join(self.parts), outer
         for unknown in self.tags.pop(path, ()):
@@ -316,6 +317,9 @@ class _Writer:
         self.parts.append(uvarint(len(sections)))
         for tag in sorted(sections):
             self.parts += (uvarint(tag), uvarint(len(sections[tag])), sections[tag])
+
+    def _has_tags_in(self, path: str) -> bool:
+        return any(held == path or held.startswith((f"{path}.", f"{path}[")) for held in self.tags)
 
 
 def _utf8(text: str, path: str) -> bytes:

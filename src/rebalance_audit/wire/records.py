@@ -143,13 +143,12 @@ def _with_value(tombstone: Record, data: bytes) -> Record | Undecodable:
         reason = UndecodableReason.UNKNOWN_VALUE_VERSION
         return Undecodable(reason, detail, number, version, tombstone.key)
     newest: generic.Decoded | None = None
-    furthest: DecodeError | None = None
+    problems: list[DecodeError] = []
     for layout in layouts:
         try:
             read = generic.decode(message, version, layout, data, _INT16.size)
         except DecodeError as problem:
-            if furthest is None or problem.position > furthest.position:
-                furthest = problem
+            problems.append(problem)
             continue
         if read.end_position == len(data) and not read.odd and not read.unknown_tags:
             value = instances.to_instance(message, layout, read.value)
@@ -166,9 +165,11 @@ def _with_value(tombstone: Record, data: bytes) -> Record | Undecodable:
             unknown_tags=newest.unknown_tags,
             value_trailing=data[newest.end_position :],
         )
-    assert furthest is not None, "the newest layout was either read or refused"
-    reason = _reason(furthest, UndecodableReason.VALUE_TRUNCATED, UndecodableReason.VALUE_CORRUPT)
-    detail = _sentence("value", message, furthest)
+    # Of the newest layout that the bytes follow to their end, or else of the one they follow furthest.
+    ended_early = (refusal for refusal in problems if isinstance(refusal, TruncatedError))
+    told = next(ended_early, None) or max(problems, key=lambda refusal: refusal.position)
+    reason = _reason(told, UndecodableReason.VALUE_TRUNCATED, UndecodableReason.VALUE_CORRUPT)
+    detail = _sentence("value", message, told)
     return Undecodable(reason, detail, number, version, tombstone.key)
 
 

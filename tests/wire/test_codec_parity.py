@@ -1,0 +1,118 @@
+"""The generic codec gives the meaning; round trips test it, and parity pins the compiled decoders to it."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_audit.wire import compiled, generic, instances
+from rebalance_audit.wire.codegen_body import Unit
+from rebalance_audit.wire.primitives import DecodeError
+from rebalance_audit.wire.records import Record, decode_record, decode_record_by_schema
+from rebalance_audit.wire.schema import record_schemas
+from rebalance_audit.wire.straight import FAILURES
+from tests.wire.golden_records import all_golden
+from tests.wire.mutation import mutated
+from tests.wire.schema_values import UNITS, unit_name, values_of
+
+PREFIX = bytes(2)
+"""Where the record type or the version is; a decoder begins behind it."""
+
+
+def by_schema(unit: Unit, data: bytes) -> generic.Decoded | DecodeError:
+    """What the generic codec reads."""
+    try:
+        return generic.decode(unit.message, unit.version, unit.layout, data, len(PREFIX))
+    except DecodeError as problem:
+        return problem
+
+
+def by_code(unit: Unit, data: bytes) -> Any:
+    """What the compiled decoder reads; None when it refuses."""
+    try:
+        return getattr(compiled, unit.function)(data)
+    except FAILURES:
+        return None
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=unit_name)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_what_is_written_is_read_by_both_codecs(unit: Unit, data: st.DataObject) -> None:
+    """Any value of any message, version and layout survives bytes, and both decoders agree on it."""
+    value = data.draw(values_of(unit))
+    written = PREFIX + generic.encode(unit.message, unit.version, unit.layout, value)
+    read = by_schema(unit, written)
+    assert isinstance(read, generic.Decoded)
+    assert (read.value, read.end_position) == (value, len(written))
+    assert (read.unknown_tags, read.odd) == ((), False)
+    instance = instances.to_instance(unit.message, unit.layout, value)
+    assert by_code(unit, written) == instance
+    plain = instances.to_dict(unit.layout, instance)
+    assert PREFIX + generic.encode(unit.message, unit.version, unit.layout, plain) == written
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=unit_name)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_the_compiled_decoder_reads_the_clean_form_and_no_other(
+    unit: Unit, data: st.DataObject, seed: int
+) -> None:
+    """On damaged bytes it reads exactly what the generic codec reads as clean, or refuses."""
+    value = data.draw(values_of(unit))
+    written = PREFIX + generic.encode(unit.message, unit.version, unit.layout, value)
+    chance = random.Random(seed)
+    for _ in range(8):
+        assert_parity(unit, PREFIX + mutated(written[2:], chance))
+
+
+def assert_parity(unit: Unit, data: bytes) -> None:
+    """Fail when one decoder takes the bytes and the other does not, or as something else."""
+    embedded = unit.message.kind == "embedded"
+    read = by_schema(unit, data)
+    clean = (
+        isinstance(read, generic.Decoded)
+        and not (read.odd or read.unknown_tags)
+        and (embedded or read.end_position == len(data))
+    )
+    instance = by_code(unit, data)
+    if instance is not None:
+        assert clean
+        assert isinstance(read, generic.Decoded)
+        assert instance == instances.to_instance(unit.message, unit.layout, read.value)
+    elif clean:
+        # Kafka's varints have many forms; the fast decoders need to know the shortest one only.
+        assert isinstance(read, generic.Decoded)
+        shortest = generic.encode(unit.message, unit.version, unit.layout, read.value)
+        assert PREFIX + shortest != data[: read.end_position]
+
+
+@pytest.mark.parametrize("trial", range(8))
+def test_golden_bytes_and_their_mutants_mean_the_same_to_both(trial: int) -> None:
+    """Real records, whole and damaged: same record or same failure with and without compiled code."""
+    chance = random.Random(trial)
+    outcomes = set()
+    for key, value in all_golden():
+        for damaged_key, damaged_value in (
+            (key, value),
+            (key, mutated(value, chance)),
+            (key, mutated(mutated(value, chance), chance)),
+            (mutated(key, chance), value),
+        ):
+            outcome = decode_record(damaged_key, damaged_value)
+            assert outcome == decode_record_by_schema(damaged_key, damaged_value)
+            outcomes.add(type(outcome) if isinstance(outcome, Record) else outcome.reason)
+    assert {Record, "value_truncated", "value_corrupt", "key_truncated"} <= outcomes
+
+
+def test_every_message_version_and_layout_was_tried() -> None:
+    """The parametrised tests above cover the schemas whole."""
+    assert len({unit.function for unit in UNITS}) == len(UNITS)
+    assert {unit.message.name for unit in UNITS} == {m.name for m in record_schemas().messages()}
+    decoders = sum(
+        len(readers) for table in compiled.VALUE_DECODERS.values() for readers in table.values()
+    )
+    embedded = sum(unit.message.kind == "embedded" for unit in UNITS)
+    assert len(UNITS) == len(compiled.KEY_DECODERS) + decoders + embedded
