@@ -97,6 +97,17 @@ class Reply(NamedTuple):
     """One of the response NamedTuples."""
 
 
+class TransactionWrite(NamedTuple):
+    """What makes a write transactional: its records, or a marker that ends the producer's transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: bool | None = None
+    """None: the records belong to the open transaction. Else the write is a marker and has no records."""
+    coordinator_epoch: int = 0
+    """Of the transaction coordinator, for the marker."""
+
+
 @dataclass(slots=True, frozen=True)
 class Result:
     """What one request or one timer does: one write, its replies, its timers."""
@@ -106,6 +117,8 @@ class Result:
     timers: tuple[TimerChange, ...] = ()
     atomic: bool = True
     """False for clean-ups, whose records may be cut between batches."""
+    transaction: TransactionWrite | None = None
+    """Set for writes of transactions, which share no batch with others."""
 
 
 NOTHING_TO_DO = Result()
@@ -182,6 +195,8 @@ class CoordinatorConfig:
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     offsets_retention_ms: int = 604_800_000
     offset_metadata_max_bytes: int = 4_096
+    classic_creation_recorded: bool = True
+    """False as releases up to 3.9 by default: no record before a classic group's first generation is complete."""
     group_overrides: dict[str, dict[str, int]] = field(default_factory=dict)
     """Dynamic group configuration: group id -> setting -> value, e.g. `consumer.session.timeout.ms`."""
 

@@ -1,0 +1,128 @@
+"""What all handlers of one coordinator share, and the shape in which a protocol brings its handlers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from rebalance_audit.coordinator.changes import Change, GroupType
+from rebalance_audit.coordinator.handling import (
+    CoordinatorConfig,
+    IdSource,
+    RecordDraft,
+    Reply,
+    Result,
+    Timer,
+    TimerChange,
+    TimerKind,
+    TopicImage,
+)
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.coordinator.slot import Group, GroupSlot
+
+
+@dataclass(slots=True)
+class CoordinatorContext:
+    """Hard state, settings and the outside world of one coordinator."""
+
+    shard: Shard
+    config: CoordinatorConfig
+    image: TopicImage
+    ids: IdSource
+
+    def group(self, group_id: str) -> Group | None:
+        """The group object that replay holds for the id."""
+        slot = self.shard.slot(group_id)
+        return None if slot is None else slot.group
+
+    def holder(self, group_id: str) -> GroupType:
+        """Whose handlers a group id belongs to: those of its group's type, the classic ones where that is empty.
+
+        An id without a group and a modern group without members are free for the classic protocol to take.
+        """
+        group = self.group(group_id)
+        if isinstance(group, ModernGroup) and group.members:
+            return group.group_type
+        return GroupType.CLASSIC
+
+
+RequestHandler: TypeAlias = Callable[[Any, int, int], Result]
+"""(request, token, now_ms) -> what it does."""
+
+TimerHandler: TypeAlias = Callable[[Timer, int], Result]
+"""(timer, now_ms) -> what it does."""
+
+
+class Route(NamedTuple):
+    """A row key of the dispatch table: a request type for groups of one type, or for all others (None)."""
+
+    request_type: type
+    holder: GroupType | None = None
+
+
+class TimerRoute(NamedTuple):
+    """As `Route`, for timers; here a modern group without members still is its own type's."""
+
+    kind: TimerKind
+    holder: GroupType | None = None
+
+
+class ProtocolHandlers(Protocol):
+    """The handlers of one protocol, with the soft state that they share."""
+
+    @property
+    def requests(self) -> Mapping[Route, RequestHandler]:
+        """What it answers."""
+
+    @property
+    def timers(self) -> Mapping[TimerRoute, TimerHandler]:
+        """What it does when time is up."""
+
+    def loaded(self, now_ms: int) -> Result:
+        """Build soft state from hard state after a load and arm its timers."""
+
+    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
+        """Follow what replay did to a group."""
+
+    def image_changed(self, now_ms: int) -> Result:
+        """Follow a change of the topics; the context has the new image."""
+
+
+class Outcome:
+    """A `Result` in the making."""
+
+    __slots__ = ("records", "replies", "timers")
+
+    def __init__(self) -> None:
+        """Nothing happened yet."""
+        self.records: list[RecordDraft] = []
+        self.replies: list[Reply] = []
+        self.timers: dict[Timer, int | None] = {}
+        """The last word on each timer, in the order they were first touched."""
+
+    def reply(self, token: int, response: tuple[object, ...]) -> None:
+        """Answer a request."""
+        self.replies.append(Reply(token, response))
+
+    def arm(self, timer: Timer, deadline_ms: int) -> None:
+        """Arm a timer, or move its deadline."""
+        self.timers[timer] = deadline_ms
+
+    def cancel(self, timer: Timer) -> None:
+        """Disarm a timer; one that is not armed stays so."""
+        self.timers[timer] = None
+
+    def add(self, result: Result) -> None:
+        """Take over everything of another result."""
+        self.records += result.records
+        self.replies += result.replies
+        self.timers.update(result.timers)
+
+    def result(self, *, atomic: bool = True) -> Result:
+        """All of it as one write."""
+        return Result(
+            tuple(self.records),
+            tuple(self.replies),
+            tuple(TimerChange(timer, deadline) for timer, deadline in self.timers.items()),
+            atomic,
+        )

@@ -1,0 +1,89 @@
+"""The group coordinator of one log partition: requests and timers in, records, replies and timers out.
+
+It holds no state of its own. Hard state is in the shard, which only replay writes; soft state is with each protocol.
+Whoever drives it appends the records of a result, applies them to the shard, hands the changes to `applied`, sends the
+replies, and arms the timers.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from rebalance_audit.coordinator.changes import Change, GroupType
+from rebalance_audit.coordinator.context import (
+    CoordinatorContext,
+    Outcome,
+    ProtocolHandlers,
+    RequestHandler,
+    Route,
+    TimerHandler,
+    TimerRoute,
+)
+from rebalance_audit.coordinator.handling import (
+    CoordinatorConfig,
+    IdSource,
+    Result,
+    Timer,
+    TopicImage,
+)
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.protocols import protocols_of
+from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.coordinator.slot import GroupSlot
+
+
+class GroupCoordinator:
+    """Dispatch by table: (request type, type of the group) -> handler."""
+
+    def __init__(
+        self, shard: Shard, config: CoordinatorConfig, image: TopicImage, ids: IdSource
+    ) -> None:
+        """Serves the shard's groups; call `loaded` before the first request."""
+        self.context = CoordinatorContext(shard, config, image, ids)
+        self._protocols: Sequence[ProtocolHandlers] = protocols_of(self.context)
+        self._requests: dict[Route, RequestHandler] = {}
+        self._timers: dict[TimerRoute, TimerHandler] = {}
+        for protocol in self._protocols:
+            for table, rows in (
+                (self._requests, protocol.requests),
+                (self._timers, protocol.timers),
+            ):
+                twice = table.keys() & rows.keys()
+                assert not twice, f"two protocols serve {twice}"
+                table.update(rows)  # type: ignore[arg-type]
+
+    def handle(self, request: tuple[object, ...], token: int, now_ms: int) -> Result:
+        """Serve a request. `token` comes back with its reply, now or in a later result; it is never used twice."""
+        kind = type(request)
+        handler = None
+        group_id = getattr(request, "group_id", None)
+        if group_id is not None:
+            handler = self._requests.get(Route(kind, self.context.holder(group_id)))
+        return (handler or self._requests[Route(kind)])(request, token, now_ms)
+
+    def fire(self, timer: Timer, now_ms: int) -> Result:
+        """Serve a timer whose deadline has come; one that has lost its meaning does nothing."""
+        handler = self._timers.get(TimerRoute(timer.kind, self._timer_holder(timer.group_id)))
+        return (handler or self._timers[TimerRoute(timer.kind)])(timer, now_ms)
+
+    def _timer_holder(self, group_id: str) -> GroupType:
+        group = self.context.group(group_id)
+        return group.group_type if isinstance(group, ModernGroup) else GroupType.CLASSIC
+
+    def loaded(self, now_ms: int) -> Result:
+        """Start to serve after the log was replayed into the shard: soft state is built, timers run from now."""
+        outcome = Outcome()
+        for protocol in self._protocols:
+            outcome.add(protocol.loaded(now_ms))
+        return outcome.result()
+
+    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
+        """Tell the protocols what replay did with a record of the last result."""
+        for protocol in self._protocols:
+            protocol.applied(slot, changes)
+
+    def image_changed(self, image: TopicImage, now_ms: int) -> Result:
+        """Take over the topics as the metadata log shows them now."""
+        self.context.image = image
+        outcome = Outcome()
+        for protocol in self._protocols:
+            outcome.add(protocol.image_changed(now_ms))
+        return outcome.result()

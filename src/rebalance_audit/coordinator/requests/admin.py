@@ -1,0 +1,88 @@
+"""ListGroups, DescribeGroups and DeleteGroups: fields and names of Kafka's API schemas."""
+
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.handling import ErrorCode
+
+DESCRIBE_GROUPS_VERSION = 6
+
+
+class ListGroupsRequest(NamedTuple):
+    """Ask for the coordinator's groups. The filters ignore case; an empty one lets all pass."""
+
+    states_filter: tuple[str, ...] = ()
+    types_filter: tuple[str, ...] = ()
+
+
+class ListedGroup(NamedTuple):
+    """One group of the list; state and type are spelled as Kafka spells them."""
+
+    group_id: str
+    protocol_type: str
+    group_state: str
+    group_type: str
+
+
+class ListGroupsResponse(NamedTuple):
+    """The groups, by group id."""
+
+    error_code: ErrorCode
+    groups: tuple[ListedGroup, ...] = ()
+
+
+class DescribeGroupsRequest(NamedTuple):
+    """Ask for classic groups in full."""
+
+    groups: tuple[str, ...]
+    api_version: int = DESCRIBE_GROUPS_VERSION
+    """Before 6 a group that is unknown is described as Dead instead of GROUP_ID_NOT_FOUND."""
+
+
+class DescribedGroupMember(NamedTuple):
+    """One member of a described group."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    member_metadata: bytes
+    """For the protocol of the generation; empty while the group rebalances, as is the assignment."""
+    member_assignment: bytes
+
+
+class DescribedGroup(NamedTuple):
+    """One group in full."""
+
+    group_id: str
+    error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    protocol_type: str = ""
+    protocol_data: str = ""
+    """Name of the protocol; empty unless the group is stable."""
+    members: tuple[DescribedGroupMember, ...] = ()
+
+
+class DescribeGroupsResponse(NamedTuple):
+    """The groups in the order they were asked for."""
+
+    groups: tuple[DescribedGroup, ...]
+
+
+class DeleteGroupsRequest(NamedTuple):
+    """Delete groups, with their offsets."""
+
+    groups_names: tuple[str, ...]
+
+
+class DeletableGroupResult(NamedTuple):
+    """How one deletion ended."""
+
+    group_id: str
+    error_code: ErrorCode
+
+
+class DeleteGroupsResponse(NamedTuple):
+    """Each group with its error, in the order they were named."""
+
+    results: tuple[DeletableGroupResult, ...]
