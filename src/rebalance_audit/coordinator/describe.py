@@ -90,7 +90,8 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
 def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
     """The server-side assignor that most members prefer; None where none has a preference.
 
-    Of equally many Kafka takes the one that its map of counts has first (ConsumerGroup.preferredServerAssignor).
+    Of equally many Kafka takes the one that its map of counts has first (ConsumerGroup.preferredServerAssignor): lower
+    slots first, in a slot the last comer.
     """
     counts: dict[str, int] = {}
     for member in members:
@@ -100,7 +101,7 @@ def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
         return None
     most = max(counts.values())
     return min(
-        (name for name, count in counts.items() if count == most),
+        (name for name in reversed(counts) if counts[name] == most),
         key=lambda name: _map_slot(name, len(counts)),
     )
 

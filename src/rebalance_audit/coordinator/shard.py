@@ -24,8 +24,12 @@ class Shard:
         """What the partition says of a group id; None where no record named it."""
         return self._slots.get(group_id)
 
+    def slots(self) -> Iterator[GroupSlot]:
+        """Every slot, also those whose group was removed, in the order their ids first appeared."""
+        return iter(self._slots.values())
+
     def groups(self) -> Iterator[GroupSlot]:
-        """The slots that hold a group now, in the order their ids first appeared; removed groups are left out."""
+        """The slots that hold a group now, in the same order."""
         return (slot for slot in self._slots.values() if slot.group is not None)
 
     def apply(self, record: Record, position: Position) -> tuple[GroupSlot, list[Change]]:
