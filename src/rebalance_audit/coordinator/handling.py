@@ -44,6 +44,8 @@ class ErrorCode(IntEnum):
     UNSUPPORTED_ASSIGNOR = 112
     STALE_MEMBER_EPOCH = 113
     INVALID_REGULAR_EXPRESSION = 128
+    INVALID_ASSIGNMENT = 20_848
+    """KIP-848 names it, but no Kafka release has it: the number is ours and far from Kafka's."""
 
 
 class RecordDraft(NamedTuple):

@@ -1,0 +1,226 @@
+"""The APIs of the consumer protocol: fields and names of KIP-848's schemas, and what Kafka added to them since.
+
+`api_version`, `client_id` and `client_host` are not fields of the messages: they come from the request's header and
+connection. ConsumerGroupPrepareAssignment and ConsumerGroupInstallAssignment are the KIP's alone, as are the fields
+that client-side assignors need: no Kafka release has them.
+"""
+
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.handling import ErrorCode
+
+JOIN_EPOCH = 0
+"""Member epoch of a request: become a member, or be one again."""
+
+HEARTBEAT_VERSION = 1
+CLIENT_MADE_IDS_VERSION = 1
+"""From this version of ConsumerGroupHeartbeat on clients make their member id themselves (KIP-1082)."""
+
+MEMBER_TYPE_CLASSIC = 0
+MEMBER_TYPE_CONSUMER = 1
+
+
+class TopicPartitions(NamedTuple):
+    """One topic with some of its partitions."""
+
+    topic_id: bytes
+    partitions: tuple[int, ...]
+
+
+class ClientAssignor(NamedTuple):
+    """A client-side assignor that a member supports."""
+
+    name: str
+    minimum_version: int
+    """-1 also reads what classic members sent, which has no version of its own."""
+    maximum_version: int
+    reason: int = 0
+    """Other than 0: assign anew."""
+    metadata_version: int = 0
+    metadata_bytes: bytes = b""
+
+
+class ConsumerGroupHeartbeatRequest(NamedTuple):
+    """Join, stay in, or leave a group. What did not change since the last heartbeat may be left out."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    """0 joins, -1 leaves, -2 leaves for a while (static members); else the epoch of the last response."""
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    subscribed_topic_names: tuple[str, ...] | None = None
+    subscribed_topic_regex: str | None = None
+    """"" ends a subscription by expression."""
+    server_assignor: str | None = None
+    topic_partitions: tuple[TopicPartitions, ...] | None = None
+    """Partitions that the member holds."""
+    client_assignors: tuple[ClientAssignor, ...] | None = None
+    """The most preferred one first."""
+    client_id: str = ""
+    client_host: str = "/127.0.0.1"
+    api_version: int = HEARTBEAT_VERSION
+
+
+class HeartbeatAssignment(NamedTuple):
+    """What a member has. All but the first field belong to client-side assignors."""
+
+    topic_partitions: tuple[TopicPartitions, ...]
+    """Partitions that the member may use at once."""
+    pending_topic_partitions: tuple[TopicPartitions, ...] = ()
+    """Partitions that it gets when their owners let go."""
+    error: int = 0
+    metadata_version: int = 0
+    metadata_bytes: bytes = b""
+
+
+class ConsumerGroupHeartbeatResponse(NamedTuple):
+    """The member's epoch and, where it is news to the member, its assignment."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assignment: HeartbeatAssignment | None = None
+    should_compute_assignment: bool = False
+    """The member is to run its assignor, by ConsumerGroupPrepareAssignment."""
+
+
+class ConsumerGroupPrepareAssignmentRequest(NamedTuple):
+    """Ask for what a client-side assignor works on."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+
+
+class PreparedAssignor(NamedTuple):
+    """What one member told for the chosen assignor."""
+
+    reason: int
+    metadata_version: int
+    """-1: the bytes are a classic member's user data."""
+    metadata_bytes: bytes
+
+
+class PreparedMember(NamedTuple):
+    """One member as the assignor sees it."""
+
+    member_id: str
+    member_epoch: int
+    instance_id: str | None
+    rack_id: str | None
+    subscribed_topic_ids: tuple[bytes, ...]
+    assignor: PreparedAssignor
+    topic_partitions: tuple[TopicPartitions, ...]
+    """Its target so far."""
+
+
+class PreparedTopic(NamedTuple):
+    """One subscribed topic."""
+
+    topic_id: bytes
+    topic_name: str
+    num_partitions: int
+
+
+class ConsumerGroupPrepareAssignmentResponse(NamedTuple):
+    """The group at `group_epoch`."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+    group_epoch: int = -1
+    assignor_name: str = ""
+    members: tuple[PreparedMember, ...] = ()
+    topics: tuple[PreparedTopic, ...] = ()
+
+
+class InstalledMember(NamedTuple):
+    """What the assignor gives one member."""
+
+    member_id: str
+    topic_partitions: tuple[TopicPartitions, ...]
+    metadata_version: int = 0
+    metadata_bytes: bytes = b""
+
+
+class ConsumerGroupInstallAssignmentRequest(NamedTuple):
+    """Bring what a client-side assignor made."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    group_epoch: int
+    """As ConsumerGroupPrepareAssignment told it."""
+    error: int = 0
+    """Other than 0: the assignor could not assign."""
+    members: tuple[InstalledMember, ...] = ()
+
+
+class ConsumerGroupInstallAssignmentResponse(NamedTuple):
+    """Whether it was installed."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+
+
+class ConsumerGroupDescribeRequest(NamedTuple):
+    """Ask for the state of groups."""
+
+    group_ids: tuple[str, ...]
+
+
+class DescribedTopicPartitions(NamedTuple):
+    """One living topic with some of its partitions."""
+
+    topic_id: bytes
+    topic_name: str
+    partitions: tuple[int, ...]
+
+
+class DescribedAssignment(NamedTuple):
+    """What a member has or is to have. All but the first field belong to client-side assignors."""
+
+    topic_partitions: tuple[DescribedTopicPartitions, ...]
+    error: int = 0
+    metadata_version: int = 0
+    metadata_bytes: bytes = b""
+
+
+class DescribedConsumerMember(NamedTuple):
+    """One member."""
+
+    member_id: str
+    instance_id: str | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...]
+    subscribed_topic_regex: str
+    assignment: DescribedAssignment
+    """With what it has yet to give up."""
+    target_assignment: DescribedAssignment
+    member_type: int
+    """`MEMBER_TYPE_CLASSIC` or `MEMBER_TYPE_CONSUMER`."""
+
+
+class DescribedConsumerGroup(NamedTuple):
+    """One group, or why there is nothing to say of it."""
+
+    group_id: str
+    error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    assignor_name: str = ""
+    members: tuple[DescribedConsumerMember, ...] = ()
+
+
+class ConsumerGroupDescribeResponse(NamedTuple):
+    """The groups in the order they were asked for."""
+
+    groups: tuple[DescribedConsumerGroup, ...]
