@@ -70,6 +70,16 @@ def test_a_join_moves_half_of_the_partitions() -> None:
     ) == [(2, 2, 0, [], 0), (3, 3, 1400, ["A"], 3)]
 
 
+def test_a_rebalance_blames_only_its_own_epochs() -> None:
+    """Whom members waited for in an earlier rebalance does not show up in the next one."""
+    growth = (9000, "3 4 h2; 7 A 0-2,6; 6 4; 8 A 4/3 0-2,6; 8 B 4/3 3-5")
+    got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, growth)
+    assert pick(got["rebalances"], "first_epoch", "blocked_by", "slowest_member_id")[1:] == [
+        (3, ["A"], "B"),
+        (4, [], "B"),
+    ]
+
+
 def test_who_owned_what() -> None:
     """A partition is owned until the record that shows it given up; the wait of the next owner counts as unowned."""
     got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS)

@@ -202,7 +202,7 @@ class Life:
             return
         if span.outcome is None:
             span.outcome = outcome
-        if self.rebalance is not None:
+        if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
         if span.awaits_target() and len(self._awaiting) < _AWAITING_LIMIT:
             self._awaiting.append(span)
@@ -239,7 +239,7 @@ class Life:
         rebalance = self.rebalance
         if rebalance is None:
             return
-        if self.span is not None:
+        if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
         rebalance.ended_at_ms = at_ms
         self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
