@@ -116,6 +116,23 @@ CASES: list[tuple[str, int, str, str, dict[str, Any]]] = [
         },
     ),
     (
+        "8: fits both, but the current one with an unknown state",
+        8,
+        "3.7",
+        "0000 00000001 00000000 050102cc 01 01 01 00 0000 0b 0000000000000000 01 00 00",
+        {
+            "memberEpoch": 1,
+            "previousMemberEpoch": 0,
+            "targetMemberEpoch": 0x050102CC,
+            "assignedPartitions": [],
+            "partitionsPendingRevocation": [],
+            "partitionsPendingAssignment": [],
+            "error": 0,
+            "metadataVersion": 0,
+            "metadataBytes": "AAAAAAAAAAABAA==",
+        },
+    ),
+    (
         "9: as 3.9 wrote it",
         9,
         "3.9",

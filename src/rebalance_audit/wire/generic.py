@@ -1,8 +1,7 @@
 """The codec that walks the schema. Slow and plain: it defines what `compiled` must do.
 
 Values are dicts by attribute name (a struct), lists (an array), str, bytes, int and None. It reads
-what Kafka's own generated readers read, so also forms that no writer makes; those are counted as
-*odd* and help to tell one layout from another.
+what Kafka's own generated readers read, so also forms that no writer makes.
 """
 
 import struct
@@ -44,7 +43,7 @@ class Decoded(NamedTuple):
     end_position: int
     """Behind the last byte of the message; bytes may follow."""
     odd: bool
-    """Whether the bytes hold something that can be read and that no release writes."""
+    """Whether a field shows a value that no release writes: another layout may fit better."""
 
 
 def decode(
@@ -133,13 +132,8 @@ class _Reader:
     def _struct_or_null(self, field: Field, path: str, *, nullable: bool) -> Any:
         if nullable:
             # Kafka takes any negative mark as null, and 0 as present where the field is untagged.
-            if field.is_tagged(self.version):
-                mark, is_null = self._uvarint(), 0
-            else:
-                mark, is_null = self._scalar("int8"), -1
-            if mark not in (is_null, 1):
-                self.odd = True
-            if mark <= is_null:
+            tagged = field.is_tagged(self.version)
+            if (self._uvarint() == 0) if tagged else (self._scalar("int8") < 0):
                 return None
         return self.struct(self.layout.structs[field.type_name], path)
 
@@ -179,9 +173,7 @@ class _Reader:
             compact = self._uvarint()
             return compact - 1 if compact else None
         length: int = self._scalar(plain_type)
-        if length < -1:
-            self.odd = True
-        return length if length >= 0 else None
+        return length if length >= 0 else None  # Kafka takes any negative length as null
 
     def _tag_section(self, shape: Struct, value: dict[str, Any], path: str) -> None:
         tagged = {field.tag: field for field in shape.tagged(self.version)}
@@ -196,11 +188,8 @@ class _Reader:
             if field is None:
                 self.unknown_tags.append(UnknownTag(path, tag, self._take(size)))
                 continue
-            start = self.position
-            value[field.attribute] = self._located(field, _below(path, field))
             # Kafka reads a known tag by its type and never looks at the size.
-            if self.position - start != size:
-                self.odd = True
+            value[field.attribute] = self._located(field, _below(path, field))
         for field in tagged.values():
             value.setdefault(field.attribute, field.default)
 
