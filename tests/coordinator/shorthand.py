@@ -62,7 +62,7 @@ def replay(
         log_offset = slot.last_log_offset + 1
         position = Position(0, log_offset, 1000 + log_offset)._replace(**where)
         changes += apply(slot, record, position, policy)
-        assert_derived_values_hold(slot)
+        assert_derived_values_hold(slot, policy)
     return changes
 
 
@@ -78,8 +78,12 @@ def anomalies(changes: list[Change]) -> list[str]:
     return [change.kind.value for change in changes if isinstance(change, Anomaly)]
 
 
-def assert_derived_values_hold(slot: GroupSlot) -> None:
-    """What replay keeps up record by record equals what one pass over the members gives."""
+def assert_derived_values_hold(slot: GroupSlot, policy: Policy) -> None:
+    """What replay keeps up record by record equals what one pass over the members gives.
+
+    Where records came in disorder a partition may be without an owner although a member still claims it: another one
+    took it and gave it up.
+    """
     group = slot.group
     if not isinstance(group, ModernGroup):
         return
@@ -98,7 +102,7 @@ def assert_derived_values_hold(slot: GroupSlot) -> None:
         assert owner in holders[partition]
     if group.group_type == "share":
         assert not group.owners
-    elif all(len(members) == 1 for members in holders.values()):
+    elif policy is Policy.STRICT and all(len(members) == 1 for members in holders.values()):
         assert group.owners.keys() == holders.keys()
     for instance_id, member_id in group.static_members.items():
         assert group.members[member_id].instance_id == instance_id
