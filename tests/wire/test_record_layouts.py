@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from rebalance_audit.wire.json_shape import value_data
-from rebalance_audit.wire.records import Record, Undecodable, decode_record, encode_value
+from rebalance_audit.wire.records import (
+    Record,
+    Undecodable,
+    decode_record,
+    decode_record_by_schema,
+    encode_value,
+)
 from tests.wire.golden_records import plain_key
 
 T = "AAECAwQFBgcICQoLDA0ODw"
@@ -195,6 +201,7 @@ def test_the_layout_is_told_from_the_bytes(
     record = decode_record(plain_key(record_type), value)
     assert isinstance(record, Record), record
     assert record.layout == layout
+    assert decode_record_by_schema(plain_key(record_type), value) == record
     assert value_data(record) == data
     assert record.value is not None
     assert encode_value(record.value, 0, layout) == value

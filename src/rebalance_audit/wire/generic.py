@@ -293,7 +293,7 @@ class _Writer:
         sections: dict[int, bytes] = {}
         for field in fields:
             inner = _below(path, field)
-            if value[field.attribute] == field.default and not self._has_tags_in(inner):
+            if value[field.attribute] == field.default and inner not in self.tags:
                 continue
             outer, self.parts = self.parts, []
             self._field(field, value[field.attribute], inner)
@@ -306,9 +306,6 @@ class _Writer:
         self.parts.append(uvarint(len(sections)))
         for tag in sorted(sections):
             self.parts += (uvarint(tag), uvarint(len(sections[tag])), sections[tag])
-
-    def _has_tags_in(self, path: str) -> bool:
-        return any(held == path or held.startswith((f"{path}.", f"{path}[")) for held in self.tags)
 
 
 def _utf8(text: str, path: str) -> bytes:
