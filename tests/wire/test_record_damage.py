@@ -52,7 +52,7 @@ UNDECODABLE: list[tuple[str, str | None, str | None, UndecodableReason, int | No
     ("tag twice", "0003 000167", "0000 0000000a 02 05 00 05 00", R.VALUE_CORRUPT, 3, 0),
     ("tag is cut", "0003 000167", "0000 0000000a 01 05 02 00", R.VALUE_TRUNCATED, 3, 0),
     ("varint too long", "0006 000167", "0000 0000000a ff ff ff ff ff 01", R.VALUE_CORRUPT, 6, 0),
-    ("varint above 2^31", "0007 000167 00016d", "0000 ff ff ff ff 0f", R.VALUE_CORRUPT, 7, 0),
+    ("varint above 2^31", "0010 000167 00016d", "0000 ff ff ff ff 0f", R.VALUE_CORRUPT, 16, 0),
     ("bad UTF-8", "000a 000167 00016d", "0000 00 02ff 0263 01 00", R.VALUE_CORRUPT, 10, 0),
     ("string null", "000a 000167 00016d", "0000 00 00 0263 01 00", R.VALUE_CORRUPT, 10, 0),
     (
