@@ -21,6 +21,8 @@ CODE_BY_ERROR: Final = {
     "click.exceptions.UsageError": BAD_ARGUMENTS,
     "builtins.OSError": NOT_READABLE,
     "rebalance_audit.config.ConfigError": BAD_ARGUMENTS,
+    "rebalance_audit.lake.errors.BadRequest": BAD_ARGUMENTS,
+    "rebalance_audit.lake.errors.LakeError": NOT_READABLE,
     "rebalance_audit.wire.log_folder.SourceNotReadable": NOT_READABLE,
 }
 """Path of an exception class -> exit code; a subclass answers as its nearest listed ancestor."""

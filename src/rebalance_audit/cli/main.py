@@ -16,6 +16,7 @@ from rebalance_audit.cli.invocation import Invocation, config_options, debug_opt
 PROGRAM: Final = "rebalance-audit"
 
 COMMANDS: Final = {
+    "inspect": "Audit a folder of segments here and now, and print what happened.",
     "decode": "Print every record of the log as a line of JSON.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
 }
@@ -39,6 +40,10 @@ readable, 4 a quality check failed, 1 anything unforeseen.
 """
 
 
+class PipeClosed(Exception):  # noqa: N818 - no error: whoever read our output has seen enough
+    """Says of a BrokenPipeError what click, which ends the process at one, must not see."""
+
+
 class LazyCommands(click.Group):
     """The commands of COMMANDS, each in the module of its name."""
 
@@ -53,6 +58,13 @@ class LazyCommands(click.Group):
         command = getattr(import_module(f"rebalance_audit.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """The command; raises PipeClosed when nobody reads its output any more."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise PipeClosed from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The table as it stands, so that the overview imports no command."""
@@ -91,7 +103,7 @@ def run(arguments: Sequence[str]) -> int:
             list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=invocation
         )
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, PipeClosed):
         # Nobody reads any more. Python would complain again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exit_codes.PIPE_CLOSED

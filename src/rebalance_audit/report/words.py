@@ -35,6 +35,12 @@ def duration(milliseconds: int | None) -> str:
     return text
 
 
+def at_least(milliseconds: int | None, *, bound: bool = True) -> str:
+    """`≥ 30 ms`: a duration that is only a lower bound; without the sign where `bound` is false."""
+    text = duration(milliseconds)
+    return f"≥ {text}" if bound and milliseconds is not None else text
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """`1 group`, `2 groups`, `4,012,345 records`; `many` where adding an s is wrong."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,164 @@
+"""The audit of a folder of segments without Spark: workers read, this process replays and judges.
+
+Nothing is kept but the groups as they stand and the rows that came out.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.log_audit import LogAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.cli import key_bytes
+from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.cli.segment_survey import survey
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.report.log_facts import LogFacts
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.columns import ColumnChunk, Run
+from rebalance_audit.wire.log_folder import LogFolder
+from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
+from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
+
+OFFSET_COMMIT_TYPES: Final = frozenset({0, 1})
+"""They tell the audit nothing, and are nearly all of a real log."""
+
+
+class Audited(NamedTuple):
+    """What an audit found."""
+
+    tables: dict[str, list[Row]]
+    """Gold table name -> rows without `cluster`, in order of the table's key."""
+    facts: LogFacts
+    group_ids: frozenset[str]
+    """The groups that the log has records of, commits aside."""
+
+
+def audit_segments(
+    folder: LogFolder, rules: DepartureRules, group_ids: Sequence[str] = ()
+) -> Audited:
+    """Audit all groups, or only `group_ids`. Raises SourceNotReadable, and OSError that names the file."""
+    total, names = survey(folder)
+    feed = _Feed(AuditOptions(names.name_of, rules), key_bytes.of_groups(group_ids))
+    parts = ranges_of(folder, folder.segments)
+    for found in in_order(_without_commits, parts, workers_for(folder.size_bytes)):
+        for log_partition, piece in found:
+            feed.take(log_partition, piece)
+    tables = feed.audit.tables()
+    tables["topics"] = _topics(names)
+    facts = LogFacts(
+        source=str(folder.path),
+        log_partitions=len(folder.segments),
+        size_bytes=folder.size_bytes,
+        records=total.records,
+        offset_commits=total.offset_commits,
+        first_ms=total.first_ms,
+        last_ms=total.last_ms,
+        undecodable=dict(feed.undecodable),
+        anomalies=feed.audit.anomalies(),
+        notes=[*total.damage, *(note.detail for note in folder.notes), *names.notes],
+        unfinished_ends=total.unfinished_ends,
+    )
+    in_order_of_key = {name: _in_key_order(name, rows) for name, rows in tables.items()}
+    return Audited(in_order_of_key, facts, feed.group_ids())
+
+
+def _topics(names: TopicNames) -> list[Row]:
+    return [
+        {
+            "topic_id": topic_id_text(topic.topic_id),
+            "topic": topic.name,
+            "source": topic.source.value,
+        }
+        for topic in names.values()
+    ]
+
+
+def _in_key_order(table: str, rows: list[Row]) -> list[Row]:
+    key = table_schemas()[f"gold.{table}"].key[1:]  # the cluster is the same everywhere
+
+    def of_row(row: Row) -> list[tuple[bool, Any]]:
+        return [(row[column] is not None, row[column]) for column in key]
+
+    return sorted(rows, key=of_row)
+
+
+def _without_commits(part: Range) -> list[tuple[int, ColumnChunk | BadBytes | TailNote]]:
+    return [(part.segment.log_partition, found) for found in part.read(OFFSET_COMMIT_TYPES)]
+
+
+class _Feed:
+    """Gives the audit what the workers read, and says of which groups something is missing."""
+
+    def __init__(self, options: AuditOptions, groups: tuple[bytes, ...]) -> None:
+        self.audit = LogAudit(options)
+        self.undecodable: Counter[str] = Counter()
+        self._groups = groups
+        self._met: defaultdict[int, set[str]] = defaultdict(set)
+        """Log partition -> ids of the groups met in it so far."""
+        self._damaged: set[int] = set()
+        """Log partitions with an unreadable stretch: a group met later may have begun in it."""
+
+    def take(self, log_partition: int, found: ColumnChunk | BadBytes | TailNote) -> None:
+        """One piece of the log, in log order per partition."""
+        if isinstance(found, BadBytes):
+            self._miss_something(log_partition)
+        elif isinstance(found, ColumnChunk):
+            begin = 0
+            for run in found.runs:
+                end = begin + run.record_count
+                if not run.is_control:
+                    self._take_run(log_partition, found, run, slice(begin, end))
+                begin = end
+
+    def group_ids(self) -> frozenset[str]:
+        """Every group met."""
+        return frozenset().union(*self._met.values())
+
+    def _take_run(self, log_partition: int, chunk: ColumnChunk, run: Run, part: slice) -> None:
+        rows = zip(
+            chunk.log_offsets[part],
+            chunk.record_timestamps_ms[part],
+            chunk.keys[part],
+            chunk.values[part],
+            strict=True,
+        )
+        for log_offset, timestamp_ms, key, value in rows:
+            if self._groups and not (key and key.startswith(self._groups, key_bytes.TYPE_BYTES)):
+                continue
+            record = decode_record(key, value)
+            if isinstance(record, Undecodable):
+                self.undecodable[record.reason] += 1
+                self._miss_something(log_partition, key_bytes.group_bytes(key))
+                continue
+            self._meet(log_partition, group_id_of(record.key))
+            position = Position(
+                log_partition,
+                log_offset,
+                timestamp_ms,
+                run.leader_epoch,
+                run.producer_id,
+                run.is_transactional,
+            )
+            self.audit.feed(record, position)
+
+    def _meet(self, log_partition: int, group_id: str) -> None:
+        met = self._met[log_partition]
+        if group_id not in met:
+            met.add(group_id)
+            if log_partition in self._damaged:
+                self.audit.gap(group_id, log_partition)
+
+    def _miss_something(self, log_partition: int, group_bytes: bytes | None = None) -> None:
+        """Of one group, or of any where the bytes do not tell which."""
+        if group_bytes is None:
+            self._damaged.add(log_partition)
+            for group_id in self._met[log_partition]:
+                self.audit.gap(group_id, log_partition)
+            return
+        group_id = group_bytes.decode(errors="replace")
+        self._meet(log_partition, group_id)
+        self.audit.gap(group_id, log_partition)

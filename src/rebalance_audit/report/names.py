@@ -1,0 +1,49 @@
+"""Short names for members: what an operator knows them by, instead of ids of sixty characters."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from rebalance_audit.report import words
+
+_TAIL: Final = 4
+"""Characters at the end of the member id that tell apart members of one client id."""
+
+_WORD: Final = re.compile(r"[^\s,;:]+(?<![.])")
+"""What may be a member id: no spaces, none of the marks that end it in a sentence."""
+
+
+class MemberNames:
+    """Names of members: the instance id (a static member keeps its name over its member ids), else the client id.
+
+    Client ids that several members of a group share get the end of the member id behind them.
+    """
+
+    def __init__(self, member_rows: Iterable[Mapping[str, Any]]) -> None:
+        """Takes rows of gold.members."""
+        dynamic: dict[str, dict[str, str]] = defaultdict(dict)
+        self._names: dict[tuple[str, str], str] = {}
+        for row in member_rows:
+            group_id, member_id = row["group_id"], row["member_id"]
+            if row["instance_id"]:
+                self._names[group_id, member_id] = row["instance_id"]
+            elif row["client_id"]:
+                dynamic[group_id][member_id] = row["client_id"]
+        for group_id, client_ids in dynamic.items():
+            used = Counter(client_ids.values())
+            for member_id, client_id in client_ids.items():
+                tail = f" …{member_id[-_TAIL:]}" if used[client_id] > 1 else ""
+                self._names[group_id, member_id] = client_id + tail
+
+    def of(self, group_id: str, member_id: str | None) -> str:
+        """The member's name; its id where the log does not say who it was."""
+        if member_id is None:
+            return words.NOTHING
+        return self._names.get((group_id, member_id), member_id)
+
+    def in_sentence(self, group_id: str, sentence: str) -> str:
+        """The sentence with the ids of the group's members replaced by their names."""
+        return _WORD.sub(
+            lambda word: self._names.get((group_id, word[0]), word[0]), words.visible(sentence)
+        )

@@ -1,0 +1,281 @@
+import json
+import os
+import pty
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_audit.cli import ranges
+from rebalance_audit.table_schemas import table_schemas
+from tests.cli.call import CAPTURES, PROGRAM, call, process, segments
+
+ALL = sorted(path.name for path in CAPTURES.iterdir())
+GOLD_OF_SEGMENTS = {
+    "epochs",
+    "rebalance_causes",
+    "convergence",
+    "rebalances",
+    "members",
+    "ownership",
+    "group_states",
+    "topics",
+}
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+COLOUR = "\x1b["
+
+
+def tables(*arguments: str | Path) -> dict[str, list[dict[str, Any]]]:
+    """What --json prints."""
+    outcome = call("inspect", *arguments, "--json")
+    assert outcome.code == 0, outcome.err
+    found: dict[str, list[dict[str, Any]]] = json.loads(outcome.out)
+    return found
+
+
+# --- for programs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capture", ALL)
+def test_json_has_every_column_of_every_gold_table(capture: str) -> None:
+    """Columns are those of the table contract, in its order; times are ISO 8601 in UTC with milliseconds."""
+    found = tables(segments(capture), "--cluster", "blue")
+    assert set(found) == GOLD_OF_SEGMENTS
+    assert found["epochs"]
+    for name, rows in found.items():
+        columns = table_schemas()[f"gold.{name}"].columns
+        for row in rows:
+            assert list(row) == [column.name for column in columns]
+            assert row["cluster"] == "blue"
+            for column in columns:
+                value = row[column.name]
+                assert value is not None or column.nullable, (name, column.name, row)
+                if column.type == "timestamp" and value is not None:
+                    assert ISO_TIME.fullmatch(value)
+    for cause in found["rebalance_causes"]:
+        assert all(ISO_TIME.fullmatch(fact["at"]) for fact in cause["evidence"])
+
+
+@pytest.mark.parametrize("capture", ["consumer-protocol", "classic-cooperative", "classic-static"])
+def test_every_epoch_is_there_at_the_brokers_own_time(capture: str) -> None:
+    """Each epoch and generation that the broker logged has its row, within 50 ms."""
+    started = {
+        (row["group_id"], row["epoch"]): row["started_at"]
+        for row in reversed(tables(segments(capture))["epochs"])
+    }
+    truth: dict[tuple[str, int], int] = {}
+    for row in map(json.loads, (CAPTURES / capture / "truth.jsonl").read_text().splitlines()):
+        if row["epoch"] is not None:
+            truth.setdefault((row["group"], row["epoch"]), row.get("stabilized_ms") or row["t_ms"])
+    assert len(truth) > 8
+    assert set(truth) <= set(started)
+    for epoch, theirs in truth.items():
+        assert abs(to_ms(started[epoch]) - theirs) <= 50
+
+
+def to_ms(iso: str) -> int:
+    """Epoch milliseconds of our own ISO form."""
+    return round(datetime.fromisoformat(iso).timestamp() * 1000)
+
+
+def test_rows_are_in_the_order_of_the_tables_key() -> None:
+    """The same log gives the same text, whatever the order in which groups ended."""
+    found = tables(segments("migration"))
+    for name, rows in found.items():
+        key = table_schemas()[f"gold.{name}"].key
+        keys = [[(row[column] is not None, row[column]) for column in key] for row in rows]
+        assert keys == sorted(keys)
+    assert tables(segments("migration")) == found
+
+
+def test_many_workers_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading byte ranges in several processes changes nothing."""
+    alone = call("inspect", segments("migration"), "--json")
+    monkeypatch.setattr(ranges, "PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr(ranges, "RANGE_BYTES", 1000)
+    assert call("inspect", segments("migration"), "--json") == alone
+
+
+def test_group_leaves_the_rows_of_that_group() -> None:
+    """The answer for one group is the part of the whole answer that is its own."""
+    everything = tables(segments("migration"))
+    one = tables(segments("migration"), "--group", "mover")
+    for name in GOLD_OF_SEGMENTS - {"topics"}:
+        assert one[name] == [row for row in everything[name] if row["group_id"] == "mover"]
+
+
+def test_topics_say_where_their_name_is_from() -> None:
+    """With the metadata log beside it, every id of an assignment has its name."""
+    found = tables(segments("consumer-protocol"))
+    assert {row["source"] for row in found["topics"]} == {"cluster_metadata"}
+    named = {row["topic_id"]: row["topic"] for row in found["topics"]}
+    assert all(row["topic"] == named[row["topic_id"]] for row in found["ownership"])
+
+
+def test_names_come_from_offset_commits_where_there_is_no_metadata_log(tmp_path: Path) -> None:
+    """A copy of the offsets topic alone still names the topics whose id a commit carries."""
+    for folder in segments("consumer-protocol").glob("__consumer_offsets-*"):
+        shutil.copytree(folder, tmp_path / folder.name)
+    found = tables(tmp_path)
+    assert {row["source"] for row in found["topics"]} <= {"offset_commit", "partition_metadata"}
+    assert {row["topic"] for row in found["ownership"]} >= {"orders", "payments"}
+
+
+# --- for people ----------------------------------------------------------------------------------
+
+
+def test_the_overview_fits_on_a_screen_and_says_why() -> None:
+    """What a person sees first: what was read, the group, its rebalances with cause and certainty."""
+    text = call("inspect", segments("failover")).out
+    assert "139 records, 81 of them offset commits, in 1 partition" in text
+    assert "times in UTC" in text
+    assert re.search(r"● group created: \S+", text)
+    assert "● proven  ◐ probable  ○ possible" in text
+    assert len(text.splitlines()) < 40
+
+
+def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:
+    """--group tells the story of one group from its first record to its last."""
+    text = call("inspect", segments("consumer-protocol"), "--group", "stuck").out
+    assert "stuck: a consumer group, Stable with 2 members at the end. Last epoch 5" in text
+    assert "member rebalance timeout, probable: Member stuck-0 kept partitions for 6002 ms" in text
+    assert "not excluded: member left, member session expired, member removed by admin" in text
+    assert re.search(r"0@203 +09:25:16\.421 +member stuck-0 is gone", text)
+    assert re.search(r"stuck-0 +09:25:25\.652 +1\.1 s +– +free-0, 1\.1 s +0 → 4", text)
+    assert re.search(r"09:25:25\.652 +787 ms +orders 5-8 +free-0 +stuck-0", text)
+    assert "_f99JxbjQ4WkFKMWrGQGwQ" in text.partition("Members")[2]
+
+
+def test_a_classic_rebalance_is_given_as_a_lower_bound() -> None:
+    """The log does not hold when a classic group began to rebalance: no figure pretends that it does."""
+    text = call("inspect", segments("classic-static")).out
+    assert "not stable for at least" in text
+    assert re.search(r"fleet +1 +≥ 30 ms +● group created: pod-0", text)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160, 200])
+@pytest.mark.parametrize("capture", ["big", "share-streams", "oddities"])
+def test_no_line_is_wider_than_the_screen(
+    capture: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables and sentences wrap at the width that the terminal has; nothing of them is cut off."""
+    source = segments("migration" if capture == "big" else capture)
+    monkeypatch.setenv("COLUMNS", str(width))
+    groups = {row["group_id"] for row in tables(source)["epochs"]}
+    for flags in ([], *(["--group", group_id] for group_id in groups)):
+        text = call("inspect", source, "--all", *flags).out
+        assert max(map(len, text.splitlines()[1:])) <= width
+        assert "…" not in text.replace(" …", "")
+
+
+def test_long_tables_are_cut_with_a_word_and_all_shows_them() -> None:
+    """Twenty rows are enough for a look; the heading says of how many, --all prints the rest."""
+    short, full = (
+        call("inspect", segments("consumer-protocol"), *flags).out for flags in ([], ["--all"])
+    )
+    assert "Rebalances: the 20 longest of 32" in short
+    assert "longest of" not in full
+    assert len(full.splitlines()) - len(short.splitlines()) >= 12
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], coloured: bool) -> None:
+    """On a terminal there is colour, unless NO_COLOR or the terminal itself says otherwise."""
+    main_end, other_end = pty.openpty()
+    command = [*PROGRAM, "inspect", str(segments("failover"))]
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    subprocess.run(
+        command, stdout=other_end, check=True, env={**inherited, "TERM": "xterm", **environment}
+    )
+    os.close(other_end)
+    text = b""
+    while True:
+        try:
+            read = os.read(main_end, 1 << 16)
+        except OSError:
+            break
+        if not read:
+            break
+        text += read
+    os.close(main_end)
+    assert (COLOUR in text.decode()) is coloured
+
+
+def test_pipes_get_plain_text() -> None:
+    """No escape codes and no blanks at the ends of lines where nobody looks at a terminal."""
+    text = process("inspect", segments("failover")).stdout
+    assert COLOUR not in text
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_an_output_that_knows_ascii_only_gets_ascii() -> None:
+    """Under LC_ALL=C with an ASCII encoding the marks and lines are ASCII too."""
+    done = process(
+        "inspect", segments("classic-static"), env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert "! proven  ~ probable  ? possible  > the log" in done.stdout
+
+
+# --- damaged logs --------------------------------------------------------------------------------
+
+
+def damaged(tmp_path: Path, capture: str, position: int) -> Path:
+    """A copy of the capture with one bit of its first partition's first segment flipped."""
+    shutil.copytree(segments(capture), tmp_path, dirs_exist_ok=True)
+    victim = min(tmp_path.glob("__consumer_offsets-*/*.log"))
+    data = bytearray(victim.read_bytes())
+    data[position] ^= 0x10
+    victim.chmod(0o644)
+    victim.write_bytes(data)
+    return tmp_path
+
+
+def test_damage_is_named_and_makes_what_follows_incomplete(tmp_path: Path) -> None:
+    """An unreadable batch is told with file and position, and no epoch right behind it is called proven."""
+    folder = damaged(tmp_path, "consumer-static", 70)
+    text = " ".join(call("inspect", folder).out.split())
+    assert "What to know about this log" in text
+    assert re.search(r"- The batch at byte 0 of \S+0\.log with base offset 0 has a wrong", text)
+    found = tables(folder)
+    first = min(found["epochs"], key=lambda row: row["first_offset"])
+    assert first["completeness"] == "gap"
+    assert first["primary_certainty"] != "proven"
+
+
+# --- quick and light -----------------------------------------------------------------------------
+
+
+def test_inspect_loads_no_spark_and_no_data_frames() -> None:
+    """The quick look starts without the libraries that the lake needs."""
+    heavy = "pyspark|py4j|pandas|pyarrow|numpy|delta|deltalake|duckdb|pydantic"
+    script = (
+        "import re, sys; from rebalance_audit.cli.main import run; "
+        "code = run(sys.argv[1:]); "
+        f"print([m for m in sys.modules if re.fullmatch('({heavy})', m)], file=sys.stderr); sys.exit(code)"
+    )
+    for command in ("inspect", "state", "decode"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, command, str(segments("failover"))],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stderr.strip() == "[]"
+
+
+def test_inspect_of_a_small_log_answers_within_a_second() -> None:
+    """The processor time of the whole process, start-up included, so that a busy machine does not matter."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert process("inspect", segments("consumer-protocol")).returncode == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0

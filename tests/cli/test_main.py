@@ -1,0 +1,245 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit import __version__
+from rebalance_audit.cli import exit_codes, main
+from rebalance_audit.cli.audit_settings import DEFAULTS
+from rebalance_audit.config import load_config
+from tests.cli.call import PROGRAM, call, segments
+
+BIG_ENOUGH = 64 << 20
+
+
+@pytest.mark.parametrize("flags", [(), ("-h",), ("--help",)])
+def test_help_lists_every_command_with_examples(flags: tuple[str, ...]) -> None:
+    """A newcomer who types the bare name learns what there is, how to begin and what the exit codes mean."""
+    outcome = call(*flags)
+    assert outcome.code == 0
+    for command, summary in main.COMMANDS.items():
+        assert f"  {command} " in outcome.out
+        assert summary in " ".join(outcome.out.split())
+    assert "Examples:" in outcome.out
+    assert "3 source or lake not" in outcome.out
+
+
+@pytest.mark.parametrize("command", main.COMMANDS)
+def test_every_command_has_help_with_examples(command: str) -> None:
+    """Each command says what it does and shows a command line that works."""
+    outcome = call(command, "--help")
+    assert outcome.code == 0
+    assert "Examples:" in outcome.out
+    assert f"rebalance-audit {command}" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 100
+
+
+def test_version() -> None:
+    """The version alone, for scripts and bug reports."""
+    assert call("--version") == (0, f"rebalance-audit {__version__}\n", "")
+
+
+def test_every_named_error_exists() -> None:
+    """The table of exit codes names classes by path; each path leads to a class."""
+    for path in exit_codes.CODE_BY_ERROR:
+        module, _, name = path.rpartition(".")
+        assert issubclass(getattr(import_module(module), name), Exception)
+
+
+def test_defaults_without_configuration_are_those_of_the_configuration() -> None:
+    """The quick path around loading the configuration gives what loading it would give."""
+    config = load_config()
+    assert (config.cluster, config.audit.departure_rules()) == DEFAULTS
+
+
+# --- what goes wrong -----------------------------------------------------------------------------
+
+
+def other_topic(tmp_path: Path) -> Path:
+    """A folder with a segment of a topic that is not ours."""
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"")
+    return folder
+
+
+def unreadable(tmp_path: Path) -> Path:
+    """A folder whose only segment is a link to nowhere: not even root can read it."""
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").symlink_to(tmp_path / "gone")
+    return tmp_path
+
+
+def empty(tmp_path: Path) -> Path:
+    """A folder with nothing in it."""
+    return tmp_path
+
+
+def missing(tmp_path: Path) -> Path:
+    """A path where there is nothing."""
+    return tmp_path / "nothing"
+
+
+@pytest.mark.parametrize("command", ["decode", "state", "inspect"])
+@pytest.mark.parametrize(
+    ("folder", "sentence"),
+    [
+        (missing, r"Error: \S+/nothing does not exist\."),
+        (empty, r"Error: \S+ holds no segments of __consumer_offsets; looked for .*\."),
+        (
+            other_topic,
+            r"Error: \S+/orders-0 is a partition folder of topic orders, not of __con.*\.",
+        ),
+        (unreadable, r"Error: \S+/__consumer_offsets-0/0{20}\.log cannot be read: .*\."),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_one_sentence_and_a_3(
+    command: str, folder: Callable[[Path], Path], sentence: str, tmp_path: Path
+) -> None:
+    """The sentence names the path and what was looked for; stdout stays empty."""
+    outcome = call(command, folder(tmp_path))
+    assert (outcome.code, outcome.out) == (exit_codes.NOT_READABLE, "")
+    assert re.fullmatch(sentence, outcome.err.strip())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nonsense"], "No such command 'nonsense'."),
+        (["inspect"], "Missing argument 'SEGMENTS'."),
+        (["inspect", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
+        (
+            ["inspect", "LOG", "--group", "payments-of-nobody"],
+            "which has 'alpha', 'beta', 'brief', 'client-regex', 'regex', 'slow', 'stall', 'stuck'.",
+        ),
+        (["state", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
+        (
+            ["state", "LOG", "--at", "yesterday"],
+            "'yesterday' is no moment. Write 2026-11-21T03:12Z",
+        ),
+        (["decode", "LOG", "--from", "24:61"], "'24:61' is no moment."),
+        (["decode", "LOG", "--type", "offsets"], "'offsets' is no record type: give 0 to 24"),
+        (["decode", "LOG", "--partition", "17"], "no partition 17 here, only 0, 1, 2, 3."),
+        (["--config", "nowhere.toml", "--print-config"], "nowhere.toml: No such file or directory"),
+        (["--config", "nowhere.toml", "inspect", "LOG"], "nowhere.toml: No such file or directory"),
+    ],
+)
+def test_bad_arguments_are_a_2_and_say_what_would_do(arguments: list[str], sentence: str) -> None:
+    """The message names the argument, and what was probably meant where that can be told."""
+    log = str(segments("consumer-protocol"))
+    outcome = call(*(log if argument == "LOG" else argument for argument in arguments))
+    assert (outcome.code, outcome.out) == (exit_codes.BAD_ARGUMENTS, "")
+    assert sentence in outcome.err
+
+
+def test_an_unknown_key_in_the_environment_is_a_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Configuration is checked also where a command reads little of it."""
+    monkeypatch.setenv("REBALANCE_AUDIT_CLUSTR", "blue")
+    outcome = call("inspect", segments("failover"))
+    assert outcome.code == exit_codes.BAD_ARGUMENTS
+    assert "did you mean cluster?" in outcome.err
+
+
+def test_cluster_comes_from_flag_then_environment_then_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file gives the name, the environment wins over it, the flag over both; before or behind the command."""
+    file = tmp_path / "own.toml"
+    file.write_text('cluster = "from-file"\n')
+    log = segments("failover")
+    assert '"cluster":"from-file"' in call("inspect", log, "--json", "--config", file).out
+    assert '"cluster":"from-file"' in call("--config", file, "inspect", log, "--json").out
+    monkeypatch.setenv("REBALANCE_AUDIT_CLUSTER", "from-environment")
+    assert '"cluster":"from-environment"' in call("--config", file, "inspect", log, "--json").out
+    flagged = call("--config", file, "inspect", log, "--json", "--cluster", "from-flag")
+    assert '"cluster":"from-flag"' in flagged.out
+
+
+def test_print_config_shows_what_is_in_force_and_stops() -> None:
+    """With the comments of the base file; on a command it includes the command's flags."""
+    assert 'cluster = "default"' in call("--print-config").out
+    shown = call("inspect", segments("failover"), "--cluster", "blue", "--print-config")
+    assert shown.code == 0
+    assert 'cluster = "blue"' in shown.out
+    assert "Groups" not in shown.out
+
+
+def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --debug one line and a hint, with it the traceback; in front of the command or behind it."""
+
+    def fail(_path: Path) -> None:
+        raise RuntimeError("the sky fell")
+
+    monkeypatch.setattr("rebalance_audit.cli.decode.open_log_folder", fail)
+    short = call("decode", "x")
+    assert short.code == exit_codes.UNFORESEEN
+    assert short.err == (
+        "Error: unforeseen RuntimeError: the sky fell. Run it again with --debug to see where.\n"
+    )
+    for arguments in (["--debug", "decode", "x"], ["decode", "x", "--debug"]):
+        long = call(*arguments)
+        assert long.code == exit_codes.UNFORESEEN
+        assert "Traceback" in long.err
+
+
+# --- what only a process has ---------------------------------------------------------------------
+
+
+def large_log(tmp_path: Path) -> Path:
+    """A log that takes a while to print: one real segment many times over, sparse enough to make quickly."""
+    source = max(segments("classic-cooperative").glob("__consumer_offsets-*/*.log"))
+    folder = tmp_path / source.parent.name
+    folder.mkdir()
+    data = source.read_bytes()
+    (folder / source.name).write_bytes(data * (BIG_ENOUGH // len(data)))
+    return tmp_path
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    """`decode | head` is no error: no traceback, no message, workers gone."""
+    command = " ".join([*PROGRAM, "decode", str(large_log(tmp_path)), "| head -n 1"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == exit_codes.PIPE_CLOSED
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
+def test_ctrl_c_ends_with_130_and_one_word(tmp_path: Path) -> None:
+    """An interrupt stops the workers too and leaves no traceback."""
+    running = subprocess.Popen(
+        [*PROGRAM, "decode", str(large_log(tmp_path))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert running.stdout is not None
+    running.stdout.readline()
+    os.killpg(running.pid, signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == exit_codes.INTERRUPTED
+    assert errors.strip() == "Interrupted."
+
+
+def test_the_overview_loads_no_command() -> None:
+    """`--help` and `--version` answer at once, whatever the commands need."""
+    script = (
+        "import sys; from rebalance_audit.cli.main import run; run(['--help']); "
+        "print([m for m in sys.modules if m.startswith(('rebalance_audit.wire', 'rebalance_audit.audit'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

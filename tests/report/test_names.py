@@ -1,0 +1,54 @@
+from typing import Any
+
+from rebalance_audit.report.names import MemberNames
+
+
+def member(member_id: str, client_id: str, instance_id: str | None = None) -> dict[str, Any]:
+    """A row of gold.members, as far as names go."""
+    return {
+        "group_id": "g",
+        "member_id": member_id,
+        "client_id": client_id,
+        "instance_id": instance_id,
+    }
+
+
+NAMES = MemberNames(
+    [
+        member("pod-0-1111", "pod", "pod-0"),
+        member("pod-0-2222", "pod", "pod-0"),
+        member("app-a-3333", "app"),
+        member("app-b-4444", "app"),
+        member("lone-5555", "lone"),
+        member("nameless-6666", ""),
+    ]
+)
+
+
+def test_a_static_member_keeps_its_name_over_its_member_ids() -> None:
+    """Restarts of one instance read as one member."""
+    assert NAMES.of("g", "pod-0-1111") == NAMES.of("g", "pod-0-2222") == "pod-0"
+
+
+def test_members_of_one_client_id_are_told_apart_by_the_end_of_their_id() -> None:
+    """The default client id of a library is that of every member."""
+    assert [NAMES.of("g", "app-a-3333"), NAMES.of("g", "app-b-4444")] == ["app …3333", "app …4444"]
+
+
+def test_a_client_id_of_its_own_is_enough() -> None:
+    """What is unique needs no id."""
+    assert NAMES.of("g", "lone-5555") == "lone"
+
+
+def test_the_id_stands_where_nothing_else_is_known() -> None:
+    """No client id, a member that no row has, another group's member; and a dash for no member."""
+    assert NAMES.of("g", "nameless-6666") == "nameless-6666"
+    assert NAMES.of("g", "who") == "who"
+    assert NAMES.of("other", "lone-5555") == "lone-5555"
+    assert NAMES.of("g", None) == "–"
+
+
+def test_sentences_speak_of_members_by_name() -> None:
+    """Ids in a sentence become names, with the marks around them left alone."""
+    sentence = "Member lone-5555 joined; pod-0-1111, too. It was lone-5555."
+    assert NAMES.in_sentence("g", sentence) == "Member lone joined; pod-0, too. It was lone."

@@ -1,0 +1,104 @@
+from typing import Any
+
+from rebalance_audit.report.summary import summaries
+
+
+def epoch(group_id: str, number: int, **more: Any) -> dict[str, Any]:
+    """A row of gold.epochs, as far as the summary goes."""
+    row = {
+        "group_id": group_id,
+        "incarnation": 0,
+        "epoch": number,
+        "protocol": "consumer",
+        "assignor": "uniform",
+        "log_partition": 3,
+        "members": 2,
+        "primary_cause": "member_joined",
+    }
+    return {**row, **more}
+
+
+def rebalance(group_id: str, duration_ms: int | None, **more: Any) -> dict[str, Any]:
+    """A row of gold.rebalances."""
+    row = {
+        "group_id": group_id,
+        "protocol": "consumer",
+        "started_at": 1000,
+        "ended_at": None if duration_ms is None else 1000 + duration_ms,
+        "duration_ms": duration_ms,
+        "slowest_member_id": "m-1",
+        "unowned_partition_ms": 7,
+    }
+    return {**row, **more}
+
+
+def state(group_id: str, to_at: int | None, **more: Any) -> dict[str, Any]:
+    """A row of gold.group_states."""
+    row = {
+        "group_id": group_id,
+        "incarnation": 0,
+        "protocol": "consumer",
+        "group_state": "Stable",
+        "to_at": to_at,
+        "log_partition": 3,
+    }
+    return {**row, **more}
+
+
+def tables(
+    epochs: list[dict[str, Any]],
+    rebalances: list[dict[str, Any]],
+    group_states: list[dict[str, Any]],
+) -> dict[str, list[dict[str, Any]]]:
+    """The tables that a summary reads."""
+    return {"epochs": epochs, "rebalances": rebalances, "group_states": group_states}
+
+
+def test_a_group_adds_up_its_rebalances() -> None:
+    """Time not stable is the sum, the longest is the maximum, an open one counts as none of it."""
+    (group,) = summaries(
+        tables(
+            [epoch("g", 1), epoch("g", 2), epoch("g", 3, primary_cause="member_left")],
+            [rebalance("g", 300), rebalance("g", 500), rebalance("g", None)],
+            [state("g", None)],
+        )
+    )
+    assert (group.epochs, group.rebalances) == (3, 3)
+    assert (group.unsettled_ms, group.longest_ms, group.open_since_ms) == (800, 500, 1000)
+    assert group.unowned_partition_ms == 21
+    assert (group.top_cause, group.top_cause_times) == ("member_joined", 2)
+    assert (group.worst_member_id, group.worst_member_times) == ("m-1", 2)
+    assert (group.group_state, group.members, group.last_epoch) == ("Stable", 2, 3)
+    assert not group.at_least
+
+
+def test_the_most_unsettled_group_comes_first() -> None:
+    """The overview begins with the group that lost most time."""
+    found = summaries(
+        tables(
+            [epoch("calm", 1), epoch("busy", 1), epoch("middle", 1)],
+            [rebalance("calm", 1), rebalance("busy", 900), rebalance("middle", 20)],
+            [],
+        )
+    )
+    assert [group.group_id for group in found] == ["busy", "middle", "calm"]
+
+
+def test_a_deleted_group_has_no_state() -> None:
+    """A group whose last stretch of state has ended is gone."""
+    (group,) = summaries(tables([epoch("g", 1)], [], [state("g", 2000)]))
+    assert (group.group_state, group.members) == (None, None)
+
+
+def test_a_classic_rebalance_makes_the_sum_a_lower_bound_and_blames_nobody() -> None:
+    """All members of a generation get their assignment by one record, and its start is not in the log."""
+    (group,) = summaries(
+        tables(
+            [epoch("g", 1, protocol="classic"), epoch("g", 2)],
+            [rebalance("g", 30, protocol="classic")],
+            [state("g", None)],
+        )
+    )
+    assert group.at_least
+    assert group.worst_member_id is None
+    assert group.protocols == ("classic", "consumer")
