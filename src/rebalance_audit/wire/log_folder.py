@@ -279,33 +279,33 @@ def _segments_of(partition: int, folder: Path, notes: list[LogNote]) -> tuple[Se
     end_offset = None
     for segment, first_offset in reversed(found):
         segments.append(segment._replace(end_offset=end_offset))
-        end_offset = first_offset
+        if first_offset is not None:
+            end_offset = first_offset
     return tuple(reversed(segments))
 
 
-def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment, int]:
-    """The segment, and the offset it begins with: its first batch's, which compaction may move above the name's."""
+def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment, int | None]:
+    """The segment, and the offset from which it is the one to read; None where it begins with no batch."""
     match = SEGMENT_NAME.fullmatch(file.name)
     if match is None:
         raise SourceNotReadable(
             f"{file} is not named as a segment, which is the 20-digit offset of its first record"
             " and .log."
         )
-    base_offset = first_offset = int(match["base_offset"])
+    base_offset = int(match["base_offset"])
     with SegmentWalk(file) as walk:
         _, _, header = next(walk.steps(), (0, 0, None))
-        size_bytes = walk.size_bytes
-    # Only batches of magic 2 say where they begin: a compressed older message has its last offset.
-    if header is not None and not isinstance(header, BadBytes | TailNote) and header[MAGIC] == 2:
-        if header[BASE_OFFSET] < base_offset:
-            notes.append(
-                LogNote(
-                    str(file),
-                    f"{file} begins with offset {header[BASE_OFFSET]}, below the one in its name.",
-                )
-            )
-        first_offset = max(base_offset, header[BASE_OFFSET])
-    return Segment(partition, file, base_offset, size_bytes, None), first_offset
+        segment = Segment(partition, file, base_offset, walk.size_bytes, None)
+    if header is None or isinstance(header, BadBytes | TailNote):
+        return segment, None
+    if header[MAGIC] != 2:
+        # A compressed old message has the offset of its last record.
+        return segment, base_offset
+    if header[BASE_OFFSET] < base_offset:
+        detail = f"{file} begins with offset {header[BASE_OFFSET]}, below the one in its name."
+        notes.append(LogNote(str(file), detail))
+    # Compaction may have moved the first batch above the name.
+    return segment, max(base_offset, header[BASE_OFFSET])
 
 
 def _metadata_files(folder: Path) -> tuple[Path, ...]:

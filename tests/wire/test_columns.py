@@ -1,0 +1,224 @@
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.wire import columns
+from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.batches import Batch
+from rebalance_audit.wire.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments import read_batches, split_points
+from tests.wire.golden import CAPTURE_NAMES, capture
+from tests.wire.hand_made import (
+    CODEC_NUMBERS,
+    Rec,
+    batch,
+    batches_of,
+    commits,
+    message_set,
+    raw_batch,
+    segment,
+    varint,
+)
+
+ROW_FIELDS = (
+    "leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "is_transactional",
+    "is_control",
+    "timestamp_type",
+)
+
+
+def rows(found: Iterable[ColumnChunk | BadBytes | TailNote]) -> list[tuple[object, ...]]:
+    """Records of the chunks with their batch fields, and whatever else came, in order."""
+    flat: list[tuple[object, ...]] = []
+    for item in found:
+        if isinstance(item, ColumnChunk):
+            fields = [item.column(name) for name in ROW_FIELDS]
+            data = (item.log_offsets, item.record_timestamps_ms, item.keys, item.values)
+            flat += zip(*data, *fields, strict=True)
+        else:
+            flat.append(item)
+    return flat
+
+
+def rows_by_batch(path: Path) -> list[tuple[object, ...]]:
+    """The same from whole batches."""
+    flat: list[tuple[object, ...]] = []
+    for item in read_batches(path):
+        records = item.records() if isinstance(item, Batch) else item
+        if isinstance(item, Batch) and isinstance(records, list):
+            fields = [getattr(item.header, name) for name in ROW_FIELDS]
+            flat += [(*record, *fields) for record in records]
+        else:
+            flat.append(records)  # type: ignore[arg-type]  # damage or tail
+    return flat
+
+
+def offsets(found: Iterable[ColumnChunk | BadBytes | TailNote]) -> list[int]:
+    """Offsets of the records of all chunks."""
+    return [
+        offset for item in found if isinstance(item, ColumnChunk) for offset in item.log_offsets
+    ]
+
+
+@pytest.mark.parametrize("name", CAPTURE_NAMES)
+def test_columns_equal_batches(name: str) -> None:
+    """The bulk path gives what the batches give, on every real segment, whole and in parts."""
+    for path in capture(name).segments.glob("*/*.log"):
+        expected = rows_by_batch(path)
+        assert rows(read_columns(path)) == expected
+        assert rows(read_columns(path, chunk_records=1)) == expected
+        parts = pairwise(split_points(path, 3000))
+        assert [row for part in parts for row in rows(read_columns(path, *part))] == expected
+
+
+NONSENSE = raw_batch(varint(7) + b"\0\0\0\x02k\x02v\0", 1, base_offset=30)
+
+
+@pytest.mark.parametrize("codec", CODEC_NUMBERS)
+def test_columns_of_damaged_segments(tmp_path: Path, codec: str) -> None:
+    """Damage comes between the chunks, in file order, and takes no record of its neighbours with it."""
+    good = batches_of(commits(30), [7, 7, 7, 7], codec)
+    later = batches_of(commits(30, 40), [7, 7, 7, 7], codec)
+    wrong_crc = later[1][:-1] + bytes((later[1][-1] ^ 1,))
+    late_nonsense = raw_batch(NONSENSE[61:] * 2 + b"\x07", 3, base_offset=70)
+    parts = [*good, NONSENSE, later[0], wrong_crc, *later[2:], late_nonsense, b"\0" * 99]
+    path = segment(tmp_path, parts)
+    found = rows(read_columns(path))
+    assert found == rows_by_batch(path)
+    assert [str(row.reason) for row in found if isinstance(row, BadBytes)] == [
+        "bad_records",
+        "crc_mismatch",
+        "bad_records",
+    ]
+    assert [row[0] for row in found if not isinstance(row, BadBytes | TailNote)] == [
+        *range(30),
+        *range(40, 47),
+        *range(54, 70),
+    ]
+
+
+def test_runs(tmp_path: Path) -> None:
+    """Neighbouring batches that agree make one run; each change of a batch field begins another."""
+    plain = batches_of(commits(6), [2, 2, 2])
+    path = segment(
+        tmp_path,
+        [
+            *plain,
+            batch([], base_offset=6, last_offset_delta=3, producer=(5, 0)),
+            batch(commits(2, 10), producer=(77, 1), transactional=True),
+            batch([(12, 9, b"\0\0\0\1", b"\0\0\0\0\0\1")], producer=(77, 1), attributes=0x30),
+            batch(commits(2, 13), leader_epoch=4),
+            batch(commits(2, 15), leader_epoch=4, attributes=0x08, max_timestamp=1),
+            message_set(commits(3, 17), 0),
+            message_set(commits(3, 20), 1, "gzip"),
+        ],
+    )
+    (chunk,) = read_columns(path)
+    assert isinstance(chunk, ColumnChunk)
+    assert [tuple(run) for run in chunk.runs] == [
+        (6, 0, -1, -1, False, False, "CreateTime"),
+        (2, 0, 77, 1, True, False, "CreateTime"),
+        (1, 0, 77, 1, True, True, "CreateTime"),
+        (2, 4, -1, -1, False, False, "CreateTime"),
+        (2, 4, -1, -1, False, False, "LogAppendTime"),
+        (3, None, -1, -1, False, False, "none"),
+        (3, None, -1, -1, False, False, "CreateTime"),
+    ]
+    assert chunk.column("producer_id") == [-1] * 6 + [77] * 3 + [-1] * 10
+
+
+MADE: list[Rec] = commits(40)
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+@pytest.mark.parametrize(
+    ("from_offset", "end_offset"),
+    [(0, None), (0, 40), (13, None), (0, 17), (13, 17), (15, 15), (40, None)],
+)
+def test_offset_bounds(
+    tmp_path: Path, codec: str, from_offset: int, end_offset: int | None
+) -> None:
+    """Only the offsets asked for are returned, also where a batch reaches over an end; the rest are counted."""
+    path = segment(tmp_path, batches_of(MADE, [10, 10, 10], codec))
+    found = list(read_columns(path, from_offset=from_offset, end_offset=end_offset))
+    expected = range(from_offset, 40 if end_offset is None else end_offset)
+    assert offsets(found) == list(expected)
+    excluded = sum(item.excluded_count for item in found if isinstance(item, ColumnChunk))
+    assert excluded == 40 - len(expected)
+
+
+def test_offset_bounds_of_old_messages(tmp_path: Path) -> None:
+    """Old messages and wrappers are bounded by the same rule."""
+    parts = [
+        message_set(MADE[:10], 0),
+        message_set(MADE[10:20], 1, "gzip"),
+        message_set(MADE[20:], 1),
+    ]
+    path = segment(tmp_path, parts)
+    assert offsets(read_columns(path, from_offset=5, end_offset=25)) == list(range(5, 25))
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_record_types_left_out(tmp_path: Path, codec: str) -> None:
+    """Records of unwanted types are left out and counted; keys without a type and control records always come."""
+    path = segment(
+        tmp_path,
+        [
+            batch(
+                [
+                    (0, 1, b"\0\1commit", b""),
+                    (1, 1, b"\0\2group", b""),
+                    (2, 1, None, b"no key"),
+                    (3, 1, b"\0", b"short key"),
+                    (4, 1, b"\0\0old commit", None),
+                    (5, 1, b"\1\1far type", None),
+                ],
+                codec,
+            ),
+            batch([(6, 1, b"\0\0\0\1", b"\0\0\0\0\0\1")], codec, producer=(7, 0), attributes=0x30),
+            message_set([(7, 1, b"\0\1commit", b""), (8, 1, b"\0\3group", b"")], 1),
+        ],
+    )
+    (chunk,) = read_columns(path, without_record_types=frozenset({0, 1}))
+    assert isinstance(chunk, ColumnChunk)
+    assert chunk.log_offsets == [1, 2, 3, 5, 6, 8]
+    assert chunk.excluded_count == 3
+    assert chunk.column("is_control") == [False, False, False, False, True, False]
+
+
+def test_nothing_wanted(tmp_path: Path) -> None:
+    """A part without a wanted record still tells how many it had."""
+    path = segment(tmp_path, batches_of(MADE, [10]))
+    (chunk,) = read_columns(path, without_record_types=frozenset({1}))
+    assert isinstance(chunk, ColumnChunk)
+    assert (chunk.log_offsets, chunk.runs, chunk.excluded_count) == ([], [], 40)
+
+
+def test_chunk_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are bounded in records and in bytes, so memory is bounded by neither batches nor file."""
+    path = segment(tmp_path, batches_of(MADE, [5] * 8))
+    sizes = [
+        len(c.log_offsets)
+        for c in read_columns(path, chunk_records=12)
+        if isinstance(c, ColumnChunk)
+    ]
+    assert sizes == [15, 15, 10]
+    monkeypatch.setattr(columns, "CHUNK_BYTES", 2 * path.stat().st_size // 8)
+    sizes = [len(c.log_offsets) for c in read_columns(path) if isinstance(c, ColumnChunk)]
+    assert len(sizes) == 4
+
+
+@pytest.mark.parametrize("key", [b"\0\0\0", b"\0\0\0\1"])
+def test_marker_that_cannot_be_read(tmp_path: Path, key: bytes) -> None:
+    """A malformed marker is damage of its batch, so whoever reads columns can parse every control record."""
+    bad = batch([(1, 0, key, b"\0\0")], attributes=0x30)
+    path = segment(tmp_path, [batch(MADE[:1]), bad, batch(MADE[2:4])])
+    first, damage, last = read_columns(path)
+    assert isinstance(damage, BadBytes)
+    assert (damage.reason, damage.base_offset, damage.raw) == ("bad_marker", 1, bad)
+    assert offsets([first, last]) == [0, 2, 3]
