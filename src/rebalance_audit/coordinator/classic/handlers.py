@@ -1,0 +1,226 @@
+"""The classic group protocol with static membership, as one row of tables for the coordinator.
+
+Handlers read hard state by way of `LiveGroups` and write none; what they keep themselves is soft: phases, parked
+requests, who is pending. Groups of the consumer protocol that move to this one or from it come and go by `adopt` and
+`release`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from rebalance_audit.coordinator.changes import Change
+from rebalance_audit.coordinator.classic.joining import Joining
+from rebalance_audit.coordinator.classic.live_group import LiveGroup
+from rebalance_audit.coordinator.classic.live_groups import LiveGroups
+from rebalance_audit.coordinator.classic.membership import Membership, leave_response
+from rebalance_audit.coordinator.classic.rebalance import Rebalance
+from rebalance_audit.coordinator.classic.records import generation_record, new_group_record
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.classic.turn import Turn
+from rebalance_audit.coordinator.context import (
+    CoordinatorContext,
+    Outcome,
+    RequestHandler,
+    Route,
+    TimerHandler,
+    TimerRoute,
+)
+from rebalance_audit.coordinator.group_tombstones import group_tombstones
+from rebalance_audit.coordinator.handling import (
+    NOTHING_TO_DO,
+    ErrorCode,
+    Result,
+    Timer,
+    TimerKind,
+)
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.requests.classic import (
+    UNKNOWN_MEMBER_ID,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from rebalance_audit.coordinator.slot import GroupSlot
+
+
+class ClassicHandlers:
+    """Serves the classic protocol for all groups of one coordinator."""
+
+    def __init__(self, context: CoordinatorContext) -> None:
+        """Knows no group until `loaded`."""
+        self._context = context
+        self.groups = LiveGroups(context)
+        self._rebalance = Rebalance(context.config)
+        self._joining = Joining(context.config, context.ids, self._rebalance)
+        self._membership = Membership(self._rebalance)
+        self.requests: Mapping[Route, RequestHandler] = {
+            Route(JoinGroupRequest): self.join_group,
+            Route(SyncGroupRequest): self.sync_group,
+            Route(HeartbeatRequest): self.heartbeat,
+            Route(LeaveGroupRequest): self.leave_group,
+        }
+        self.timers: Mapping[TimerRoute, TimerHandler] = {
+            TimerRoute(TimerKind.JOIN): self._on_group(self._rebalance.join_time_is_up),
+            TimerRoute(TimerKind.SYNC): self._on_group(self._rebalance.sync_time_is_up),
+            TimerRoute(TimerKind.SESSION): self._end_session,
+            TimerRoute(TimerKind.PENDING_MEMBER): self._end_session,
+        }
+
+    # --- requests ----------------------------------------------------------------------------------
+
+    def join_group(self, request: JoinGroupRequest, token: int, now_ms: int) -> Result:
+        """Serve a JoinGroup; a group that is not there comes to be when a client without member id asks for it."""
+        turn = Turn(now_ms)
+        error = self._join_error(request)
+        if error is not ErrorCode.NONE:
+            turn.reply(token, JoinGroupResponse(error, request.member_id))
+            return turn.result()
+        live = self.groups.get(request.group_id)
+        created = live is None
+        if live is None:
+            if request.member_id != UNKNOWN_MEMBER_ID:
+                refusal = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+                turn.reply(token, refusal)
+                return turn.result()
+            live = self.groups.create(request.group_id, now_ms)
+        self._joining.join(live, request, token, turn)
+        if created:
+            self._record_creation(live, turn)
+        return turn.result()
+
+    def _join_error(self, request: JoinGroupRequest) -> ErrorCode:
+        config = self._context.config
+        if not request.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        shortest_ms = config.group_min_session_timeout_ms
+        if not shortest_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        return ErrorCode.NONE
+
+    def sync_group(self, request: SyncGroupRequest, token: int, now_ms: int) -> Result:
+        """Serve a SyncGroup."""
+        turn = Turn(now_ms)
+        live = self.groups.get(request.group_id)
+        if live is None:
+            turn.reply(token, SyncGroupResponse(_unknown(request.group_id)))
+        else:
+            self._membership.sync(live, request, token, turn)
+        return turn.result()
+
+    def heartbeat(self, request: HeartbeatRequest, token: int, now_ms: int) -> Result:
+        """Serve a Heartbeat."""
+        turn = Turn(now_ms)
+        live = self.groups.get(request.group_id)
+        error = _unknown(request.group_id)
+        if live is not None:
+            error = self._membership.heartbeat(live, request, turn)
+        turn.reply(token, HeartbeatResponse(error))
+        return turn.result()
+
+    def leave_group(self, request: LeaveGroupRequest, token: int, now_ms: int) -> Result:
+        """Serve a LeaveGroup."""
+        turn = Turn(now_ms)
+        live = self.groups.get(request.group_id)
+        if not request.group_id:
+            response = LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
+        elif live is None:
+            unknown = [ErrorCode.UNKNOWN_MEMBER_ID] * len(request.members)
+            response = leave_response(request, unknown)
+        else:
+            response = self._membership.leave(live, request, turn)
+        turn.reply(token, response)
+        return turn.result()
+
+    # --- timers ------------------------------------------------------------------------------------
+
+    def _on_group(self, serve: Callable[[LiveGroup, Turn], None]) -> TimerHandler:
+        def fire(timer: Timer, now_ms: int) -> Result:
+            live = self.groups.get(timer.group_id)
+            if live is None:
+                return NOTHING_TO_DO
+            turn = Turn(now_ms)
+            serve(live, turn)
+            return turn.result()
+
+        return fire
+
+    def _end_session(self, timer: Timer, now_ms: int) -> Result:
+        live = self.groups.get(timer.group_id)
+        if live is None:
+            return NOTHING_TO_DO
+        turn = Turn(now_ms)
+        self._membership.session_ended(live, timer.kind, timer.member_id, turn)
+        return turn.result()
+
+    # --- what others bring -------------------------------------------------------------------------
+
+    def loaded(self, now_ms: int) -> Result:
+        """Know the groups as their records show them, every session from now; one above the size limit rebalances."""
+        turn = Turn(now_ms)
+        for live in list(self.groups.all()):
+            for member in live.members.values():
+                turn.expect_heartbeat(live, member)
+            if len(live.members) > self._context.config.group_max_size:
+                self._rebalance.start(live, turn)
+        return turn.result()
+
+    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
+        """Nothing to follow: what the records say was known when they were made."""
+
+    def image_changed(self, now_ms: int) -> Result:  # noqa: ARG002 the leader watches the topics, not the coordinator
+        """Nothing to do: topics concern the members that assign them."""
+        return NOTHING_TO_DO
+
+    def note_commit(self, group_id: str, member_id: str, now_ms: int) -> Result:
+        """A member committed offsets: outside the sync phase that proves it alive as a heartbeat would."""
+        live = self.groups.get(group_id)
+        member = None if live is None else live.members.get(member_id)
+        if (
+            live is None
+            or member is None
+            or live.state not in {ClassicState.STABLE, ClassicState.PREPARING_REBALANCE}
+        ):
+            return NOTHING_TO_DO
+        turn = Turn(now_ms)
+        turn.expect_heartbeat(live, member)
+        return turn.result()
+
+    def release(self, group_id: str, outcome: Outcome, now_ms: int) -> None:
+        """The group moves to another protocol or is deleted: answer who waits, end the timers, forget it."""
+        turn = Turn(now_ms)
+        self.groups.forget(group_id, turn)
+        outcome.add(turn.result())
+
+    def adopt(self, live: LiveGroup, outcome: Outcome, now_ms: int, *, rebalance: bool) -> None:
+        """A consumer group became this classic group, stable with its members' assignments: record it and go on.
+
+        Its record comes behind the tombstones that the caller has put into the outcome. `rebalance` asks the members to
+        join again, as after a downgrade whose assignment is no longer right.
+        """
+        turn = Turn(now_ms)
+        self.groups.put(live)
+        live.note_subscribed_topics()
+        assignments = {member.member_id: member.assignment for member in live.members.values()}
+        turn.records.append(generation_record(live, assignments))
+        for member in live.members.values():
+            turn.expect_heartbeat(live, member)
+        if rebalance:
+            self._rebalance.start(live, turn)
+        outcome.add(turn.result())
+
+    def _record_creation(self, live: LiveGroup, turn: Turn) -> None:
+        """The record of a new group, behind the tombstones of an empty group of another protocol that it replaces."""
+        replaced = self._context.group(live.group_id)
+        if isinstance(replaced, ModernGroup):
+            turn.records += group_tombstones(replaced)
+        elif not self._context.config.classic_creation_recorded:
+            return
+        turn.records.append(new_group_record(live))
+
+
+def _unknown(group_id: str) -> ErrorCode:
+    return ErrorCode.UNKNOWN_MEMBER_ID if group_id else ErrorCode.INVALID_GROUP_ID

@@ -1,0 +1,231 @@
+"""JoinGroup: who may become or stay a member, and whether that means a rebalance.
+
+With the member id known (K), unknown (U) or empty (E) and with or without an instance id there are six cases:
+
+    id  instance  what happens
+    K   none      the member takes part again; a rebalance unless a follower brings nothing new to a stable group
+    U   none      UNKNOWN_MEMBER_ID
+    E   none      MEMBER_ID_REQUIRED with a fresh id, which must join within the session timeout (KIP-394)
+    K   given     FENCED_INSTANCE_ID unless the instance id is held under this member id; then as K without instance
+    U   given     UNKNOWN_MEMBER_ID where nobody holds the instance id, else FENCED_INSTANCE_ID
+    E   given     instance id held: the holder is replaced, in a stable group without a rebalance; else a new member
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
+from rebalance_audit.coordinator.classic.rebalance import Rebalance
+from rebalance_audit.coordinator.classic.records import generation_record
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.classic.turn import Turn, membership
+from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode, IdSource
+from rebalance_audit.coordinator.requests.classic import (
+    UNKNOWN_MEMBER_ID,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+
+NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
+"""How long a member's first JoinGroup may stay parked: it cannot send heartbeats meanwhile, nor be seen to be gone."""
+
+MEMBER_ID_REQUIRED_FROM_VERSION: Final = 4
+SKIP_ASSIGNMENT_FROM_VERSION: Final = 9
+
+Refusal: TypeAlias = JoinGroupResponse | None
+RejoinRule: TypeAlias = Callable[[LiveGroup, LiveMember, JoinGroupRequest], bool]
+
+
+class Joining:
+    """Serves JoinGroup, for all groups of one coordinator."""
+
+    def __init__(self, config: CoordinatorConfig, ids: IdSource, rebalance: Rebalance) -> None:
+        """Needs the size limit, a source of member ids, and the phases."""
+        self._config = config
+        self._ids = ids
+        self._rebalance = rebalance
+
+    def join(self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn) -> None:
+        """Serve a JoinGroup for a group that is there, or was made for it."""
+        refusal = self._refusal(live, request)
+        if refusal is not None:
+            turn.reply(token, refusal)
+        elif request.member_id != UNKNOWN_MEMBER_ID:
+            self._join_with_id(live, request, token, turn)
+        elif request.group_instance_id is not None:
+            self._join_static(live, request, request.group_instance_id, token, turn)
+        else:
+            self._join_dynamic(live, request, token, turn)
+
+    def _refusal(self, live: LiveGroup, request: JoinGroupRequest) -> Refusal:
+        if not self._has_room(live, request.member_id):
+            live.remove(request.member_id)
+            return JoinGroupResponse(ErrorCode.GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID)
+        if not live.supports(request.protocol_type, request.protocols):
+            return JoinGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+        return None
+
+    def _has_room(self, live: LiveGroup, member_id: str) -> bool:
+        """Whether the size limit lets this member in.
+
+        In the join phase only who has joined counts, so that a group above the limit loses the last to come.
+        """
+        size_max = self._config.group_max_size
+        match live.state:
+            case ClassicState.PREPARING_REBALANCE:
+                return member_id in live.parked_joins or len(live.parked_joins) < size_max
+            case ClassicState.COMPLETING_REBALANCE | ClassicState.STABLE:
+                return member_id in live.members or len(live.members) < size_max
+        return True
+
+    # --- empty member id ---------------------------------------------------------------------------
+
+    def _join_dynamic(
+        self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn
+    ) -> None:
+        member_id = f"{request.client_id}-{self._ids.uuid_text()}"
+        if request.api_version < MEMBER_ID_REQUIRED_FROM_VERSION:
+            self._add(live, request, member_id, token, turn)
+            return
+        live.pending_members[member_id] = None
+        # A pending member has the session timeout to come back; it has no session yet.
+        turn.expect_pending(live, member_id, request.session_timeout_ms)
+        turn.reply(token, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id))
+
+    def _join_static(
+        self, live: LiveGroup, request: JoinGroupRequest, instance_id: str, token: int, turn: Turn
+    ) -> None:
+        member_id = f"{instance_id}-{self._ids.uuid_text()}"
+        holder = live.static_members.get(instance_id)
+        if holder is None:
+            self._add(live, request, member_id, token, turn)
+        else:
+            self._replace(live, request, holder, member_id, token, turn)
+
+    def _add(
+        self, live: LiveGroup, request: JoinGroupRequest, member_id: str, token: int, turn: Turn
+    ) -> None:
+        if not live.members:
+            live.protocol_type = request.protocol_type
+        member = LiveMember(
+            member_id,
+            request.group_instance_id,
+            request.client_id,
+            request.client_host,
+            _rebalance_timeout_ms(request),
+            request.session_timeout_ms,
+            request.protocols,
+            is_new=True,
+        )
+        if live.is_initial_rebalance():
+            live.new_member_added = True
+        if member_id in live.pending_members:
+            turn.expect_nothing(live, member_id)
+        live.add(member)
+        live.parked_joins[member_id] = token
+        turn.expect_heartbeat(live, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        self._rebalance.needed(live, turn)
+
+    def _replace(
+        self,
+        live: LiveGroup,
+        request: JoinGroupRequest,
+        old_member_id: str,
+        new_member_id: str,
+        token: int,
+        turn: Turn,
+    ) -> None:
+        """A static member is back under a new id; whoever still waits under the old one is fenced."""
+        old_leader = live.leader_member_id or UNKNOWN_MEMBER_ID
+        turn.turn_away(live, old_member_id, ErrorCode.FENCED_INSTANCE_ID, old_member_id)
+        turn.expect_nothing(live, old_member_id)
+        member = live.replace_static(old_member_id, new_member_id)
+        # Until its first heartbeat the member has the session timeout of before.
+        turn.expect_heartbeat(live, member)
+        _update(live, member, request, token)
+        match live.state:
+            case ClassicState.STABLE if live.vote() == live.protocol_name:
+                self._give_back(live, request, member, old_leader, turn)
+            case ClassicState.STABLE | ClassicState.COMPLETING_REBALANCE:
+                # The leader may be assigning to the old id just now, or by another protocol.
+                self._rebalance.start(live, turn)
+            case _:
+                self._rebalance.end_join_phase_if_complete(live, turn)
+
+    def _give_back(
+        self,
+        live: LiveGroup,
+        request: JoinGroupRequest,
+        member: LiveMember,
+        old_leader: str,
+        turn: Turn,
+    ) -> None:
+        """The static member keeps its assignment in the same generation, without a rebalance.
+
+        The leader must not assign again. From version 9 on it is told so; an older one is named the leader of before,
+        so that it does not know itself as the leader.
+        """
+        turn.records.append(
+            generation_record(live, {each.member_id: each.assignment for each in live.in_order()})
+        )
+        member_id = member.member_id
+        if request.api_version >= SKIP_ASSIGNMENT_FROM_VERSION:
+            leads = live.is_leader(member_id)
+            response = membership(live, member_id, with_members=leads)
+            turn.answer_join(live, member_id, response._replace(skip_assignment=leads))
+        else:
+            response = membership(live, member_id, with_members=False)
+            turn.answer_join(live, member_id, response._replace(leader=old_leader))
+
+    # --- member id given ---------------------------------------------------------------------------
+
+    def _join_with_id(
+        self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn
+    ) -> None:
+        member_id = request.member_id
+        if member_id in live.pending_members and request.group_instance_id is None:
+            self._add(live, request, member_id, token, turn)
+            return
+        error = live.member_error(member_id, request.group_instance_id)
+        if error is not ErrorCode.NONE:
+            turn.reply(token, JoinGroupResponse(error, member_id))
+            return
+        member = live.members[member_id]
+        counts = _REJOIN_COUNTS[live.state]
+        if counts(live, member, request):
+            _update(live, member, request, token)
+            self._rebalance.needed(live, turn)
+            return
+        # It did not get the answer before, or just asks again: SyncGroup will give it its assignment.
+        leads = live.is_leader(member_id)
+        turn.reply(token, membership(live, member_id, with_members=leads))
+
+
+def _is_changed(_live: LiveGroup, member: LiveMember, request: JoinGroupRequest) -> bool:
+    return member.protocols != request.protocols
+
+
+def _leads_or_is_changed(live: LiveGroup, member: LiveMember, request: JoinGroupRequest) -> bool:
+    # A leader may have seen new topics, so that its JoinGroup always means a rebalance.
+    return live.is_leader(member.member_id) or _is_changed(live, member, request)
+
+
+_REJOIN_COUNTS: Final[Mapping[ClassicState, RejoinRule]] = {
+    ClassicState.PREPARING_REBALANCE: lambda *_: True,
+    ClassicState.COMPLETING_REBALANCE: _is_changed,
+    ClassicState.STABLE: _leads_or_is_changed,
+}
+"""State -> whether the JoinGroup of a member counts; else the member is told of the current generation."""
+
+
+def _update(live: LiveGroup, member: LiveMember, request: JoinGroupRequest, token: int) -> None:
+    live.set_protocols(member, request.protocols)
+    member.rebalance_timeout_ms = _rebalance_timeout_ms(request)
+    member.session_timeout_ms = request.session_timeout_ms
+    live.parked_joins[member.member_id] = token
+
+
+def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
+    if request.rebalance_timeout_ms < 0:
+        return request.session_timeout_ms
+    return request.rebalance_timeout_ms

@@ -1,0 +1,67 @@
+"""The classic groups of one coordinator as they are now."""
+
+from collections.abc import Iterator
+
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.classic.live_group import LiveGroup
+from rebalance_audit.coordinator.classic.states import ClassicEvent
+from rebalance_audit.coordinator.classic.turn import Turn, join_timer, session_timer, sync_timer
+from rebalance_audit.coordinator.context import CoordinatorContext
+from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.modern.group import ModernGroup
+
+
+class LiveGroups:
+    """Group id -> soft state; made from hard state where there is none yet."""
+
+    def __init__(self, context: CoordinatorContext) -> None:
+        """Nothing is known but what the shard holds."""
+        self._context = context
+        self._groups: dict[str, LiveGroup] = {}
+
+    def get(self, group_id: str) -> LiveGroup | None:
+        """The classic group of that id; None where the id is free or another protocol's."""
+        hard = self._context.group(group_id)
+        if isinstance(hard, ModernGroup):
+            self._groups.pop(group_id, None)
+            return None
+        live = self._groups.get(group_id)
+        if live is None and hard is not None:
+            live = self._groups[group_id] = LiveGroup.from_hard(hard)
+        return live
+
+    def create(self, group_id: str, now_ms: int) -> LiveGroup:
+        """A new empty group in place of whatever the id was before."""
+        live = self._groups[group_id] = LiveGroup(group_id, now_ms)
+        return live
+
+    def put(self, live: LiveGroup) -> None:
+        """Take over a group that was made elsewhere."""
+        self._groups[live.group_id] = live
+
+    def forget(self, group_id: str, turn: Turn) -> None:
+        """The group is no classic group any more: its timers end, and who waits has to ask again."""
+        live = self._groups.pop(group_id, None)
+        if live is None:
+            return
+        for member_id in (*live.members, *live.pending_members):
+            turn.turn_away(live, member_id, ErrorCode.REBALANCE_IN_PROGRESS, member_id)
+            turn.cancel(session_timer(live, member_id))
+        turn.cancel(join_timer(live))
+        turn.cancel(sync_timer(live))
+        live.move(ClassicEvent.GROUP_REMOVED, turn.now_ms)
+
+    def all(self) -> Iterator[LiveGroup]:
+        """Every classic group, also one that has no record yet, in the order their ids first appeared."""
+        recorded = [
+            slot.group_id
+            for slot in self._context.shard.groups()
+            if isinstance(slot.group, ClassicGroup)
+        ]
+        unrecorded = [
+            group_id for group_id in self._groups if self._context.group(group_id) is None
+        ]
+        for group_id in (*recorded, *unrecorded):
+            live = self.get(group_id)
+            if live is not None:
+                yield live

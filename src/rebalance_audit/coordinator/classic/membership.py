@@ -1,0 +1,169 @@
+"""SyncGroup, Heartbeat, LeaveGroup and the end of a session: what members do between two joins."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
+from rebalance_audit.coordinator.classic.rebalance import Rebalance
+from rebalance_audit.coordinator.classic.records import generation_record
+from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState
+from rebalance_audit.coordinator.classic.turn import Turn
+from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
+from rebalance_audit.coordinator.requests.classic import (
+    UNKNOWN_MEMBER_ID,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+ALIVE_ANSWERS: Final[Mapping[ClassicState, ErrorCode]] = {
+    ClassicState.PREPARING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
+    ClassicState.COMPLETING_REBALANCE: ErrorCode.NONE,
+    ClassicState.STABLE: ErrorCode.NONE,
+}
+"""State -> what a member's heartbeat is answered. An empty group has no members that could send one."""
+
+BATCH_FROM_VERSION: Final = 3
+"""LeaveGroup: before this version one member leaves, and its error is the response's own."""
+
+
+class Membership:
+    """Serves what members send between two joins, for all groups of one coordinator."""
+
+    def __init__(self, rebalance: Rebalance) -> None:
+        """Needs the phases, which departures start or end."""
+        self._rebalance = rebalance
+
+    # --- SyncGroup ---------------------------------------------------------------------------------
+
+    def sync(self, live: LiveGroup, request: SyncGroupRequest, token: int, turn: Turn) -> None:
+        """Serve a SyncGroup: park it, answer it, or, from the leader, end the rebalance."""
+        error = _sync_error(live, request)
+        if error is not ErrorCode.NONE:
+            turn.reply(token, SyncGroupResponse(error))
+            return
+        member_id = request.member_id
+        self._rebalance.synced(live, member_id, turn)
+        if live.state is ClassicState.STABLE:
+            turn.reply(token, _assignment(live, member_id))
+            return
+        live.parked_syncs[member_id] = token
+        if live.is_leader(member_id):
+            self._complete(live, request, turn)
+
+    def _complete(self, live: LiveGroup, request: SyncGroupRequest, turn: Turn) -> None:
+        """Store the leader's assignment, and give everybody that waits its part."""
+        assignments = {each.member_id: each.assignment for each in request.assignments}
+        turn.records.append(generation_record(live, assignments))
+        live.move(ClassicEvent.LEADER_SYNCED, turn.now_ms)
+        for member in live.in_order():
+            member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
+            if turn.answer_sync(live, member.member_id, _assignment(live, member.member_id)):
+                turn.expect_heartbeat(live, member)
+
+    # --- Heartbeat ---------------------------------------------------------------------------------
+
+    def heartbeat(self, live: LiveGroup, request: HeartbeatRequest, turn: Turn) -> ErrorCode:
+        """Serve a heartbeat: the session goes on, and a member that should join again is told."""
+        error = live.member_error(request.member_id, request.group_instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+        if request.generation_id != live.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        turn.expect_heartbeat(live, live.members[request.member_id])
+        return ALIVE_ANSWERS[live.state]
+
+    # --- LeaveGroup --------------------------------------------------------------------------------
+
+    def leave(self, live: LiveGroup, request: LeaveGroupRequest, turn: Turn) -> LeaveGroupResponse:
+        """Serve a LeaveGroup: all members of it are out at once, and one rebalance follows."""
+        errors = [self._leave_one(live, identity, turn) for identity in request.members]
+        if ErrorCode.NONE in errors:
+            self._follow_departure(live, turn)
+        return leave_response(request, errors)
+
+    def _leave_one(self, live: LiveGroup, identity: MemberIdentity, turn: Turn) -> ErrorCode:
+        member_id = identity.member_id
+        if member_id == UNKNOWN_MEMBER_ID:
+            # An administrator knows the instance id only.
+            held = live.static_members.get(identity.group_instance_id or "")
+            if held is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            member_id = held
+        elif member_id in live.pending_members:
+            turn.expect_nothing(live, member_id)
+            live.remove(member_id)
+            return ErrorCode.NONE
+        else:
+            error = live.member_error(member_id, identity.group_instance_id)
+            if error is not ErrorCode.NONE:
+                return error
+        self._rebalance.member_gone(live, member_id, turn)
+        return ErrorCode.NONE
+
+    def _follow_departure(self, live: LiveGroup, turn: Turn) -> None:
+        if live.state is not ClassicState.EMPTY:
+            self._rebalance.needed(live, turn)
+
+    # --- sessions ----------------------------------------------------------------------------------
+
+    def session_ended(self, live: LiveGroup, kind: TimerKind, member_id: str, turn: Turn) -> None:
+        """A member was silent for its session timeout, or a pending one never came."""
+        if kind is TimerKind.PENDING_MEMBER:
+            if member_id not in live.pending_members:
+                return
+            live.remove(member_id)
+        else:
+            member = live.members.get(member_id)
+            waits = member_id in live.parked_joins or member_id in live.parked_syncs
+            if member is None or (waits and not member.is_new):
+                # Who waits for us cannot send heartbeats; the session goes on with the answer.
+                return
+            self._rebalance.member_gone(live, member_id, turn)
+            if live.state in {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE}:
+                self._rebalance.start(live, turn)
+                return
+        if live.state is ClassicState.PREPARING_REBALANCE and live.all_joined():
+            self._rebalance.end_join_phase(live, turn)
+
+
+def leave_response(request: LeaveGroupRequest, errors: list[ErrorCode]) -> LeaveGroupResponse:
+    """The answer to a LeaveGroup with these errors of its members."""
+    if request.api_version < BATCH_FROM_VERSION:
+        return LeaveGroupResponse(errors[0])
+    return LeaveGroupResponse(
+        ErrorCode.NONE,
+        tuple(
+            MemberResponse(identity.member_id, identity.group_instance_id, error)
+            for identity, error in zip(request.members, errors, strict=True)
+        ),
+    )
+
+
+def _sync_error(live: LiveGroup, request: SyncGroupRequest) -> ErrorCode:
+    error = live.member_error(request.member_id, request.group_instance_id)
+    if error is not ErrorCode.NONE:
+        return error
+    if request.generation_id != live.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    if request.protocol_type not in {None, live.protocol_type} or request.protocol_name not in {
+        None,
+        live.protocol_name,
+    }:
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if live.state is ClassicState.PREPARING_REBALANCE:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def _assignment(live: LiveGroup, member_id: str) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        ErrorCode.NONE,
+        live.protocol_type,
+        live.protocol_name,
+        live.members[member_id].assignment,
+    )

@@ -1,0 +1,33 @@
+"""The records that end a group."""
+
+from rebalance_audit.coordinator.changes import GroupType
+from rebalance_audit.coordinator.classic.records import group_tombstone
+from rebalance_audit.coordinator.handling import RecordDraft
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.wire.messages import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    Key,
+)
+
+
+def group_tombstones(group: Group) -> tuple[RecordDraft, ...]:
+    """Tombstones of an empty group in the order that replay demands: [2t], or [6t] [16t]* [4t] [3t].
+
+    [4t] comes also where no release of this dialect writes [4]: Kafka does so for the logs of releases before.
+    """
+    group_id = group.group_id
+    if not isinstance(group, ModernGroup):
+        return (group_tombstone(group_id),)
+    assert group.group_type is GroupType.CONSUMER
+    assert not group.members
+    keys: tuple[Key, ...] = (
+        ConsumerGroupTargetAssignmentMetadataKey(group_id),
+        *(ConsumerGroupRegularExpressionKey(group_id, regex) for regex in group.regexes),
+        ConsumerGroupPartitionMetadataKey(group_id),
+        ConsumerGroupMetadataKey(group_id),
+    )
+    return tuple(RecordDraft(key, None) for key in keys)
