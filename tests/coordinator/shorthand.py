@@ -234,7 +234,7 @@ def _generation(_number: int, plain: list[str], options: dict[str, str]) -> Any:
     return messages.GroupMetadataValue(
         protocol_type,
         int(plain[0]),
-        plain[1] if plain[2:] else None,
+        plain[1] if plain[1:] else None,
         options.get("lead", members[0].member_id if members else None),
         tuple(members),
         int(options.get("state_at", "-1")),

@@ -51,6 +51,7 @@ CASES = [
     ("group_not_empty", "10 A; 11 2; 12 2", "11t", "Share Stable 2/2 | A 0/-1 STABLE -"),
     ("group_not_empty", "17 2; 20 2", "17t", "Streams Empty 2/2"),
     ("member_not_released", ONE, "5t A", ONE_STABLE),
+    ("member_not_released", "5 A", "5t A", "Consumer Stable 0/0 | A 0/-1 STABLE -"),
     (
         "member_not_released",
         ONE + "; 8t A",
@@ -84,6 +85,12 @@ CASES = [
             "Consumer Reconciling 3/3 | A 3/2 UNREVOKED - gives up 0-5 wants -"
             " | B 2/0 STABLE 5 wants -"
         ),
+    ),
+    (
+        "partition_owned_twice",
+        ONE + "; 5 B",
+        "8 B 2/0 UNREVOKED -|5",
+        "Consumer Reconciling 2/2 | A 2/0 STABLE 0-5 | B 2/0 UNREVOKED - gives up 5 wants -",
     ),
     ("epoch_went_back", ONE, "3 1", "Consumer Stable 1/2 | A 2/0 STABLE 0-5"),
     ("epoch_went_back", ONE, "6 1", "Consumer Assigning 2/1 | A 2/0 STABLE 0-5"),

@@ -101,6 +101,7 @@ def test_a_classic_group() -> None:
     [
         ("1 foo:0 5", ("Classic", "Empty", None, None, "")),
         ("2 0", ("Classic", "Empty", 0, None, "")),
+        ("2 3 sticky of=consumer", ("Classic", "Empty", 3, None, "")),
         ("2 3 range A=0; 2 4 of=consumer", ("Classic", "Empty", 4, None, "")),
         ("3 4; 6 4", ("Consumer", "Empty", 4, 4, "uniform")),
         ("10 A; 11 4; 12 4", ("Share", "Stable", 4, 4, "simple")),

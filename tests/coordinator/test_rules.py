@@ -243,6 +243,18 @@ def test_expressions_keep_their_topics_and_how_they_were_found() -> None:
     assert group.regex_resolutions == {"a.*": RegexResolution(8, 900)}
 
 
+def test_a_group_knows_which_epochs_come_from_records() -> None:
+    """What it has by default or after a tombstone is not what the log says."""
+    group = modern("5 A; 8 A 1/0 STABLE -")
+    assert (group.has_epoch_record, group.has_assignment_record) == (False, False)
+    group = modern("3 2; 6 2 t=900")
+    assert (group.has_epoch_record, group.has_assignment_record) == (True, True)
+    assert group.assignment_timestamp_ms == 900
+    group = modern("3 2; 6 2 t=900; 6t")
+    assert (group.has_epoch_record, group.has_assignment_record) == (True, False)
+    assert group.assignment_timestamp_ms == 0
+
+
 def test_recorded_topics_are_those_of_the_last_record() -> None:
     """[4] lists all topics of the group each time; its tombstone means that the log holds none any more."""
     assert modern("4 foo:6 bar:3; 4 foo:7").recorded_topics == {"foo": 7}
