@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from rebalance_audit.coordinator.changes import Change, GroupType
 from rebalance_audit.coordinator.handling import (
+    NOTHING_TO_DO,
     CoordinatorConfig,
     IdSource,
     RecordDraft,
@@ -78,14 +79,32 @@ class ProtocolHandlers(Protocol):
     def timers(self) -> Mapping[TimerRoute, TimerHandler]:
         """What it does when time is up."""
 
-    def loaded(self, now_ms: int) -> Result:
+    def loaded(self, now_ms: int, /) -> Result:
         """Build soft state from hard state after a load and arm its timers."""
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Follow what replay did to a group."""
 
-    def image_changed(self, now_ms: int) -> Result:
+    def image_changed(self, now_ms: int, /) -> Result:
         """Follow a change of the topics; the context has the new image."""
+
+
+class StatelessHandlers:
+    """What handlers do that keep nothing beside hard state: they have nothing to build and nothing to follow."""
+
+    requests: Mapping[Route, RequestHandler]
+    timers: Mapping[TimerRoute, TimerHandler] = {}
+
+    def loaded(self, _now_ms: int) -> Result:
+        """Nothing to build."""
+        return NOTHING_TO_DO
+
+    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
+        """Nothing to follow."""
+
+    def image_changed(self, _now_ms: int) -> Result:
+        """Nothing to do."""
+        return NOTHING_TO_DO
 
 
 class Outcome:

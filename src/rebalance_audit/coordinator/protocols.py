@@ -4,9 +4,20 @@ from collections.abc import Sequence
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.context import CoordinatorContext, ProtocolHandlers
+from rebalance_audit.coordinator.group_admin import GroupAdmin
+from rebalance_audit.coordinator.offset_commits import OffsetCommits
+from rebalance_audit.coordinator.offset_reads import OffsetReads
+from rebalance_audit.coordinator.offset_removal import OffsetRemoval
 
 
 def protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
     """The handlers of all protocols, with fresh soft state."""
     classic = ClassicHandlers(context)
-    return (classic,)
+    epoch_checks = None
+    return (
+        classic,
+        OffsetCommits(context, classic, epoch_checks),
+        OffsetReads(context, epoch_checks),
+        OffsetRemoval(context, classic),
+        GroupAdmin(context, classic),
+    )

@@ -161,7 +161,10 @@ class ClassicHandlers:
     def loaded(self, now_ms: int) -> Result:
         """Know the groups as their records show them, every session from now; one above the size limit rebalances."""
         turn = Turn(now_ms)
-        for live in list(self.groups.all()):
+        for slot in self._context.shard.groups():
+            live = self.groups.get(slot.group_id)
+            if live is None:
+                continue
             for member in live.members.values():
                 turn.expect_heartbeat(live, member)
             if len(live.members) > self._context.config.group_max_size:
@@ -171,9 +174,19 @@ class ClassicHandlers:
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Nothing to follow: what the records say was known when they were made."""
 
-    def image_changed(self, now_ms: int) -> Result:  # noqa: ARG002 the leader watches the topics, not the coordinator
+    def image_changed(self, _now_ms: int) -> Result:
         """Nothing to do: topics concern the members that assign them."""
         return NOTHING_TO_DO
+
+    def current_group(self, group_id: str) -> LiveGroup | ModernGroup | None:
+        """The group of that id as it is now, whatever its protocol."""
+        group = self._context.group(group_id)
+        return group if isinstance(group, ModernGroup) else self.groups.get(group_id)
+
+    def group_ids(self) -> list[str]:
+        """Ids of all groups of all protocols: those on record in the order they appeared, then the others."""
+        recorded = [slot.group_id for slot in self._context.shard.groups()]
+        return [*recorded, *self.groups.unrecorded()]
 
     def note_commit(self, group_id: str, member_id: str, now_ms: int) -> Result:
         """A member committed offsets: outside the sync phase that proves it alive as a heartbeat would."""

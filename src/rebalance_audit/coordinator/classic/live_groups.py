@@ -1,8 +1,5 @@
 """The classic groups of one coordinator as they are now."""
 
-from collections.abc import Iterator
-
-from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicEvent
 from rebalance_audit.coordinator.classic.turn import Turn, join_timer, session_timer, sync_timer
@@ -51,17 +48,6 @@ class LiveGroups:
         turn.cancel(sync_timer(live))
         live.move(ClassicEvent.GROUP_REMOVED, turn.now_ms)
 
-    def all(self) -> Iterator[LiveGroup]:
-        """Every classic group, also one that has no record yet, in the order their ids first appeared."""
-        recorded = [
-            slot.group_id
-            for slot in self._context.shard.groups()
-            if isinstance(slot.group, ClassicGroup)
-        ]
-        unrecorded = [
-            group_id for group_id in self._groups if self._context.group(group_id) is None
-        ]
-        for group_id in (*recorded, *unrecorded):
-            live = self.get(group_id)
-            if live is not None:
-                yield live
+    def unrecorded(self) -> list[str]:
+        """Ids of groups that have no record yet."""
+        return [group_id for group_id in self._groups if self._context.group(group_id) is None]

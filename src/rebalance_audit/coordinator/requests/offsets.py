@@ -12,6 +12,7 @@ from rebalance_audit.wire.messages import ZERO_UUID
 
 OFFSET_COMMIT_VERSION = 10
 OFFSET_FETCH_VERSION = 10
+TXN_OFFSET_COMMIT_VERSION = 6
 
 NO_OFFSET = -1
 """The committed offset of a partition that has none."""
@@ -27,7 +28,7 @@ class OffsetCommitRequestPartition(NamedTuple):
 
 
 class OffsetCommitRequestTopic(NamedTuple):
-    """Offsets of one topic. From version 10 on the client names it by id; whoever drives fills in the name."""
+    """Offsets of one topic. From version 10 on a client names it by id, and the name is empty."""
 
     name: str
     partitions: tuple[OffsetCommitRequestPartition, ...]
@@ -79,6 +80,8 @@ class TxnOffsetCommitRequest(NamedTuple):
     generation_id: int = UNKNOWN_GENERATION
     member_id: str = UNKNOWN_MEMBER_ID
     group_instance_id: str | None = None
+    api_version: int = TXN_OFFSET_COMMIT_VERSION
+    """Before 6 a group that is not there, or a member epoch that is stale, is an ILLEGAL_GENERATION."""
 
 
 class TxnOffsetCommitResponse(NamedTuple):

@@ -1,0 +1,271 @@
+"""OffsetCommit, TxnOffsetCommit, and the markers that end transactions.
+
+Offsets belong to the group id. Who may commit depends on the group's protocol: classic groups compare the generation,
+consumer groups the member epoch, by checks that the consumer protocol brings.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, Protocol
+
+from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
+from rebalance_audit.coordinator.classic.live_group import LiveGroup
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.context import (
+    CoordinatorContext,
+    Route,
+    StatelessHandlers,
+)
+from rebalance_audit.coordinator.handling import (
+    NOTHING_TO_DO,
+    Dialect,
+    ErrorCode,
+    RecordDraft,
+    Reply,
+    Result,
+    TransactionWrite,
+)
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.requests.offsets import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+    OffsetFetchRequestGroup,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkerRequest,
+    WriteTxnMarkerResponse,
+)
+from rebalance_audit.wire.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
+
+WITHOUT_TOPIC_IDS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
+"""Releases whose offset commits do not hold the topic's id."""
+
+NO_EXPIRY: Final = -1
+"""Retention time and expire timestamp of a commit that the broker's setting keeps."""
+
+
+class Committer(NamedTuple):
+    """Who commits what, in which kind of commit."""
+
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    generation_or_epoch: int
+    is_transactional: bool
+    api_version: int
+    topics: tuple[OffsetCommitRequestTopic, ...]
+    """Those that exist, with their names."""
+
+
+class MemberEpochChecks(Protocol):
+    """What the consumer protocol says of commits and fetches in its groups."""
+
+    def commit_error(self, group: ModernGroup, committer: Committer) -> ErrorCode:
+        """NONE where this commit may be written."""
+
+    def fetch_error(self, group: ModernGroup, requested: OffsetFetchRequestGroup) -> ErrorCode:
+        """NONE where this client may read the group's offsets."""
+
+
+GROUP_NOT_FOUND_FROM_VERSION: Final[Mapping[bool, int]] = {False: 9, True: 6}
+"""Is it transactional -> first version that answers GROUP_ID_NOT_FOUND; before it is ILLEGAL_GENERATION."""
+
+
+class OffsetCommits(StatelessHandlers):
+    """Serves commits for all groups of one coordinator."""
+
+    def __init__(
+        self,
+        context: CoordinatorContext,
+        classic: ClassicHandlers,
+        epoch_checks: MemberEpochChecks | None,
+    ) -> None:
+        """Without checks the consumer protocol is not served, and its members are unknown."""
+        self._context = context
+        self._classic = classic
+        self._epoch_checks = epoch_checks
+        self.requests = {
+            Route(OffsetCommitRequest): self.commit,
+            Route(TxnOffsetCommitRequest): self.commit_in_transaction,
+            Route(WriteTxnMarkerRequest): self.end_transaction,
+        }
+
+    def commit(self, request: OffsetCommitRequest, token: int, now_ms: int) -> Result:
+        """Serve an OffsetCommit. One by a classic member also keeps its session alive."""
+        known, refused = self._split_by_topic(request.topics)
+        committer = Committer(
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            is_transactional=False,
+            api_version=request.api_version,
+            topics=known,
+        )
+        error = self._error(committer)
+        expires_ms = NO_EXPIRY
+        if request.retention_time_ms != NO_EXPIRY:
+            expires_ms = now_ms + request.retention_time_ms
+        records, answered = self._write(committer, error, now_ms, expires_ms)
+        timers = NOTHING_TO_DO.timers
+        if error is ErrorCode.NONE:
+            timers = self._classic.note_commit(request.group_id, request.member_id, now_ms).timers
+        response = OffsetCommitResponse(refused + answered)
+        return Result(records, (Reply(token, response),), timers)
+
+    def commit_in_transaction(
+        self, request: TxnOffsetCommitRequest, token: int, now_ms: int
+    ) -> Result:
+        """Serve a TxnOffsetCommit: the same records, pending until the producer's marker."""
+        known, refused = self._split_by_topic(request.topics)
+        committer = Committer(
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id,
+            is_transactional=True,
+            api_version=request.api_version,
+            topics=known,
+        )
+        error = self._error(committer) if request.group_id else ErrorCode.INVALID_GROUP_ID
+        records, answered = self._write(committer, error, now_ms, NO_EXPIRY)
+        replies = (Reply(token, TxnOffsetCommitResponse(refused + answered)),)
+        if not records:
+            return Result(replies=replies)
+        write = TransactionWrite(request.producer_id, request.producer_epoch)
+        return Result(records, replies, transaction=write)
+
+    def end_transaction(self, request: WriteTxnMarkerRequest, token: int, _now_ms: int) -> Result:
+        """Write a transaction's marker; replay then commits or drops what is pending."""
+        write = TransactionWrite(
+            request.producer_id,
+            request.producer_epoch,
+            request.committed,
+            request.coordinator_epoch,
+        )
+        reply = Reply(token, WriteTxnMarkerResponse(ErrorCode.NONE))
+        return Result(replies=(reply,), transaction=write)
+
+    # --- who may commit ----------------------------------------------------------------------------
+
+    def _error(self, committer: Committer) -> ErrorCode:
+        group = self._context.group(committer.group_id)
+        if isinstance(group, ModernGroup):
+            if self._epoch_checks is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            return self._epoch_checks.commit_error(group, committer)
+        live = self._classic.groups.get(committer.group_id)
+        if live is not None:
+            return classic_commit_error(live, committer)
+        if committer.generation_or_epoch < 0:
+            # Nobody's member: the commit makes a simple group.
+            return ErrorCode.NONE
+        if committer.api_version >= GROUP_NOT_FOUND_FROM_VERSION[committer.is_transactional]:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        return ErrorCode.ILLEGAL_GENERATION
+
+    # --- what is written ---------------------------------------------------------------------------
+
+    def _split_by_topic(
+        self, topics: Iterable[OffsetCommitRequestTopic]
+    ) -> tuple[tuple[OffsetCommitRequestTopic, ...], tuple[OffsetCommitResponseTopic, ...]]:
+        """Topics that exist, with name and id, and the answers for the others."""
+        image = self._context.image
+        known: list[OffsetCommitRequestTopic] = []
+        refused: list[OffsetCommitResponseTopic] = []
+        for requested in topics:
+            if requested.name:
+                topic, error = image.topic(requested.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                topic, error = image.topic_by_id(requested.topic_id), ErrorCode.UNKNOWN_TOPIC_ID
+            if topic is None:
+                refused.append(_refused(requested, error))
+            else:
+                known.append(requested._replace(name=topic.name, topic_id=topic.topic_id))
+        return tuple(known), tuple(refused)
+
+    def _write(
+        self, committer: Committer, error: ErrorCode, now_ms: int, expires_ms: int
+    ) -> tuple[tuple[RecordDraft, ...], tuple[OffsetCommitResponseTopic, ...]]:
+        if error is not ErrorCode.NONE:
+            return (), tuple(_refused(topic, error) for topic in committer.topics)
+        records: list[RecordDraft] = []
+        answered: list[OffsetCommitResponseTopic] = []
+        for topic in committer.topics:
+            partitions: list[OffsetCommitResponsePartition] = []
+            for partition in topic.partitions:
+                found = self._metadata_error(partition.committed_metadata)
+                if found is ErrorCode.NONE:
+                    key = OffsetCommitKey(committer.group_id, topic.name, partition.partition_index)
+                    value = self._value(topic, partition, now_ms, expires_ms)
+                    records.append(RecordDraft(key, value))
+                partitions.append(OffsetCommitResponsePartition(partition.partition_index, found))
+            answered.append(
+                OffsetCommitResponseTopic(topic.name, tuple(partitions), topic.topic_id)
+            )
+        return tuple(records), tuple(answered)
+
+    def _metadata_error(self, metadata: str | None) -> ErrorCode:
+        # Kafka's limit of bytes counts UTF-16 code units.
+        units = len((metadata or "").encode("utf-16-be", "surrogatepass")) // 2
+        if units > self._context.config.offset_metadata_max_bytes:
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        return ErrorCode.NONE
+
+    def _value(
+        self,
+        topic: OffsetCommitRequestTopic,
+        partition: OffsetCommitRequestPartition,
+        now_ms: int,
+        expires_ms: int,
+    ) -> OffsetCommitValue:
+        """The committed offset. The one value version that holds an expiry holds neither leader epoch nor topic id."""
+        value = OffsetCommitValue(
+            partition.committed_offset, partition.committed_metadata or "", now_ms
+        )
+        if expires_ms != NO_EXPIRY:
+            return value._replace(expire_timestamp=expires_ms)
+        writes_id = self._context.config.dialect not in WITHOUT_TOPIC_IDS
+        return value._replace(
+            leader_epoch=partition.committed_leader_epoch,
+            topic_id=topic.topic_id if writes_id else ZERO_UUID,
+        )
+
+
+def classic_commit_error(live: LiveGroup, committer: Committer) -> ErrorCode:
+    """Whether a commit fits the classic group as it is now.
+
+    A commit in a transaction may leave out the member, and does not wait for the end of a rebalance.
+    """
+    if committer.generation_or_epoch < 0 and live.state is ClassicState.EMPTY:
+        return ErrorCode.NONE
+    says_who = (
+        committer.generation_or_epoch >= 0
+        or bool(committer.member_id)
+        or committer.instance_id is not None
+    )
+    if says_who:
+        error = live.member_error(committer.member_id, committer.instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+        if committer.generation_or_epoch != live.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+    elif not committer.is_transactional:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if not committer.is_transactional and live.state is ClassicState.COMPLETING_REBALANCE:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def _refused(topic: OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        topic.name,
+        tuple(
+            OffsetCommitResponsePartition(partition.partition_index, error)
+            for partition in topic.partitions
+        ),
+        topic.topic_id,
+    )

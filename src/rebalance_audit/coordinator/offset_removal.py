@@ -1,0 +1,198 @@
+"""How committed offsets end: OffsetDelete, deleted topics, and the clean-up of what expired, groups included."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rebalance_audit.coordinator.changes import GroupType
+from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.context import (
+    CoordinatorContext,
+    Outcome,
+    Route,
+    StatelessHandlers,
+    TimerRoute,
+)
+from rebalance_audit.coordinator.group_tombstones import group_tombstones
+from rebalance_audit.coordinator.group_view import (
+    CurrentGroup,
+    group_type,
+    is_empty,
+    is_subscribed_to,
+)
+from rebalance_audit.coordinator.handling import (
+    ErrorCode,
+    RecordDraft,
+    Reply,
+    Result,
+    Timer,
+    TimerChange,
+    TimerKind,
+)
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.requests.offsets import (
+    OffsetCommitResponsePartition,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponseTopic,
+    TopicsDeleted,
+)
+from rebalance_audit.coordinator.slot import CommittedOffset, GroupSlot
+from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
+from rebalance_audit.wire.messages import OffsetCommitKey
+
+CHECK_INTERVAL_MS: Final = 600_000
+"""`offsets.retention.check.interval.ms`"""
+
+EXPIRING_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.CONSUMER})
+"""Groups of other types are not ended by the clean-up."""
+
+
+class OffsetRemoval(StatelessHandlers):
+    """Serves deletions, for all groups of one coordinator."""
+
+    def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:
+        """Asks the classic protocol for the state of its groups."""
+        self._context = context
+        self._classic = classic
+        self.requests = {
+            Route(OffsetDeleteRequest): self.delete,
+            Route(TopicsDeleted): self.forget_topics,
+        }
+        self.timers = {TimerRoute(TimerKind.EXPIRY): self.expire}
+
+    # --- OffsetDelete ------------------------------------------------------------------------------
+
+    def delete(self, request: OffsetDeleteRequest, token: int, _now_ms: int) -> Result:
+        """Serve an OffsetDelete. A topic that the group consumes keeps its offsets."""
+        error = self._delete_error(request.group_id)
+        if error is not ErrorCode.NONE:
+            return Result(replies=(Reply(token, OffsetDeleteResponse(error)),))
+        group = self._classic.current_group(request.group_id)
+        assert group is not None
+        slot = self._context.shard.slot(request.group_id) or GroupSlot(request.group_id)
+        held = dict.fromkeys(partitions_with_offsets(slot))
+        records: list[RecordDraft] = []
+        topics: list[OffsetDeleteResponseTopic] = []
+        for topic in request.topics:
+            found = self._topic_error(group, topic)
+            if found is ErrorCode.NONE:
+                records += (
+                    offset_tombstone(slot.group_id, topic.name, number)
+                    for number in topic.partition_indexes
+                    if (topic.name, number) in held
+                )
+            partitions = tuple(
+                OffsetCommitResponsePartition(number, found) for number in topic.partition_indexes
+            )
+            topics.append(OffsetDeleteResponseTopic(topic.name, partitions))
+        response = OffsetDeleteResponse(ErrorCode.NONE, tuple(topics))
+        return Result(tuple(records), (Reply(token, response),))
+
+    def _delete_error(self, group_id: str) -> ErrorCode:
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        group = self._classic.current_group(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        knows_topics = isinstance(group, ModernGroup) or group.protocol_type == PROTOCOL_TYPE
+        if not knows_topics and not is_empty(group):
+            # Which topics the members of another protocol type use cannot be told.
+            return ErrorCode.NON_EMPTY_GROUP
+        return ErrorCode.NONE
+
+    def _topic_error(self, group: CurrentGroup, topic: OffsetDeleteRequestTopic) -> ErrorCode:
+        if self._context.image.topic(topic.name) is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if is_subscribed_to(group, topic.name):
+            return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        return ErrorCode.NONE
+
+    # --- deleted topics ----------------------------------------------------------------------------
+
+    def forget_topics(self, request: TopicsDeleted, _token: int, _now_ms: int) -> Result:
+        """Drop all offsets of topics that are gone; an offset of a topic made again under the name stays."""
+        ids = {topic.name: topic.topic_id for topic in request.topics}
+        records: dict[tuple[str, str, int], RecordDraft] = {}
+        for slot in self._context.shard.groups():
+            for (name, number), offset in _all_offsets(slot):
+                if name in ids and offset.topic_id in {None, ids[name]}:
+                    place = (slot.group_id, name, number)
+                    records.setdefault(place, offset_tombstone(*place))
+        return Result(tuple(records.values()), atomic=False)
+
+    # --- expiry ------------------------------------------------------------------------------------
+
+    def loaded(self, now_ms: int) -> Result:
+        """Start the round of clean-ups."""
+        return Result(timers=(_next_round(now_ms),))
+
+    def expire(self, _timer: Timer, now_ms: int) -> Result:
+        """Drop expired offsets, and empty groups that have none left."""
+        outcome = Outcome()
+        for group_id in self._classic.group_ids():
+            group = self._classic.current_group(group_id)
+            if group is None or group_type(group) not in EXPIRING_TYPES:
+                continue
+            slot = self._context.shard.slot(group_id) or GroupSlot(group_id)
+            expired = dict(self._expired(slot, group, now_ms))
+            outcome.records += (offset_tombstone(group_id, *place) for place in expired)
+            remain = slot.offsets.keys() - expired.keys() or slot.pending_offsets
+            if not remain and is_empty(group):
+                if slot.group is not None:
+                    outcome.records += group_tombstones(slot.group)
+                self._classic.release(group_id, outcome, now_ms)
+        result = outcome.result(atomic=False)
+        return Result(result.records, timers=(*result.timers, _next_round(now_ms)), atomic=False)
+
+    def _expired(
+        self, slot: GroupSlot, group: CurrentGroup, now_ms: int
+    ) -> Iterator[tuple[tuple[str, int], CommittedOffset]]:
+        pending = {place for held in slot.pending_offsets.values() for place in held}
+        for place, offset in sorted(slot.offsets.items()):
+            if place in pending or is_subscribed_to(group, place[0]):
+                continue
+            expires_ms = self._expires_ms(group, offset)
+            if expires_ms is not None and now_ms >= expires_ms:
+                yield place, offset
+
+    def _expires_ms(self, group: CurrentGroup, offset: CommittedOffset) -> int | None:
+        """When the offset of a topic that nobody consumes expires; None while that cannot be said."""
+        base_ms = _retained_from_ms(group, offset)
+        if base_ms is None:
+            return None
+        if offset.expire_timestamp_ms >= 0:
+            return offset.expire_timestamp_ms
+        return base_ms + self._context.config.offsets_retention_ms
+
+
+def _retained_from_ms(group: CurrentGroup, offset: CommittedOffset) -> int | None:
+    """The moment that the retention counts from: the commit, or in a group whose members all left their departure."""
+    if isinstance(group, ModernGroup) or group.protocol_type is None:
+        return offset.commit_timestamp_ms
+    if group.state is ClassicState.EMPTY:
+        return offset.commit_timestamp_ms if group.state_since_ms < 0 else group.state_since_ms
+    if group.state is ClassicState.STABLE and group.subscribed_topics is not None:
+        return offset.commit_timestamp_ms
+    return None
+
+
+def offset_tombstone(group_id: str, topic: str, number: int) -> RecordDraft:
+    """The end of one committed offset."""
+    return RecordDraft(OffsetCommitKey(group_id, topic, number), None)
+
+
+def partitions_with_offsets(slot: GroupSlot) -> Iterator[tuple[str, int]]:
+    """Every partition that has an offset, committed or pending, once: committed ones first."""
+    return iter(dict.fromkeys(place for place, _ in _all_offsets(slot)))
+
+
+def _all_offsets(slot: GroupSlot) -> Iterator[tuple[tuple[str, int], CommittedOffset]]:
+    yield from slot.offsets.items()
+    for held in slot.pending_offsets.values():
+        yield from held.items()
+
+
+def _next_round(now_ms: int) -> TimerChange:
+    return TimerChange(Timer(TimerKind.EXPIRY), now_ms + CHECK_INTERVAL_MS)
