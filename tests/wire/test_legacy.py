@@ -78,9 +78,9 @@ def test_wrapper_with_log_append_time(tmp_path: Path) -> None:
 
 
 def test_wrapper_with_absolute_offsets(tmp_path: Path) -> None:
-    """Inside a wrapper of magic 0 offsets are absolute."""
+    """Inside a wrapper of magic 0 offsets are absolute, whatever the wrapper's own."""
     inner = message(40, 0, b"a") + message(42, 0, b"b")
-    assert records(tmp_path, message(42, 0, gzip_encode(inner), attributes=1)) == [
+    assert records(tmp_path, message(50, 0, gzip_encode(inner), attributes=1)) == [
         LogRecord(40, -1, None, b"a"),
         LogRecord(42, -1, None, b"b"),
     ]
@@ -142,6 +142,8 @@ def patched(raw: bytes, at: int, value: int) -> bytes:
         (wrapped(message(-5, 1, b"a")), "no plain message"),
         (wrapped(message(7, 1, b"a"), offset=6), "below the relative offset"),
     ],
+    # gzip stamps the time into its header, so the bytes would name the same case differently in every process.
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_nonsense_in_a_wrapper(tmp_path: Path, raw: bytes, words: str) -> None:
     """A set that contradicts itself behind a good checksum is damage with a sentence, never an endless loop."""
