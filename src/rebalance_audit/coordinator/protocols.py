@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
+from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
+from rebalance_audit.coordinator.consumer.offset_checks import EpochChecks
 from rebalance_audit.coordinator.context import CoordinatorContext, ProtocolHandlers
 from rebalance_audit.coordinator.group_admin import GroupAdmin
 from rebalance_audit.coordinator.offset_commits import OffsetCommits
@@ -13,9 +15,10 @@ from rebalance_audit.coordinator.offset_removal import OffsetRemoval
 def protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
     """The handlers of all protocols, with fresh soft state."""
     classic = ClassicHandlers(context)
-    epoch_checks = None
+    epoch_checks = EpochChecks(context)
     return (
         classic,
+        ConsumerHandlers(context, classic),
         OffsetCommits(context, classic, epoch_checks),
         OffsetReads(context, epoch_checks),
         OffsetRemoval(context, classic),

@@ -1,0 +1,37 @@
+"""The group epoch: bumped for a reason that the caller has, or because the subscribed topics changed."""
+
+from collections.abc import Iterable, Mapping
+
+from rebalance_audit.coordinator.consumer.metadata import metadata_hash, recorded_shapes
+from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.modern.group import ModernMember
+
+
+def bump_for_topics(
+    work: Work,
+    members: Iterable[ModernMember],
+    regexes: Mapping[str, frozenset[str]],
+    *,
+    bumps: bool,
+) -> int | None:
+    """Compare the topics of these members and expressions with those on record; drafts [4]? [3]?.
+
+    With `bumps` the epoch moves in any case. Returns the new group epoch, None where it stays.
+    """
+    names = {name for member in members for name in member.subscribed_topic_names}
+    names = names.union(*regexes.values())
+    group = work.group
+    new_hash = group.metadata_hash
+    if work.release.topic_metadata_record:
+        shapes = recorded_shapes(names, work.image)
+        if shapes != group.recorded_shapes:
+            work.records.append(work.drafts.topic_metadata(shapes.values()))
+            bumps = True
+    else:
+        new_hash = metadata_hash(names, work.image)
+        bumps = bumps or new_hash != group.metadata_hash
+    if not bumps:
+        return None
+    group_epoch = work.group_epoch + 1
+    work.records.append(work.drafts.group_epoch(group_epoch, new_hash))
+    return group_epoch

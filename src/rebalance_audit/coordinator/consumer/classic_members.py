@@ -1,0 +1,197 @@
+"""Members of a consumer group that still speak the classic protocol: JoinGroup, SyncGroup and Heartbeat for one member.
+
+There is no barrier: each member goes its own way. JoinGroup updates the group and takes the member's next step,
+SyncGroup tells the result, and Heartbeat asks the member to join again when there is a next step to take.
+"""
+
+from dataclasses import replace
+
+from rebalance_audit.coordinator.consumer.departure import replace_member
+from rebalance_audit.coordinator.consumer.heartbeat import new_or_known
+from rebalance_audit.coordinator.consumer.migration import partitions_by_id, partitions_by_name
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.handling import ErrorCode, MigrationPolicy, TimerKind
+from rebalance_audit.coordinator.modern.group import (
+    UNRELEASED,
+    UNREVOKED,
+    ClassicMembership,
+    ModernMember,
+)
+from rebalance_audit.coordinator.partitions import Partitions, each
+from rebalance_audit.coordinator.requests.classic import (
+    UNKNOWN_MEMBER_ID,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from rebalance_audit.wire.consumer_protocol import (
+    NEWEST_VERSION,
+    PROTOCOL_TYPE,
+    Assignment,
+    Subscription,
+    decode_subscription,
+    encode_assignment,
+)
+
+MEMBER_ID_REQUIRED_VERSION = 4
+"""From this version of JoinGroup on a dynamic member first gets a member id to join with."""
+
+
+def require_joinable(work: Work, request: JoinGroupRequest) -> None:
+    """Raises RefusedError (INCONSISTENT_GROUP_PROTOCOL) where classic members, or these protocols, are not let in.
+
+    One of the protocols must be one that all classic members of the group support.
+    """
+    config = work.config
+    if not work.release.online_migration or config.migration_policy is MigrationPolicy.DISABLED:
+        raise RefusedError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"Cannot join the consumer group {work.group.group_id} with the classic protocol because "
+            "the group migration is disabled.",
+        )
+    classic = [member.classic for member in work.group.members.values() if member.classic]
+    common = {protocol.name for protocol in request.protocols}
+    for membership in classic:
+        common &= {name for name, _ in membership.supported_protocols}
+    if request.protocol_type != PROTOCOL_TYPE or not common:
+        raise RefusedError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"Member {request.member_id}'s protocols are not supported.",
+        )
+
+
+def subscription_of(request: JoinGroupRequest) -> Subscription:
+    """What the member subscribes to. Raises RefusedError (INCONSISTENT_GROUP_PROTOCOL) for malformed bytes."""
+    subscription = decode_subscription(request.protocols[0].metadata)
+    if subscription is None:
+        raise RefusedError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            "Malformed embedded consumer protocol in subscription deserialization.",
+        )
+    return subscription
+
+
+def joining_member(work: Work, request: JoinGroupRequest, member_id: str) -> ModernMember:
+    """The member that joins; drafts the records of a static one's replacement, which need not have left.
+
+    Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID).
+    """
+    instance_id = request.group_instance_id
+    if instance_id is None:
+        return new_or_known(work, member_id)
+    if request.member_id != UNKNOWN_MEMBER_ID:
+        return work.instance_holder(instance_id, member_id)
+    holder = work.static_member(instance_id)
+    if holder is None:
+        return new_or_known(work, member_id)
+    return replace_member(work, holder, member_id)
+
+
+def described_by_join(
+    member: ModernMember, request: JoinGroupRequest, subscription: Subscription
+) -> ModernMember:
+    """The member with what its JoinGroup tells; it has no regular expression."""
+    timeout_ms = request.rebalance_timeout_ms
+    return replace(
+        member,
+        described=True,
+        instance_id=request.group_instance_id or member.instance_id,
+        rack_id=subscription.rack_id or member.rack_id,
+        client_id=request.client_id,
+        client_host=request.client_host,
+        subscribed_topic_names=tuple(sorted(set(subscription.topics))),
+        subscribed_topic_regex="",
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        classic=ClassicMembership(
+            request.session_timeout_ms,
+            tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+        ),
+    )
+
+
+def owned_by(work: Work, subscription: Subscription) -> Partitions:
+    """What the member says it owns; an eager one owns nothing when it joins."""
+    return partitions_by_id(subscription.owned_partitions, work.image)
+
+
+def sync(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
+    """Tell the member what it has.
+
+    Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL,
+    REBALANCE_IN_PROGRESS).
+    """
+    member = work.identified(request.member_id, request.group_instance_id)
+    classic = _classic_side(member, request.generation_id)
+    protocol_name, metadata = classic.supported_protocols[0]
+    if (request.protocol_type or PROTOCOL_TYPE) != PROTOCOL_TYPE or (
+        request.protocol_name or protocol_name
+    ) != protocol_name:
+        raise RefusedError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"The group protocol is {PROTOCOL_TYPE}, {protocol_name}.",
+        )
+    # A member that must revoke has joined again already: first it is told what to keep.
+    if work.assignment_epoch > member.member_epoch and member.member_state != UNREVOKED:
+        _expect_join(work, member)
+        raise RefusedError(
+            ErrorCode.REBALANCE_IN_PROGRESS,
+            f"A new rebalance is triggered and member {member.member_id} should rejoin to catch up.",
+        )
+    work.cancel(TimerKind.SYNC, member.member_id)
+    work.arm_session(member)
+    subscription = decode_subscription(metadata)
+    version = 0 if subscription is None else min(subscription.protocol_version, NEWEST_VERSION)
+    held = Assignment(partitions_by_name(member.assigned, work.image), None, version)
+    return SyncGroupResponse(
+        ErrorCode.NONE, request.protocol_type, request.protocol_name, encode_assignment(held)
+    )
+
+
+def heartbeat(work: Work, request: HeartbeatRequest) -> ErrorCode:
+    """Whether the member has a step to take.
+
+    Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION).
+    """
+    member = work.identified(request.member_id, request.group_instance_id)
+    _classic_side(member, request.generation_id)
+    work.arm_session(member)
+    if (
+        member.member_epoch < work.assignment_epoch
+        or member.member_state == UNREVOKED
+        or (member.member_state == UNRELEASED and not _waits_for_others(work, member))
+    ):
+        _expect_join(work, member)
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def _classic_side(member: ModernMember, generation_id: int) -> ClassicMembership:
+    if member.classic is None:
+        raise RefusedError(
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            f"Member {member.member_id} does not use the classic protocol.",
+        )
+    if member.member_epoch != generation_id:
+        raise RefusedError(
+            ErrorCode.ILLEGAL_GENERATION,
+            f"The request generation id {generation_id} is not equal to the member epoch "
+            f"{member.member_epoch} of member {member.member_id}.",
+        )
+    return member.classic
+
+
+def _waits_for_others(work: Work, member: ModernMember) -> bool:
+    """Whether some partition of its target is still with another member."""
+    return any(
+        number not in member.assigned.get(topic, ()) and not work.is_free(topic, number)
+        for topic, number in each(work.group.target_of(member.member_id))
+    )
+
+
+def _expect_join(work: Work, member: ModernMember) -> None:
+    """The member was told to join again: its time for that runs from the first time it was told."""
+    if member.member_id not in work.soft.joining:
+        work.soft.joining.add(member.member_id)
+        work.arm(TimerKind.JOIN, member.rebalance_timeout_ms, member.member_id)

@@ -1,0 +1,209 @@
+"""Targets computed by a member: who is asked, what it is given, and whether its result is taken.
+
+One run at a time (KIP-848, Client Side Mode). A member that is asked has its rebalance timeout to bring the target;
+then another one is asked, and the first is not fenced for it. A result is judged by what its member was given, and
+installed even if the group has moved on since: then the next run begins.
+"""
+
+from collections.abc import Sequence
+
+from rebalance_audit.coordinator.consumer.client_choice import (
+    ClientChoice,
+    choose_client_assignor,
+    offered,
+)
+from rebalance_audit.coordinator.consumer.client_run import ClientRun, PreparedFacts
+from rebalance_audit.coordinator.consumer.heartbeat import told_partitions
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.consumer.targets import topic_ids_of, topic_names_of
+from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
+from rebalance_audit.coordinator.handling import Topic as ImageTopic
+from rebalance_audit.coordinator.modern.group import ClientAssignorResult, ModernMember
+from rebalance_audit.coordinator.partitions import Partitions, Topic, partitions_of
+from rebalance_audit.coordinator.requests.consumer import (
+    ConsumerGroupInstallAssignmentRequest,
+    ConsumerGroupPrepareAssignmentRequest,
+    ConsumerGroupPrepareAssignmentResponse,
+    InstalledMember,
+    PreparedAssignor,
+    PreparedMember,
+    PreparedTopic,
+)
+
+NO_RESULT = ClientAssignorResult(0, 0, b"")
+
+
+def should_compute(
+    work: Work, group_epoch: int, assignment_epoch: int, heard: ModernMember
+) -> bool:
+    """Whether this member is to run the assignor; chooses it where nobody is chosen, and starts its time.
+
+    It is told again with every heartbeat until it asks for the group, since a response may be lost.
+    """
+    soft = work.soft
+    if assignment_epoch >= group_epoch:
+        return False
+    members = work.members_with(heard)
+    choice = choose_client_assignor(members.values())
+    if choice is None:
+        _stop(work)
+        return False
+    run = soft.client_run
+    if run is None or run.assignor_name != choice.assignor_name or run.member_id not in members:
+        _stop(work)
+        run = soft.client_run = _start(choice, frozenset() if run is None else run.failed)
+    if run.member_id != heard.member_id or run.facts is not None:
+        return False
+    if not run.notified:
+        run.notified = True
+        work.arm(TimerKind.CLIENT_ASSIGNOR, heard.rebalance_timeout_ms, heard.member_id)
+    return True
+
+
+def time_is_up(work: Work, member_id: str) -> None:
+    """The member did not deliver: the next one is chosen, and hears of it with its next heartbeat."""
+    run = work.soft.client_run
+    if run is None or run.member_id != member_id:
+        return
+    choice = choose_client_assignor(work.group.members.values())
+    work.soft.client_run = None if choice is None else _start(choice, run.failed | {member_id})
+
+
+def _start(choice: ClientChoice, failed: frozenset[str]) -> ClientRun:
+    fresh = [member_id for member_id in choice.runners if member_id not in failed]
+    if not fresh:
+        return ClientRun(choice.assignor_name, choice.runners[0])
+    return ClientRun(choice.assignor_name, fresh[0], failed)
+
+
+def _stop(work: Work) -> None:
+    run, work.soft.client_run = work.soft.client_run, None
+    if run is not None and run.notified:
+        work.cancel(TimerKind.CLIENT_ASSIGNOR, run.member_id)
+
+
+def _run_of(
+    work: Work,
+    request: ConsumerGroupPrepareAssignmentRequest | ConsumerGroupInstallAssignmentRequest,
+) -> ClientRun:
+    """Raises RefusedError (UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH)."""
+    member = work.member(request.member_id)
+    if member.member_epoch != request.member_epoch:
+        raise RefusedError(
+            ErrorCode.STALE_MEMBER_EPOCH,
+            f"The member epoch is {member.member_epoch}, not {request.member_epoch}.",
+        )
+    run = work.soft.client_run
+    if run is None or run.member_id != request.member_id:
+        raise RefusedError(
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            f"Member {request.member_id} was not asked to compute the assignment.",
+        )
+    return run
+
+
+def prepare(
+    work: Work, request: ConsumerGroupPrepareAssignmentRequest
+) -> ConsumerGroupPrepareAssignmentResponse:
+    """Give the chosen member the group as it is now. Raises RefusedError as `_run_of`."""
+    run = _run_of(work, request)
+    group, image = work.group, work.image
+    names = {
+        name for each in group.members.values() for name in topic_names_of(each, group.regexes)
+    }
+    topics = [topic for name in sorted(names) if (topic := image.topic(name)) is not None]
+    run.facts = PreparedFacts(work.group_epoch, frozenset(group.members), _partitions(topics))
+    return ConsumerGroupPrepareAssignmentResponse(
+        group_epoch=work.group_epoch,
+        assignor_name=run.assignor_name,
+        members=tuple(
+            _prepared(work, member, run.assignor_name) for member in group.members.values()
+        ),
+        topics=tuple(
+            PreparedTopic(topic.topic_id, topic.name, len(topic.partition_racks))
+            for topic in topics
+        ),
+    )
+
+
+def _partitions(topics: Sequence[ImageTopic]) -> Partitions:
+    return partitions_of((topic.topic_id, range(len(topic.partition_racks))) for topic in topics)
+
+
+def _prepared(work: Work, member: ModernMember, assignor_name: str) -> PreparedMember:
+    offer = offered(member, assignor_name)
+    told = (0, 0, b"") if offer is None else (offer.reason, offer.version, offer.metadata)
+    return PreparedMember(
+        member.member_id,
+        member.member_epoch,
+        member.instance_id,
+        member.rack_id,
+        topic_ids_of(member, work.group.regexes, work.image),
+        PreparedAssignor(*told),
+        told_partitions(work.group.target_of(member.member_id)),
+    )
+
+
+def install(work: Work, request: ConsumerGroupInstallAssignmentRequest) -> None:
+    """Take the member's result; drafts [7]* [6]. Raises RefusedError as `_run_of`, and INVALID_ASSIGNMENT.
+
+    With an error every member keeps its target and is told of the error.
+    """
+    run = _run_of(work, request)
+    if run.facts is None or run.facts.group_epoch != request.group_epoch:
+        raise RefusedError(
+            ErrorCode.INVALID_ASSIGNMENT,
+            f"Nothing was prepared for group epoch {request.group_epoch}.",
+        )
+    if request.error:
+        _keep_targets(work, request.error)
+    else:
+        _require_whole(run.facts, request.members)
+        for installed in request.members:
+            _draft_target(work, installed)
+    work.records.append(work.drafts.target_epoch(request.group_epoch, work.now_ms))
+    _stop(work)
+
+
+def _keep_targets(work: Work, error: int) -> None:
+    group = work.group
+    for member_id in group.members:
+        known = group.target_results.get(member_id, NO_RESULT)
+        result = known._replace(error=error)
+        work.records.append(work.drafts.target(member_id, group.target_of(member_id), result))
+
+
+def _draft_target(work: Work, installed: InstalledMember) -> None:
+    group, member_id = work.group, installed.member_id
+    if member_id not in group.members:
+        return  # It left while the assignor ran.
+    share = partitions_of(installed.topic_partitions)
+    result = ClientAssignorResult(0, installed.metadata_version, installed.metadata_bytes)
+    unchanged = (
+        group.targets.get(member_id) == share
+        and group.target_results.get(member_id, NO_RESULT) == result
+    )
+    if not unchanged:
+        work.records.append(work.drafts.target(member_id, share, result))
+
+
+def _require_whole(facts: PreparedFacts, members: Sequence[InstalledMember]) -> None:
+    """Every partition once, to members of the group, by what the assignor was given."""
+    given: dict[Topic, set[int]] = {}
+    seen: set[str] = set()
+    for member in members:
+        if member.member_id not in facts.member_ids or member.member_id in seen:
+            raise _invalid(f"Member {member.member_id} is unknown or named twice.")
+        seen.add(member.member_id)
+        for topic, numbers in member.topic_partitions:
+            known = given.setdefault(topic, set())
+            if len(set(numbers)) != len(numbers) or known & set(numbers):
+                raise _invalid("A partition is assigned more than once.")
+            known.update(numbers)
+    if {topic: numbers for topic, numbers in given.items() if numbers} != facts.partitions:
+        raise _invalid("Not all partitions of the subscribed topics, or others, are assigned.")
+
+
+def _invalid(message: str) -> RefusedError:
+    return RefusedError(ErrorCode.INVALID_ASSIGNMENT, message)

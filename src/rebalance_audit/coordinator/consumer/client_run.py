@@ -1,0 +1,30 @@
+"""One computation of a target by a client-side assignor, from the choice of the member to the installation."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.partitions import Partitions
+
+
+class PreparedFacts(NamedTuple):
+    """What the member was given to work on; its result is judged by this, whatever happened since."""
+
+    group_epoch: int
+    member_ids: frozenset[str]
+    partitions: Partitions
+    """Every partition of the subscribed topics."""
+
+
+@dataclass(slots=True)
+class ClientRun:
+    """The one run that a group may have under way."""
+
+    assignor_name: str
+    member_id: str
+    """The member that is to run the assignor."""
+    failed: frozenset[str] = frozenset()
+    """Members that were chosen for this target and did not deliver in time."""
+    notified: bool = False
+    """The member was told, and its time runs."""
+    facts: PreparedFacts | None = None
+    """None until the member asks."""

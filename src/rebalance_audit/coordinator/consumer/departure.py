@@ -1,0 +1,68 @@
+"""Members that go: by their own leave, by a timeout, by an administrator, for a while, or replaced by themselves."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
+from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH, ModernMember
+from rebalance_audit.coordinator.partitions import NOTHING, each
+
+
+def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:
+    """Drafts [8t][7t][5t] per member, [16t]*, [4]?, one [3], and [6] where nobody is left. Their timers end.
+
+    The records are the same whatever made the members go, and also where the topics stay as they were.
+    """
+    drafts, group = work.drafts, work.group
+    gone = [member.member_id for member in leaving]
+    for member_id in gone:
+        draft_removal(work, member_id)
+        work.cancel_all(member_id)
+    regexes = dict(group.regexes)
+    for expression in {member.subscribed_topic_regex: None for member in leaving}:
+        left = sum(member.subscribed_topic_regex == expression for member in leaving)
+        if expression and work.soft.expressions[expression] == left:
+            work.records.append(drafts.regex_gone(expression))
+            regexes.pop(expression, None)
+    staying = work.members_with(without=gone)
+    group_epoch = bump_for_topics(work, staying.values(), regexes, bumps=True)
+    assert group_epoch is not None
+    if not staying and work.release.emptied_group_has_target:
+        # Time 0: the next member's target need not wait for the assignment interval.
+        work.records.append(drafts.target_epoch(group_epoch, 0))
+
+
+def draft_removal(work: Work, member_id: str) -> None:
+    """Drafts [8t][7t][5t]: the order that replay demands."""
+    work.records.append(work.drafts.current_gone(member_id))
+    work.records.append(work.drafts.target_gone(member_id))
+    work.records.append(work.drafts.member_gone(member_id))
+
+
+def leave_for_a_while(work: Work, member: ModernMember) -> None:
+    """Drafts the [8] of a static member that will be back: it keeps what it has, its session goes on running."""
+    epochs = {}
+    if work.release.assignment_epochs:
+        # Whoever comes back under another id holds the partitions from the beginning.
+        epochs = dict.fromkeys(each(member.assigned), 0)
+    left = replace(
+        member,
+        member_epoch=STATIC_LEAVE_EPOCH,
+        pending_revocation=NOTHING,
+        assignment_epochs=epochs,
+    )
+    work.records.append(work.drafts.current(left))
+
+
+def replace_member(work: Work, old: ModernMember, new_member_id: str) -> ModernMember:
+    """A static member comes back under another id. Drafts [8t][7t][5t] [5][7][8]; the new member, at epoch 0."""
+    drafts = work.drafts
+    draft_removal(work, old.member_id)
+    if old.member_id != new_member_id:
+        work.cancel_all(old.member_id)
+    new = replace(old, member_id=new_member_id, member_epoch=0, previous_member_epoch=0)
+    work.records.append(drafts.member(new))
+    work.records.append(drafts.target(new_member_id, work.group.target_of(old.member_id)))
+    work.records.append(drafts.current(new))
+    return new

@@ -1,0 +1,91 @@
+"""ConsumerGroupDescribe: groups as administrators see them."""
+
+from rebalance_audit.coordinator.assignors.group_spec import effective_assignor
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.consumer.release import RELEASES
+from rebalance_audit.coordinator.consumer.work import consumer_group
+from rebalance_audit.coordinator.context import CoordinatorContext
+from rebalance_audit.coordinator.handling import ErrorCode, TopicImage
+from rebalance_audit.coordinator.modern.group import (
+    ClientAssignorResult,
+    ModernGroup,
+    ModernMember,
+)
+from rebalance_audit.coordinator.partitions import Partitions, union
+from rebalance_audit.coordinator.requests.consumer import (
+    MEMBER_TYPE_CLASSIC,
+    MEMBER_TYPE_CONSUMER,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedAssignment,
+    DescribedConsumerGroup,
+    DescribedConsumerMember,
+    DescribedTopicPartitions,
+)
+
+
+def describe(
+    context: CoordinatorContext, request: ConsumerGroupDescribeRequest
+) -> ConsumerGroupDescribeResponse:
+    """Every group that was asked for, each with its own error."""
+    if not request.group_ids:
+        refused = DescribedConsumerGroup("", ErrorCode.INVALID_REQUEST, "GroupIds can't be empty.")
+        return ConsumerGroupDescribeResponse((refused,))
+    return ConsumerGroupDescribeResponse(
+        tuple(_group(context, group_id) for group_id in request.group_ids)
+    )
+
+
+def _group(context: CoordinatorContext, group_id: str) -> DescribedConsumerGroup:
+    if not group_id:
+        return DescribedConsumerGroup(
+            group_id, ErrorCode.INVALID_GROUP_ID, "GroupId can't be empty."
+        )
+    try:
+        group = consumer_group(context, group_id)
+    except RefusedError as refused:
+        return DescribedConsumerGroup(group_id, refused.error_code, str(refused))
+    first_epoch = RELEASES[context.config.dialect].first_epoch
+    members = group.members.values()
+    return DescribedConsumerGroup(
+        group_id,
+        group_state=group.group_state(),
+        group_epoch=group.group_epoch if group.has_epoch_record else first_epoch,
+        assignment_epoch=group.assignment_epoch if group.has_assignment_record else first_epoch,
+        assignor_name=effective_assignor(
+            (member.server_assignor for member in members), context.config.server_assignors
+        ),
+        members=tuple(_member(group, member, context.image) for member in members),
+    )
+
+
+def _member(group: ModernGroup, member: ModernMember, image: TopicImage) -> DescribedConsumerMember:
+    return DescribedConsumerMember(
+        member.member_id,
+        member.instance_id,
+        member.rack_id,
+        member.member_epoch,
+        member.client_id,
+        member.client_host,
+        member.subscribed_topic_names,
+        member.subscribed_topic_regex,
+        _assignment(
+            union(member.assigned, member.pending_revocation), member.client_assignor_result, image
+        ),
+        _assignment(
+            group.target_of(member.member_id), group.target_results.get(member.member_id), image
+        ),
+        MEMBER_TYPE_CONSUMER if member.classic is None else MEMBER_TYPE_CLASSIC,
+    )
+
+
+def _assignment(
+    partitions: Partitions, result: ClientAssignorResult | None, image: TopicImage
+) -> DescribedAssignment:
+    named = (
+        DescribedTopicPartitions(topic.topic_id, topic.name, tuple(sorted(numbers)))
+        for topic_id, numbers in partitions.items()
+        if isinstance(topic_id, bytes) and (topic := image.topic_by_id(topic_id)) is not None
+    )
+    told = DescribedAssignment(tuple(sorted(named, key=lambda entry: entry.topic_name)))
+    return told if result is None else told._replace(**result._asdict())

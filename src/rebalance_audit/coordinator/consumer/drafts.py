@@ -1,0 +1,202 @@
+"""The records of one consumer group, one function per record and per tombstone.
+
+What a release does not know yet is left at the default of its field, so the bytes of its layout can hold the value.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rebalance_audit.coordinator.consumer.release import Release
+from rebalance_audit.coordinator.handling import RecordDraft
+from rebalance_audit.coordinator.modern.group import (
+    STABLE,
+    UNRELEASED,
+    UNREVOKED,
+    ClientAssignorResult,
+    ModernMember,
+    RecordedTopic,
+)
+from rebalance_audit.coordinator.partitions import Partitions
+from rebalance_audit.wire import messages
+
+STATE_CODES = {STABLE: 0, UNREVOKED: 1, UNRELEASED: 2}
+UNKNOWN_STATE_CODE = 127
+
+
+class Drafts:
+    """Drafts of one group's records in the form of one release."""
+
+    __slots__ = ("group_id", "release")
+
+    def __init__(self, group_id: str, release: Release) -> None:
+        """Drafts are values; nothing is kept."""
+        self.group_id = group_id
+        self.release = release
+
+    def member(self, member: ModernMember) -> RecordDraft:
+        """[5]: what the member told of itself."""
+        classic = member.classic
+        value = messages.ConsumerGroupMemberMetadataValue(
+            member.instance_id,
+            member.rack_id,
+            member.client_id,
+            member.client_host,
+            tuple(sorted(member.subscribed_topic_names)),
+            member.subscribed_topic_regex,
+            member.rebalance_timeout_ms,
+            member.server_assignor,
+            None
+            if classic is None
+            else messages.ConsumerGroupMemberMetadataClassicMemberMetadata(
+                classic.session_timeout_ms,
+                tuple(
+                    messages.ConsumerGroupMemberMetadataClassicProtocol(name, metadata)
+                    for name, metadata in classic.supported_protocols
+                ),
+            ),
+            member.client_assignors,
+        )
+        key = messages.ConsumerGroupMemberMetadataKey(self.group_id, member.member_id)
+        return RecordDraft(key, value)
+
+    def member_gone(self, member_id: str) -> RecordDraft:
+        """[5t]."""
+        return RecordDraft(messages.ConsumerGroupMemberMetadataKey(self.group_id, member_id), None)
+
+    def group_epoch(self, group_epoch: int, metadata_hash: int) -> RecordDraft:
+        """[3]: the group epoch; the hash where the release has one."""
+        kept = 0 if self.release.topic_metadata_record else metadata_hash
+        value = messages.ConsumerGroupMetadataValue(group_epoch, kept)
+        return RecordDraft(messages.ConsumerGroupMetadataKey(self.group_id), value)
+
+    def group_gone(self) -> RecordDraft:
+        """[3t]."""
+        return RecordDraft(messages.ConsumerGroupMetadataKey(self.group_id), None)
+
+    def topic_metadata(self, topics: Iterable[RecordedTopic]) -> RecordDraft:
+        """[4]: the subscribed topics that exist. 3.7 left its epoch at 0."""
+        value = messages.ConsumerGroupPartitionMetadataValue(
+            tuple(
+                messages.ConsumerGroupPartitionMetadataTopicMetadata(
+                    topic.topic_id,
+                    topic.topic_name,
+                    topic.partition_count,
+                    tuple(
+                        messages.ConsumerGroupPartitionMetadataPartitionMetadata(number, racks)
+                        for number, racks in topic.partition_racks
+                    ),
+                )
+                for topic in topics
+            )
+        )
+        if self.release.early_access:
+            value = value._replace(epoch=0)
+        return RecordDraft(messages.ConsumerGroupPartitionMetadataKey(self.group_id), value)
+
+    def topic_metadata_gone(self) -> RecordDraft:
+        """[4t]."""
+        return RecordDraft(messages.ConsumerGroupPartitionMetadataKey(self.group_id), None)
+
+    def target(
+        self, member_id: str, partitions: Partitions, result: ClientAssignorResult | None = None
+    ) -> RecordDraft:
+        """[7]: what the member shall have, and what its client-side assignor said."""
+        value = messages.ConsumerGroupTargetAssignmentMemberValue(
+            tuple(
+                messages.ConsumerGroupTargetAssignmentMemberTopicPartitions(_id(topic), numbers)
+                for topic, numbers in _sorted(partitions)
+            )
+        )
+        if result is not None:
+            value = value._replace(
+                error=result.error,
+                metadata_version=result.metadata_version,
+                metadata_bytes=result.metadata_bytes,
+            )
+        key = messages.ConsumerGroupTargetAssignmentMemberKey(self.group_id, member_id)
+        return RecordDraft(key, value)
+
+    def target_gone(self, member_id: str) -> RecordDraft:
+        """[7t]."""
+        key = messages.ConsumerGroupTargetAssignmentMemberKey(self.group_id, member_id)
+        return RecordDraft(key, None)
+
+    def target_epoch(self, assignment_epoch: int, computed_at_ms: int) -> RecordDraft:
+        """[6]: the targets are those of this group epoch."""
+        kept = computed_at_ms if self.release.assignment_interval else 0
+        value = messages.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, kept)
+        return RecordDraft(messages.ConsumerGroupTargetAssignmentMetadataKey(self.group_id), value)
+
+    def target_epoch_gone(self) -> RecordDraft:
+        """[6t]."""
+        return RecordDraft(messages.ConsumerGroupTargetAssignmentMetadataKey(self.group_id), None)
+
+    def current(self, member: ModernMember) -> RecordDraft:
+        """[8]: what the member has and where it stands."""
+        held = self._held(member, member.assigned)
+        pending = self._held(member, member.pending_revocation)
+        value = messages.ConsumerGroupCurrentMemberAssignmentValue(
+            member.member_epoch, member.previous_member_epoch, held, pending
+        )
+        if not self.release.early_access:
+            code = STATE_CODES.get(member.member_state, UNKNOWN_STATE_CODE)
+            value = value._replace(state=code)
+        else:
+            result = member.client_assignor_result or ClientAssignorResult(0, 0, b"")
+            value = value._replace(
+                target_member_epoch=member.target_member_epoch,
+                partitions_pending_assignment=self._held(member, member.pending_assignment),
+                error=result.error,
+                metadata_version=result.metadata_version,
+                metadata_bytes=result.metadata_bytes,
+            )
+        key = messages.ConsumerGroupCurrentMemberAssignmentKey(self.group_id, member.member_id)
+        return RecordDraft(key, value)
+
+    def _held(self, member: ModernMember, partitions: Partitions) -> Any:
+        entry = messages.ConsumerGroupCurrentMemberAssignmentTopicPartitions
+        if not self.release.assignment_epochs:
+            return tuple(entry(_id(topic), numbers) for topic, numbers in _sorted(partitions))
+        return tuple(
+            entry(
+                _id(topic),
+                numbers,
+                tuple(member.assignment_epoch_of(topic, number) for number in numbers),
+            )
+            for topic, numbers in _sorted(partitions)
+        )
+
+    def current_gone(self, member_id: str) -> RecordDraft:
+        """[8t]."""
+        key = messages.ConsumerGroupCurrentMemberAssignmentKey(self.group_id, member_id)
+        return RecordDraft(key, None)
+
+    def regex(
+        self, expression: str, topic_names: Iterable[str], metadata_version: int, started_at_ms: int
+    ) -> RecordDraft:
+        """[16]: the topics of an expression."""
+        value = messages.ConsumerGroupRegularExpressionValue(
+            tuple(sorted(topic_names)), metadata_version, started_at_ms
+        )
+        key = messages.ConsumerGroupRegularExpressionKey(self.group_id, expression)
+        return RecordDraft(key, value)
+
+    def regex_gone(self, expression: str) -> RecordDraft:
+        """[16t]."""
+        key = messages.ConsumerGroupRegularExpressionKey(self.group_id, expression)
+        return RecordDraft(key, None)
+
+    def classic_group_gone(self) -> RecordDraft:
+        """[2t]."""
+        return RecordDraft(messages.GroupMetadataKey(self.group_id), None)
+
+
+def _id(topic: bytes | str) -> bytes:
+    assert isinstance(topic, bytes), "consumer groups hold topics by id"
+    return topic
+
+
+def _sorted(partitions: Partitions) -> Iterable[tuple[bytes | str, tuple[int, ...]]]:
+    """Topics by id, partitions ascending: Kafka's order is that of its hash maps and means nothing."""
+    for topic in sorted(partitions, key=_id):
+        yield topic, tuple(sorted(partitions[topic]))

@@ -1,0 +1,388 @@
+"""The consumer protocol as rows of the coordinator's dispatch tables: requests and timers of consumer groups.
+
+A handler reads the group that replay left, drafts records, and returns them; what it refuses leaves no trace. The steps
+are in the modules around; here is their order.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from rebalance_audit.coordinator.changes import Change, GroupType
+from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.consumer import (
+    classic_joins,
+    classic_members,
+    client_assignment,
+    regexes,
+)
+from rebalance_audit.coordinator.consumer.departure import leave_for_a_while, remove_members
+from rebalance_audit.coordinator.consumer.description import describe
+from rebalance_audit.coordinator.consumer.drafts import Drafts
+from rebalance_audit.coordinator.consumer.heartbeat import (
+    described_by,
+    owned_by,
+    require_common_versions,
+    require_room,
+    response_to,
+    sender_of,
+)
+from rebalance_audit.coordinator.consumer.member_change import note_member, retarget, settle
+from rebalance_audit.coordinator.consumer.metrics import Metrics, RebalanceMeter, measure
+from rebalance_audit.coordinator.consumer.migration import downgraded, may_downgrade, upgraded
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.consumer.release import RELEASES
+from rebalance_audit.coordinator.consumer.soft_state import NewTopics, SoftState
+from rebalance_audit.coordinator.consumer.validation import (
+    check_assignment_request,
+    check_heartbeat,
+)
+from rebalance_audit.coordinator.consumer.work import Work, consumer_group
+from rebalance_audit.coordinator.context import (
+    CoordinatorContext,
+    Outcome,
+    RequestHandler,
+    Route,
+    TimerHandler,
+    TimerRoute,
+)
+from rebalance_audit.coordinator.group_tombstones import group_tombstones
+from rebalance_audit.coordinator.handling import (
+    NOTHING_TO_DO,
+    ErrorCode,
+    Reply,
+    Result,
+    Timer,
+    TimerKind,
+)
+from rebalance_audit.coordinator.modern.group import (
+    LEFT_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    UNREVOKED,
+    ModernGroup,
+    ModernMember,
+)
+from rebalance_audit.coordinator.requests.classic import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from rebalance_audit.coordinator.requests.consumer import (
+    JOIN_EPOCH,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupInstallAssignmentRequest,
+    ConsumerGroupInstallAssignmentResponse,
+    ConsumerGroupPrepareAssignmentRequest,
+    ConsumerGroupPrepareAssignmentResponse,
+)
+from rebalance_audit.coordinator.slot import GroupSlot
+
+CONSUMER = GroupType.CONSUMER
+
+
+class ConsumerHandlers:
+    """Serves the consumer protocol for all groups of one coordinator."""
+
+    def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:
+        """Groups that change their protocol come from the classic handlers and go to them."""
+        self._context = context
+        self._classic = classic
+        self._soft = SoftState()
+        self._new_topics = NewTopics()
+        self._meter = RebalanceMeter()
+        self.requests: Mapping[Route, RequestHandler] = {
+            Route(ConsumerGroupHeartbeatRequest): self.heartbeat,
+            Route(ConsumerGroupDescribeRequest): self.describe,
+            Route(ConsumerGroupPrepareAssignmentRequest): self.prepare_assignment,
+            Route(ConsumerGroupInstallAssignmentRequest): self.install_assignment,
+            Route(JoinGroupRequest, CONSUMER): self.classic_join,
+            Route(SyncGroupRequest, CONSUMER): self.classic_sync,
+            Route(HeartbeatRequest, CONSUMER): self.classic_heartbeat,
+            Route(LeaveGroupRequest, CONSUMER): self.classic_leave,
+        }
+        self.timers: Mapping[TimerRoute, TimerHandler] = {
+            TimerRoute(TimerKind.SESSION, CONSUMER): self._on_group(self._fence),
+            TimerRoute(TimerKind.JOIN, CONSUMER): self._on_group(self._fence),
+            TimerRoute(TimerKind.SYNC, CONSUMER): self._on_group(self._fence),
+            TimerRoute(TimerKind.REBALANCE): self._on_group(self._revocation_time_is_up),
+            TimerRoute(TimerKind.REGEX): self._on_group(self._resolve),
+            TimerRoute(TimerKind.CLIENT_ASSIGNOR): self._on_group(client_assignment.time_is_up),
+        }
+
+    # --- ConsumerGroupHeartbeat --------------------------------------------------------------------
+
+    def heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
+        """Serve a ConsumerGroupHeartbeat: join, stay, leave, or leave for a while."""
+        try:
+            check_heartbeat(request, self._context.config, RELEASES[self._context.config.dialect])
+            if request.member_epoch in {LEFT_EPOCH, STATIC_LEAVE_EPOCH}:
+                return self._leave(request, token, now_ms)
+            return self._stay(request, token, now_ms)
+        except RefusedError as refused:
+            told = ConsumerGroupHeartbeatResponse(refused.error_code, str(refused))
+            return Result(replies=(Reply(token, told),))
+
+    def _stay(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
+        work, is_upgrade = self._group_to_heartbeat(request, now_ms)
+        require_room(work, request.member_id, request.instance_id)
+        member_id = request.member_id or self._context.ids.uuid_text()
+        before, base, replaced = sender_of(work, request, member_id)
+        updated = described_by(base, request)
+        require_common_versions(work, updated)
+        change = note_member(work, before, updated, self._new_topics_version())
+        target = retarget(work, change, updated, replaced=replaced)
+        after = settle(
+            work,
+            updated,
+            target,
+            owned_by(request),
+            subscription_changed=change.subscription_changed,
+        )
+        should_compute = client_assignment.should_compute(
+            work, change.group_epoch, target.assignment_epoch, after
+        )
+        if before.classic is not None:
+            work.cancel_all(member_id)
+        work.arm_session(after)
+        response = response_to(work, request, before, after, should_compute=should_compute)
+        work.outcome.reply(token, response)
+        if change.bumped:
+            self._meter.mark(now_ms)
+        outcome = Outcome()
+        if is_upgrade:
+            # Only now is it sure that the group moves: what was refused must leave the classic group as it is.
+            self._classic.release(request.group_id, outcome, now_ms)
+            for member in work.group.members.values():
+                work.arm_session(member)
+        outcome.add(work.outcome.result())
+        return outcome.result()
+
+    def _group_to_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, now_ms: int
+    ) -> tuple[Work, bool]:
+        """The group, made or converted for one that joins, and whether a classic one ends with this write.
+
+        Raises RefusedError (GROUP_ID_NOT_FOUND).
+        """
+        context, group_id = self._context, request.group_id
+        group = context.group(group_id)
+        live = None if isinstance(group, ModernGroup) else self._classic.groups.get(group_id)
+        if request.member_epoch != JOIN_EPOCH or isinstance(group, ModernGroup):
+            return self._work(consumer_group(context, group_id), now_ms), False
+        if live is None or live.state is ClassicState.EMPTY:
+            made = ModernGroup(group_id, CONSUMER)
+            work = Work(context, made, self._soft.drafted(made), now_ms)
+            if group is not None:
+                work.records.extend(group_tombstones(group))
+            return work, live is not None
+        drafts = Drafts(group_id, RELEASES[context.config.dialect])
+        made, records = upgraded(live, context.config, context.image, drafts)
+        work = Work(context, made, self._soft.drafted(made), now_ms)
+        work.records.extend(records)
+        return work, True
+
+    def _leave(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
+        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        member = work.identified(request.member_id, request.instance_id)
+        told = ConsumerGroupHeartbeatResponse(
+            member_id=member.member_id, member_epoch=request.member_epoch
+        )
+        work.outcome.reply(token, told)
+        if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is not None:
+            leave_for_a_while(work, member)
+            return work.outcome.result()
+        return self._without(work, [member])
+
+    # --- members that go ---------------------------------------------------------------------------
+
+    def _without(self, work: Work, leaving: Collection[ModernMember]) -> Result:
+        """Take these out of the group; where only classic members stay, it becomes a classic group."""
+        if not leaving:
+            return work.outcome.result()
+        if may_downgrade(work, leaving):
+            live = downgraded(work, leaving)
+            self._classic.adopt(live, work.outcome, work.now_ms, rebalance=True)
+        else:
+            remove_members(work, leaving)
+        return work.outcome.result()
+
+    def _fence(self, work: Work, member_id: str) -> Result:
+        """A member's session, or a classic member's time to join or sync, is over."""
+        member = work.group.members.get(member_id)
+        return NOTHING_TO_DO if member is None else self._without(work, [member])
+
+    def _revocation_time_is_up(self, work: Work, member_id: str) -> Result:
+        """A member had its rebalance timeout to give partitions up, and is still at the epoch it had then."""
+        member = work.group.members.get(member_id)
+        expected = work.soft.revoking_epochs.get(member_id)
+        if member is None or member.member_epoch != expected:
+            return NOTHING_TO_DO
+        return self._without(work, [member])
+
+    # --- classic members ---------------------------------------------------------------------------
+
+    def classic_join(self, request: JoinGroupRequest, token: int, now_ms: int) -> Result:
+        """Serve a JoinGroup in a group with members of the consumer protocol."""
+        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        try:
+            joined = classic_joins.join(
+                work, request, self._context.ids, self._new_topics_version()
+            )
+        except RefusedError as refused:
+            told = JoinGroupResponse(refused.error_code, request.member_id)
+            return Result(replies=(Reply(token, told),))
+        work.outcome.reply(token, joined.response)
+        if joined.bumped:
+            self._meter.mark(now_ms)
+        if joined.downgraded is not None:
+            rebalance = joined.rebalance
+            self._classic.adopt(joined.downgraded, work.outcome, now_ms, rebalance=rebalance)
+        return work.outcome.result()
+
+    def classic_sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> Result:
+        """Serve a SyncGroup in a group with members of the consumer protocol."""
+        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        try:
+            work.outcome.reply(token, classic_members.sync(work, request))
+        except RefusedError as refused:
+            work.outcome.reply(token, SyncGroupResponse(refused.error_code))
+        return work.outcome.result()
+
+    def classic_heartbeat(self, request: HeartbeatRequest, token: int, now_ms: int) -> Result:
+        """Serve a Heartbeat in a group with members of the consumer protocol."""
+        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        try:
+            error_code = classic_members.heartbeat(work, request)
+        except RefusedError as refused:
+            error_code = refused.error_code
+        work.outcome.reply(token, HeartbeatResponse(error_code))
+        return work.outcome.result()
+
+    def classic_leave(self, request: LeaveGroupRequest, token: int, now_ms: int) -> Result:
+        """Serve a LeaveGroup: by classic members, or by an administrator for members of either protocol."""
+        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        leaving: dict[str, ModernMember] = {}
+        answers: list[MemberResponse] = []
+        for identity in request.members:
+            error_code = ErrorCode.NONE
+            try:
+                member = _leaving_member(work, identity)
+                leaving[member.member_id] = member
+            except RefusedError as refused:
+                error_code = refused.error_code
+            answers.append(
+                MemberResponse(identity.member_id, identity.group_instance_id, error_code)
+            )
+        work.outcome.reply(token, LeaveGroupResponse(ErrorCode.NONE, tuple(answers)))
+        return self._without(work, leaving.values())
+
+    # --- client-side assignors ---------------------------------------------------------------------
+
+    def prepare_assignment(
+        self, request: ConsumerGroupPrepareAssignmentRequest, token: int, now_ms: int
+    ) -> Result:
+        """Serve a ConsumerGroupPrepareAssignment."""
+        try:
+            check_assignment_request(request)
+            work = self._work(consumer_group(self._context, request.group_id), now_ms)
+            told = client_assignment.prepare(work, request)
+        except RefusedError as refused:
+            told = ConsumerGroupPrepareAssignmentResponse(refused.error_code, str(refused))
+        return Result(replies=(Reply(token, told),))
+
+    def install_assignment(
+        self, request: ConsumerGroupInstallAssignmentRequest, token: int, now_ms: int
+    ) -> Result:
+        """Serve a ConsumerGroupInstallAssignment."""
+        try:
+            check_assignment_request(request)
+            work = self._work(consumer_group(self._context, request.group_id), now_ms)
+            client_assignment.install(work, request)
+        except RefusedError as refused:
+            told = ConsumerGroupInstallAssignmentResponse(refused.error_code, str(refused))
+            return Result(replies=(Reply(token, told),))
+        work.outcome.reply(token, ConsumerGroupInstallAssignmentResponse())
+        return work.outcome.result()
+
+    # --- what is seen from outside -----------------------------------------------------------------
+
+    def describe(self, request: ConsumerGroupDescribeRequest, token: int, _now_ms: int) -> Result:
+        """Serve a ConsumerGroupDescribe."""
+        return Result(replies=(Reply(token, describe(self._context, request)),))
+
+    def metrics(self, now_ms: int) -> Metrics:
+        """The KIP's metrics now."""
+        return measure(self._context.shard, self._meter, now_ms)
+
+    # --- what others bring -------------------------------------------------------------------------
+
+    def loaded(self, now_ms: int) -> Result:
+        """Sessions run from now; who had to give partitions up has its rebalance timeout for it again."""
+        outcome = Outcome()
+        for slot in self._context.shard.groups():
+            group = slot.group
+            if not isinstance(group, ModernGroup) or group.group_type is not CONSUMER:
+                continue
+            work = self._work(group, now_ms)
+            for member in group.members.values():
+                # Also classic members: until their next request they have the group's session timeout.
+                work.arm(TimerKind.SESSION, work.session_timeout_ms(), member.member_id)
+                if member.member_state == UNREVOKED:
+                    work.soft.revoking_epochs[member.member_id] = member.member_epoch
+                    work.arm(TimerKind.REBALANCE, member.rebalance_timeout_ms, member.member_id)
+            outcome.add(work.outcome.result())
+        return outcome.result()
+
+    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
+        """Keep soft state beside the hard one."""
+        self._soft.applied(slot, changes)
+
+    def image_changed(self, _now_ms: int) -> Result:
+        """Note topics that are new; groups see changes of theirs with the next heartbeat of any member."""
+        self._new_topics.see(self._context.image)
+        return NOTHING_TO_DO
+
+    def _new_topics_version(self) -> int:
+        return self._new_topics.see(self._context.image)
+
+    def _resolve(self, work: Work, _member_id: str) -> Result:
+        if regexes.resolve(work):
+            self._meter.mark(work.now_ms)
+        return work.outcome.result()
+
+    def _work(self, group: ModernGroup, now_ms: int) -> Work:
+        return Work(self._context, group, self._soft.of(group), now_ms)
+
+    def _on_group(self, serve: Callable[[Work, str], Result | None]) -> TimerHandler:
+        """A timer of a group that is gone does nothing."""
+
+        def fire(timer: Timer, now_ms: int) -> Result:
+            try:
+                work = self._work(consumer_group(self._context, timer.group_id), now_ms)
+            except RefusedError:
+                return NOTHING_TO_DO
+            return serve(work, timer.member_id) or work.outcome.result()
+
+        return fire
+
+
+def _leaving_member(work: Work, identity: MemberIdentity) -> ModernMember:
+    """The member of a LeaveGroup; an administrator names static members by instance id alone.
+
+    Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID).
+    """
+    instance_id = identity.group_instance_id
+    if instance_id is None or identity.member_id:
+        return work.identified(identity.member_id, instance_id)
+    member = work.static_member(instance_id)
+    if member is None:
+        raise RefusedError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    return member

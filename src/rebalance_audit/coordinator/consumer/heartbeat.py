@@ -1,0 +1,214 @@
+"""ConsumerGroupHeartbeat of a member that joins or stays: who it is, whether its epoch is right, what it told."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.consumer.client_choice import overlap
+from rebalance_audit.coordinator.consumer.departure import draft_removal, replace_member
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH, ModernMember
+from rebalance_audit.coordinator.partitions import Partitions, minus, partitions_of
+from rebalance_audit.coordinator.requests.consumer import (
+    JOIN_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    HeartbeatAssignment,
+    TopicPartitions,
+)
+from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataAssignor
+
+
+class Sender(NamedTuple):
+    """Who sent a heartbeat."""
+
+    before: ModernMember
+    """What its description is compared with: the member as it is, new, or the one that it replaces."""
+    base: ModernMember
+    """What the request is applied to; `before` but for one release."""
+    replaced: bool = False
+    """A static member came back under another id, and its target has to follow (3.7)."""
+
+
+def require_room(work: Work, member_id: str, instance_id: str | None) -> None:
+    """Raises RefusedError (GROUP_MAX_SIZE_REACHED) where a new member would be one too many."""
+    group = work.group
+    if work.release.static_passes_full_group and instance_id in group.static_members:
+        return
+    if len(group.members) >= work.config.consumer_max_size and member_id not in group.members:
+        raise RefusedError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            "The consumer group has reached its maximum capacity of "
+            f"{work.config.consumer_max_size} members.",
+        )
+
+
+def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str) -> Sender:
+    """Find, make or replace the member; drafts the records of a replacement.
+
+    Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID).
+    """
+    joins = request.member_epoch == JOIN_EPOCH
+    instance_id = request.instance_id
+    if instance_id is None:
+        member = new_or_known(work, member_id) if joins else work.member(member_id)
+        _require_epoch(work, member, request)
+        return Sender(member, member)
+    if not joins:
+        member = work.instance_holder(instance_id, member_id)
+        _require_epoch(work, member, request)
+        return Sender(member, member)
+    holder = work.static_member(instance_id)
+    if holder is None:
+        member = new_or_known(work, member_id)
+        return Sender(member, member)
+    if holder.classic is None and holder.member_epoch != STATIC_LEAVE_EPOCH:
+        raise RefusedError(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because "
+            f"the instance id is owned by member {holder.member_id}.",
+        )
+    if work.release.copies_replaced_member:
+        copied = replace_member(work, holder, member_id)
+        return Sender(copied, copied)
+    draft_removal(work, holder.member_id)
+    work.cancel_all(holder.member_id)
+    return Sender(holder, ModernMember(member_id, assigned=holder.assigned), replaced=True)
+
+
+def new_or_known(work: Work, member_id: str) -> ModernMember:
+    """The member of that id, a blank one where there is none."""
+    return work.group.members.get(member_id) or ModernMember(member_id)
+
+
+def _require_epoch(
+    work: Work, member: ModernMember, request: ConsumerGroupHeartbeatRequest
+) -> None:
+    """Fence a member whose epoch is not the one it should have.
+
+    The epoch before is accepted from a member that owns nothing beyond its assignment: the response that told of the
+    new epoch may have been lost.
+    """
+    received, known = request.member_epoch, member.member_epoch
+    if received == known or (received == JOIN_EPOCH and work.release.zero_epoch_rejoins):
+        return
+    owned = owned_by(request)
+    if (
+        received < known
+        and received == member.previous_member_epoch
+        and owned is not None
+        and not minus(owned, member.assigned)
+    ):
+        return
+    relation = "greater" if received > known else "smaller"
+    raise RefusedError(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has a {relation} member epoch ({received}) than the one known by "
+        f"the group coordinator ({known}). The member must abandon all its partitions and rejoin.",
+    )
+
+
+def owned_by(request: ConsumerGroupHeartbeatRequest) -> Partitions | None:
+    """What the member says it owns; None where it does not say."""
+    told = request.topic_partitions
+    return None if told is None else partitions_of(told)
+
+
+def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> ModernMember:
+    """The member with what the request tells of it; what is left out stays."""
+
+    def told(value: str | None, known: str | None) -> str | None:
+        return known if value is None else value
+
+    names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    timeout_ms, assignors = request.rebalance_timeout_ms, request.client_assignors
+    return replace(
+        base,
+        described=True,
+        instance_id=told(request.instance_id, base.instance_id),
+        rack_id=told(request.rack_id, base.rack_id),
+        client_id=request.client_id,
+        client_host=request.client_host,
+        subscribed_topic_names=(
+            base.subscribed_topic_names if names is None else tuple(sorted(set(names)))
+        ),
+        subscribed_topic_regex=base.subscribed_topic_regex if regex is None else regex,
+        rebalance_timeout_ms=base.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        server_assignor=told(request.server_assignor, base.server_assignor),
+        classic=None,
+        client_assignors=(
+            base.client_assignors
+            if assignors is None
+            else tuple(
+                ConsumerGroupMemberMetadataAssignor(
+                    assignor.name,
+                    assignor.minimum_version,
+                    assignor.maximum_version,
+                    assignor.reason,
+                    assignor.metadata_version,
+                    assignor.metadata_bytes,
+                )
+                for assignor in assignors
+            )
+        ),
+    )
+
+
+def require_common_versions(work: Work, updated: ModernMember) -> None:
+    """Raises RefusedError (UNSUPPORTED_ASSIGNOR) for versions that another member does not know at all."""
+    others = dict(work.members_with(updated))
+    del others[updated.member_id]
+    if not overlap(updated.client_assignors, others.values()):
+        raise RefusedError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            "The version range of a client-side assignor does not overlap with the group's.",
+        )
+
+
+def response_to(
+    work: Work,
+    request: ConsumerGroupHeartbeatRequest,
+    before: ModernMember,
+    after: ModernMember,
+    *,
+    should_compute: bool,
+) -> ConsumerGroupHeartbeatResponse:
+    """The member's epoch; its assignment where it changed, or where the member may not know it."""
+    is_full = (
+        request.rebalance_timeout_ms != -1
+        and (
+            request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        )
+        and request.topic_partitions is not None
+    )
+    tells = (
+        request.member_epoch == JOIN_EPOCH
+        or is_full
+        or after.assigned != before.assigned
+        or (work.release.answers_owned and request.topic_partitions is not None)
+    )
+    return ConsumerGroupHeartbeatResponse(
+        member_id=after.member_id,
+        member_epoch=after.member_epoch,
+        heartbeat_interval_ms=work.heartbeat_interval_ms(),
+        assignment=assignment_of(after) if tells else None,
+        should_compute_assignment=should_compute,
+    )
+
+
+def assignment_of(member: ModernMember) -> HeartbeatAssignment:
+    """What the member may use, and in the early access form what it waits for."""
+    result = member.client_assignor_result
+    assignment = HeartbeatAssignment(
+        told_partitions(member.assigned), told_partitions(member.pending_assignment)
+    )
+    return assignment if result is None else assignment._replace(**result._asdict())
+
+
+def told_partitions(partitions: Partitions) -> tuple[TopicPartitions, ...]:
+    """Partitions as responses tell them, topics by id."""
+    return tuple(
+        TopicPartitions(topic, tuple(sorted(partitions[topic])))
+        for topic in sorted(topic for topic in partitions if isinstance(topic, bytes))
+    )

@@ -1,0 +1,175 @@
+"""What a member brings to its group with a heartbeat or a JoinGroup, in Kafka's three steps.
+
+1. `note_member`: the member's description, and the group epoch where that or the topics changed.
+2. `retarget`: the target assignment, where it is behind the group epoch and its time has come.
+3. `settle`: the member's own step towards its target.
+"""
+
+from typing import Final, NamedTuple
+
+from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
+from rebalance_audit.coordinator.consumer.client_choice import choose_client_assignor
+from rebalance_audit.coordinator.consumer.early_reconciliation import reconcile_early
+from rebalance_audit.coordinator.consumer.reconciliation import (
+    Surroundings,
+    Target,
+    reconcile,
+    says_the_same,
+)
+from rebalance_audit.coordinator.consumer.regexes import follow_regex
+from rebalance_audit.coordinator.consumer.targets import (
+    compute_target,
+    may_compute,
+    server_assignor,
+    target_as_is,
+    topic_ids_of,
+)
+from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.handling import TimerKind
+from rebalance_audit.coordinator.modern.group import STABLE, UNREVOKED, ModernMember
+from rebalance_audit.coordinator.partitions import Partitions
+
+NO_TARGET_EPOCH: Final = -1
+"""What the target member epoch reads where the release has none."""
+
+
+class MemberChange(NamedTuple):
+    """What step 1 found."""
+
+    group_epoch: int
+    bumped: bool
+    subscription_changed: bool
+    """The member's names or expression are others than before."""
+
+
+def note_member(
+    work: Work, member: ModernMember, updated: ModernMember, new_topics_version: int
+) -> MemberChange:
+    """Step 1; drafts [5]? [16t]? [4]? [3]? [4t]?. Raises RefusedError (INVALID_REGULAR_EXPRESSION).
+
+    `member` is the member before the request: as replay has it, new, or a copy of the static member it replaces.
+    """
+    names_changed = False
+    if updated != member:
+        work.records.append(work.drafts.member(updated))
+        names_changed = updated.subscribed_topic_names != member.subscribed_topic_names
+    regex = follow_regex(work, member, updated, new_topics_version)
+    subscription_changed = names_changed or regex.changed
+    if updated.classic is not None:
+        bumps = subscription_changed
+    else:
+        bumps = names_changed or regex.bumps or _assignor_changed(work, member, updated)
+    bumps = bumps or (work.release.new_group_bumps and work.group_epoch == 0)
+    bumps = bumps or _client_assignors_changed(member, updated)
+    bumped_to = None
+    if bumps or work.soft.checked_version != work.image.metadata_version:
+        bumped_to = _check_topics(work, member, updated, bumps=bumps)
+    return MemberChange(
+        work.group_epoch if bumped_to is None else bumped_to,
+        bumped_to is not None,
+        subscription_changed,
+    )
+
+
+def _assignor_changed(work: Work, member: ModernMember, updated: ModernMember) -> bool:
+    if not work.release.assignor_change_bumps or member.server_assignor == updated.server_assignor:
+        return False
+    return server_assignor(work) != server_assignor(work, updated)
+
+
+def _client_assignors_changed(member: ModernMember, updated: ModernMember) -> bool:
+    """New assignors, metadata or versions, or a reason to assign anew."""
+    told = updated.client_assignors
+    return told is not member.client_assignors and (
+        told != member.client_assignors or any(assignor.reason for assignor in told)
+    )
+
+
+def _check_topics(
+    work: Work, member: ModernMember, updated: ModernMember, *, bumps: bool
+) -> int | None:
+    group = work.group
+    members = work.members_with(updated).values()
+    regexes = dict(group.regexes)
+    old = member.subscribed_topic_regex
+    if old and old != updated.subscribed_topic_regex and work.soft.expressions[old] == 1:
+        regexes.pop(old, None)
+    bumped_to = bump_for_topics(work, members, regexes, bumps=bumps)
+    if not work.release.topic_metadata_record and group.recorded_topics is not None:
+        # The record that an earlier release kept; the hash has taken its place.
+        work.records.append(work.drafts.topic_metadata_gone())
+    work.soft.checked_version = work.image.metadata_version
+    return bumped_to
+
+
+def retarget(
+    work: Work, change: MemberChange, updated: ModernMember, *, replaced: bool = False
+) -> Target:
+    """Step 2; drafts [7]* [6] when a target is computed. The target that holds for the member then.
+
+    Where a client-side assignor is to run nothing is computed here; `replaced` as in `compute_target`.
+    """
+    if work.assignment_epoch >= change.group_epoch and not replaced:
+        return target_as_is(work, updated)
+    if not may_compute(work):
+        return target_as_is(work, updated)
+    if choose_client_assignor(work.members_with(updated).values()) is not None:
+        return target_as_is(work, updated)
+    return compute_target(work, change.group_epoch, updated, replaced=replaced)
+
+
+def settle(
+    work: Work,
+    updated: ModernMember,
+    target: Target,
+    owned: Partitions | None,
+    *,
+    subscription_changed: bool,
+) -> ModernMember:
+    """Step 3; drafts [8]? and moves the member's rebalance timer. Raises RefusedError (FENCED_MEMBER_EPOCH)."""
+    release = work.release
+    forced = subscription_changed and release.forces_subscription
+    if not forced and _has_arrived(updated, target):
+        return updated
+    subscribed = None
+    if release.forces_subscription:
+        subscribed = topic_ids_of(updated, work.group.regexes, work.image)
+    around = Surroundings(
+        owned,
+        work.is_free,
+        subscribed,
+        forced,
+        release.own_pending_is_free,
+        release.assignment_epochs,
+    )
+    if release.early_access:
+        result = work.group.target_results.get(updated.member_id)
+        moved = reconcile_early(updated, target, around, result)
+    else:
+        moved = reconcile(updated, target, around)
+    if says_the_same(moved, updated):
+        return updated
+    work.records.append(work.drafts.current(moved))
+    if moved.classic is None:
+        _watch_revocation(work, moved)
+    return moved
+
+
+def _has_arrived(member: ModernMember, target: Target) -> bool:
+    epoch = target.assignment_epoch
+    return (
+        member.member_state == STABLE
+        and member.member_epoch == epoch
+        and member.target_member_epoch in {epoch, NO_TARGET_EPOCH}
+    )
+
+
+def _watch_revocation(work: Work, member: ModernMember) -> None:
+    """A member that must give partitions up has its rebalance timeout for it, from the record that says so."""
+    member_id = member.member_id
+    if member.member_state == UNREVOKED:
+        work.soft.revoking_epochs[member_id] = member.member_epoch
+        work.arm(TimerKind.REBALANCE, member.rebalance_timeout_ms, member_id)
+    else:
+        work.soft.revoking_epochs.pop(member_id, None)
+        work.cancel(TimerKind.REBALANCE, member_id)

@@ -1,0 +1,66 @@
+"""The metrics that KIP-848 names, as values of one coordinator at one moment.
+
+Those that measure threads, queues and loads belong to the machine that runs a coordinator and are not here.
+"""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from rebalance_audit.coordinator.changes import GroupType
+from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.coordinator.slot import type_of
+
+RATE_WINDOW_MS: Final = 30_000
+CONSUMER_GROUP_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
+
+
+class Metrics(NamedTuple):
+    """Values by the KIP's names."""
+
+    group_count: Mapping[GroupType, int]
+    """`group-count` by protocol."""
+    consumer_group_count: Mapping[str, int]
+    """`consumer-group-count` by state; Dead is always 0, since nothing keeps a deleted group."""
+    consumer_group_rebalance_count: int
+    """Group epochs bumped by heartbeats, JoinGroups and resolved expressions; not by members that went."""
+    consumer_group_rebalance_rate: float
+    """Of the same, per second over the last 30 seconds."""
+
+
+class RebalanceMeter:
+    """Counts rebalances of consumer groups; soft state, as a broker's meters are."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.count = 0
+        self._recent_ms: deque[int] = deque()
+
+    def mark(self, now_ms: int) -> None:
+        """A group epoch was bumped."""
+        self.count += 1
+        self._recent_ms.append(now_ms)
+        self._forget(now_ms)
+
+    def rate(self, now_ms: int) -> float:
+        """Rebalances per second of the window that ends now."""
+        self._forget(now_ms)
+        return len(self._recent_ms) * 1000 / RATE_WINDOW_MS
+
+    def _forget(self, now_ms: int) -> None:
+        while self._recent_ms and self._recent_ms[0] <= now_ms - RATE_WINDOW_MS:
+            self._recent_ms.popleft()
+
+
+def measure(shard: Shard, meter: RebalanceMeter, now_ms: int) -> Metrics:
+    """The metrics of a shard's groups."""
+    groups = Counter(dict.fromkeys(GroupType, 0))
+    states = Counter(dict.fromkeys(CONSUMER_GROUP_STATES, 0))
+    for slot in shard.groups():
+        group = slot.group
+        assert group is not None
+        kind = type_of(group)
+        groups[kind] += 1
+        if kind is GroupType.CONSUMER:
+            states[group.group_state()] += 1
+    return Metrics(groups, states, meter.count, meter.rate(now_ms))

@@ -1,0 +1,195 @@
+"""The state machine of one member: how it moves from what it has to what it shall have.
+
+One pure function; the rules are those of Kafka's CurrentAssignmentBuilder (KIP-848, Member Epoch).
+
+    STABLE       has all of its target. Leaves when the assignment epoch moved.
+    UNREVOKED    must give partitions up; its epoch stays until a heartbeat owns none of them any more.
+    UNRELEASED   is at the target's epoch, but others still hold some of its partitions.
+    UNKNOWN      written by a release that we do not know: the member must start again with nothing.
+"""
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.modern.group import (
+    STABLE,
+    UNKNOWN,
+    UNRELEASED,
+    UNREVOKED,
+    ModernMember,
+)
+from rebalance_audit.coordinator.partitions import (
+    NOTHING,
+    Partitions,
+    Topic,
+    TopicPartition,
+    each,
+    minus,
+    union,
+)
+
+
+class Target(NamedTuple):
+    """What one member shall have."""
+
+    assignment_epoch: int
+    partitions: Partitions
+
+
+class Surroundings(NamedTuple):
+    """What a member's next step depends on beside the member and its target."""
+
+    owned: Partitions | None
+    """What the member says it owns; None where the heartbeat does not say."""
+    is_free: Callable[[Topic, int], bool]
+    """Whether nobody has the partition, assigned or pending revocation."""
+    subscribed: Container[Topic] | None = None
+    """Topics that the member is subscribed to; None where the release does not look."""
+    subscription_changed: bool = False
+    """The heartbeat changed them, and the release makes the member follow at once."""
+    own_pending_is_free: bool = True
+    assignment_epochs: bool = True
+    """Keep the epoch at which each partition was assigned."""
+
+
+def reconcile(member: ModernMember, target: Target, around: Surroundings) -> ModernMember:
+    """The member after its next step; the same object where it stays as it is.
+
+    Raises RefusedError (FENCED_MEMBER_EPOCH) for a member in an unknown state that owns something.
+    """
+    state = member.member_state
+    if state == STABLE and member.member_epoch == target.assignment_epoch:
+        return _follow_subscription(member, around)
+    if state == UNREVOKED and _owns_any(around.owned, member.pending_revocation):
+        return _follow_subscription(member, around)
+    if state == UNKNOWN:
+        if around.owned is None or around.owned:
+            raise RefusedError(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                "The member is in an unknown state and must rejoin without any partition.",
+            )
+        return _step(member, target, around, waiting_epoch=target.assignment_epoch)
+    return _step(member, target, around, waiting_epoch=member.member_epoch)
+
+
+def _owns_any(owned: Partitions | None, partitions: Partitions) -> bool:
+    """Whether the member still owns one of them; one that does not say may own them all."""
+    if owned is None:
+        return True
+    return any(topic in owned and numbers & owned[topic] for topic, numbers in partitions.items())
+
+
+def _step(
+    member: ModernMember, target: Target, around: Surroundings, *, waiting_epoch: int
+) -> ModernMember:
+    # The target of a topic that the member has left counts as empty.
+    wanted = _only(target.partitions, around.subscribed)
+    # To give up = assigned - target; kept = assigned and target.
+    revoked = minus(member.assigned, wanted)
+    kept = minus(member.assigned, revoked)
+    if revoked and _owns_any(around.owned, revoked):
+        return _moved(member, around, UNREVOKED, waiting_epoch, kept, revoked)
+    # To add = target - kept, of which only what nobody has.
+    missing = minus(wanted, kept)
+    taken: dict[Topic, frozenset[int]] = {}
+    for topic, number in each(missing):
+        if not _available(member, around, topic, number):
+            taken[topic] = taken.get(topic, frozenset()) | {number}
+    added = minus(missing, taken)
+    state = UNRELEASED if taken else STABLE
+    assigned_at = dict.fromkeys(each(added), target.assignment_epoch)
+    return _moved(
+        member,
+        around,
+        state,
+        target.assignment_epoch,
+        union(kept, added),
+        NOTHING,
+        assigned_at=assigned_at,
+    )
+
+
+def _available(member: ModernMember, around: Surroundings, topic: Topic, number: int) -> bool:
+    if around.is_free(topic, number):
+        return True
+    # The member itself may be the owner, by what it was giving up.
+    return around.own_pending_is_free and number in member.pending_revocation.get(topic, ())
+
+
+def _follow_subscription(member: ModernMember, around: Surroundings) -> ModernMember:
+    """Let go of the topics that the member has left, whatever its target says."""
+    if not around.subscription_changed:
+        return member
+    kept = _only(member.assigned, around.subscribed)
+    left = minus(member.assigned, kept)
+    if not left:
+        return member
+    pending = union(member.pending_revocation, left)
+    if _owns_any(around.owned, pending):
+        return _moved(member, around, UNREVOKED, member.member_epoch, kept, pending)
+    return _moved(
+        member,
+        around,
+        member.member_state,
+        member.member_epoch,
+        kept,
+        member.pending_revocation,
+    )
+
+
+def _only(partitions: Partitions, topics: Container[Topic] | None) -> Partitions:
+    if topics is None:
+        return partitions
+    return {topic: numbers for topic, numbers in partitions.items() if topic in topics}
+
+
+def _moved(
+    member: ModernMember,
+    around: Surroundings,
+    state: str,
+    member_epoch: int,
+    assigned: Partitions,
+    pending: Partitions,
+    *,
+    assigned_at: dict[TopicPartition, int] | None = None,
+) -> ModernMember:
+    """The member in its new place. Its previous epoch is the one it had, also where that did not move."""
+    epochs: dict[TopicPartition, int] = {}
+    if around.assignment_epochs:
+        fresh = assigned_at or {}
+        for held in (assigned, pending):
+            for topic, number in each(held):
+                epochs[topic, number] = fresh.get(
+                    (topic, number), member.assignment_epoch_of(topic, number)
+                )
+    return replace(
+        member,
+        member_state=state,
+        member_epoch=member_epoch,
+        previous_member_epoch=member.member_epoch,
+        assigned=assigned,
+        pending_revocation=pending,
+        assignment_epochs=epochs,
+    )
+
+
+def says_the_same(left: ModernMember, right: ModernMember) -> bool:
+    """Whether the current assignment records of both would be equal, however their epochs are told."""
+    return (
+        left.member_epoch == right.member_epoch
+        and left.previous_member_epoch == right.previous_member_epoch
+        and left.member_state == right.member_state
+        and left.assigned == right.assigned
+        and left.pending_revocation == right.pending_revocation
+        and left.target_member_epoch == right.target_member_epoch
+        and left.pending_assignment == right.pending_assignment
+        and left.client_assignor_result == right.client_assignor_result
+        and all(
+            left.assignment_epoch_of(*partition) == right.assignment_epoch_of(*partition)
+            for held in (left.assigned, left.pending_revocation)
+            for partition in each(held)
+        )
+    )

@@ -1,0 +1,142 @@
+"""What the coordinator remembers of consumer groups beside their records; a fail-over loses it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rebalance_audit.coordinator.changes import (
+    Change,
+    GroupType,
+    MemberAssigned,
+    MemberSubscribed,
+    MemberUnsubscribed,
+)
+from rebalance_audit.coordinator.consumer.client_run import ClientRun
+from rebalance_audit.coordinator.handling import TopicImage
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.slot import GroupSlot
+
+
+@dataclass(slots=True)
+class SoftGroup:
+    """Soft state of one consumer group."""
+
+    group: ModernGroup
+    """The group it belongs to: a group made again under the same id starts anew."""
+    checked_version: int | None = None
+    """Version of the topic image that the group's topics were last compared with."""
+    expressions: Counter[str] = field(default_factory=Counter)
+    """Regular expression -> members that subscribe to it."""
+    expression_of: dict[str, str] = field(default_factory=dict)
+    """Member id -> its expression, where it has one."""
+    resolving: frozenset[str] | None = None
+    """Expressions that are being resolved; None when nothing is under way."""
+    revoking_epochs: dict[str, int] = field(default_factory=dict)
+    """Member id -> epoch that its rebalance timer expects it to leave."""
+    joining: set[str] = field(default_factory=set)
+    """Classic members that were told to join again and have a timer for it."""
+    client_run: ClientRun | None = None
+    table_entries_max: int = 0
+    """What the order of Kafka's member table depends on; see `java_order.timeline_order`."""
+    is_draft: bool = False
+    """The group's first records are drafted and not yet replayed."""
+
+    @classmethod
+    def of(cls, group: ModernGroup) -> "SoftGroup":
+        """As a coordinator has it after loading the group."""
+        soft = cls(group)
+        soft.belong_to(group)
+        return soft
+
+    def belong_to(self, group: ModernGroup) -> None:
+        """Take this group for the one that was drafted."""
+        self.group = group
+        self.is_draft = False
+        self.table_entries_max = max(self.table_entries_max, len(group.members) + 1)
+        self.expressions.clear()
+        self.expression_of.clear()
+        for member_id in group.members:
+            self.follow_member(member_id)
+
+    def follow_member(self, member_id: str) -> None:
+        """Bring the count of expressions up to date with one member."""
+        member = self.group.members.get(member_id)
+        old = self.expression_of.pop(member_id, "")
+        new = "" if member is None else member.subscribed_topic_regex
+        if new:
+            self.expression_of[member_id] = new
+        if old == new:
+            return
+        if old:
+            self.expressions[old] -= 1
+            if not self.expressions[old]:
+                del self.expressions[old]
+        if new:
+            self.expressions[new] += 1
+
+
+class NewTopics:
+    """Remembers which version of the topic image last brought a topic that was not there before."""
+
+    def __init__(self) -> None:
+        """The first image is taken as it is: its topics count as new at its version."""
+        self._seen_version: int | None = None
+        self._topic_ids: frozenset[bytes] = frozenset()
+        self._version = -1
+
+    def see(self, image: TopicImage) -> int:
+        """Look at the image; the version that last brought a new topic."""
+        if image.metadata_version != self._seen_version:
+            topics = map(image.topic, image.names())
+            topic_ids = frozenset(topic.topic_id for topic in topics if topic is not None)
+            if self._seen_version is None or not topic_ids <= self._topic_ids:
+                self._version = image.metadata_version
+            self._seen_version = image.metadata_version
+            self._topic_ids = topic_ids
+        return self._version
+
+
+class SoftState:
+    """Soft state of all consumer groups of one coordinator."""
+
+    def __init__(self) -> None:
+        """Nothing is known; groups are looked at when they are first touched."""
+        self._groups: dict[str, SoftGroup] = {}
+
+    def of(self, group: ModernGroup) -> SoftGroup:
+        """The group's soft state, made when there is none for this very group."""
+        soft = self._groups.get(group.group_id)
+        if soft is None or (soft.group is not group and not soft.is_draft):
+            soft = self._groups[group.group_id] = SoftGroup.of(group)
+        elif soft.is_draft:
+            soft.belong_to(group)
+        return soft
+
+    def drafted(self, group: ModernGroup) -> SoftGroup:
+        """Soft state for a group that the records of this very request will make."""
+        soft = self._groups[group.group_id] = SoftGroup.of(group)
+        soft.is_draft = True
+        return soft
+
+    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
+        """Follow what replay did."""
+        group = slot.group
+        if not isinstance(group, ModernGroup) or group.group_type is not GroupType.CONSUMER:
+            self._groups.pop(slot.group_id, None)
+            return
+        soft = self.of(group)
+        for change in changes:
+            match change:
+                case MemberSubscribed(member_id=member_id, joined=joined):
+                    soft.follow_member(member_id)
+                    found = len(group.members) - joined
+                    soft.table_entries_max = max(soft.table_entries_max, found + 1)
+                case MemberUnsubscribed(member_id=member_id):
+                    soft.follow_member(member_id)
+                    soft.revoking_epochs.pop(member_id, None)
+                    soft.joining.discard(member_id)
+                case MemberAssigned(released=False):
+                    found = len(group.members)
+                    soft.table_entries_max = max(soft.table_entries_max, found + 1)
+                case _:
+                    pass

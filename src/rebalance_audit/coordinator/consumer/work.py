@@ -1,0 +1,176 @@
+"""One request or timer on one consumer group: what it reads, and what it decided so far."""
+
+from collections.abc import Iterable, Mapping
+
+from rebalance_audit.coordinator.changes import GroupType
+from rebalance_audit.coordinator.consumer.drafts import Drafts
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
+from rebalance_audit.coordinator.consumer.release import RELEASES, Release
+from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
+from rebalance_audit.coordinator.context import CoordinatorContext, Outcome
+from rebalance_audit.coordinator.handling import (
+    CoordinatorConfig,
+    ErrorCode,
+    RecordDraft,
+    Timer,
+    TimerKind,
+    TopicImage,
+)
+from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
+from rebalance_audit.coordinator.partitions import Topic
+
+MEMBER_TIMERS = (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC)
+
+
+class Work:
+    """A group as replay left it (or as the records drafted so far would leave it), and the result in the making."""
+
+    __slots__ = ("config", "drafts", "group", "image", "now_ms", "outcome", "release", "soft")
+
+    def __init__(
+        self, context: CoordinatorContext, group: ModernGroup, soft: SoftGroup, now_ms: int
+    ) -> None:
+        """Nothing is decided yet."""
+        self.config: CoordinatorConfig = context.config
+        self.image: TopicImage = context.image
+        self.release: Release = RELEASES[context.config.dialect]
+        self.group = group
+        self.soft = soft
+        self.now_ms = now_ms
+        self.drafts = Drafts(group.group_id, self.release)
+        self.outcome = Outcome()
+
+    @property
+    def records(self) -> list[RecordDraft]:
+        """The records drafted so far."""
+        return self.outcome.records
+
+    @property
+    def group_epoch(self) -> int:
+        """The group's epoch; the release's first one where no record says."""
+        group = self.group
+        if group.has_epoch_record:
+            return group.group_epoch
+        return max(group.group_epoch, self.release.first_epoch)
+
+    @property
+    def assignment_epoch(self) -> int:
+        """Epoch of the targets; the release's first one where no record says."""
+        group = self.group
+        if group.has_assignment_record:
+            return group.assignment_epoch
+        return max(group.assignment_epoch, self.release.first_epoch)
+
+    def is_free(self, topic: Topic, number: int) -> bool:
+        """Whether nobody has the partition."""
+        return (topic, number) not in self.group.owners
+
+    def timer(self, kind: TimerKind, member_id: str = "") -> Timer:
+        """A timer of the group or of a member."""
+        return Timer(kind, self.group.group_id, member_id)
+
+    def arm(self, kind: TimerKind, delay_ms: int, member_id: str = "") -> None:
+        """Arm a timer, or move its deadline, to so many milliseconds from now."""
+        self.outcome.arm(self.timer(kind, member_id), self.now_ms + delay_ms)
+
+    def cancel(self, kind: TimerKind, member_id: str = "") -> None:
+        """Disarm a timer."""
+        self.outcome.cancel(self.timer(kind, member_id))
+
+    def cancel_all(self, member_id: str) -> None:
+        """Disarm every timer of a member that is gone."""
+        for kind in MEMBER_TIMERS:
+            self.cancel(kind, member_id)
+
+    def setting(self, name: str, default: int) -> int:
+        """A setting of this group: its dynamic configuration, else the broker's."""
+        return self.config.group_overrides.get(self.group.group_id, {}).get(name, default)
+
+    def session_timeout_ms(self) -> int:
+        """How long a member may stay silent."""
+        return self.setting("consumer.session.timeout.ms", self.config.consumer_session_timeout_ms)
+
+    def heartbeat_interval_ms(self) -> int:
+        """How often members are told to send heartbeats."""
+        default = self.config.consumer_heartbeat_interval_ms
+        return self.setting("consumer.heartbeat.interval.ms", default)
+
+    def assignment_interval_ms(self) -> int:
+        """Least time between two computations of the target."""
+        if not self.release.assignment_interval:
+            return 0
+        default = self.config.consumer_assignment_interval_ms
+        return self.setting("consumer.assignment.interval.ms", default)
+
+    def arm_session(self, member: ModernMember) -> None:
+        """The member was heard: its session runs from now, by its own timeout if it is a classic one."""
+        classic = member.classic
+        timeout_ms = self.session_timeout_ms() if classic is None else classic.session_timeout_ms
+        self.arm(TimerKind.SESSION, timeout_ms, member.member_id)
+
+    def member(self, member_id: str) -> ModernMember:
+        """A current member. Raises RefusedError (UNKNOWN_MEMBER_ID)."""
+        member = self.group.members.get(member_id)
+        if member is None:
+            raise RefusedError(
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                f"Member {member_id} is not a member of group {self.group.group_id}.",
+            )
+        return member
+
+    def static_member(self, instance_id: str | None) -> ModernMember | None:
+        """The member that holds an instance id."""
+        if instance_id is None:
+            return None
+        member_id = self.group.static_members.get(instance_id)
+        return None if member_id is None else self.group.members[member_id]
+
+    def instance_holder(self, instance_id: str, member_id: str) -> ModernMember:
+        """The member of an instance id, which must be this one.
+
+        Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID).
+        """
+        member = self.static_member(instance_id)
+        if member is None:
+            raise RefusedError(
+                ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown."
+            )
+        if member.member_id != member_id:
+            raise RefusedError(
+                ErrorCode.FENCED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} was fenced by member "
+                f"{member.member_id}.",
+            )
+        return member
+
+    def identified(self, member_id: str, instance_id: str | None) -> ModernMember:
+        """The current member of these ids. Raises RefusedError as the two above."""
+        if instance_id is None:
+            return self.member(member_id)
+        return self.instance_holder(instance_id, member_id)
+
+    def members_with(
+        self, updated: ModernMember | None = None, without: Iterable[str] = ()
+    ) -> Mapping[str, ModernMember]:
+        """The members as they will be: one of them updated, joined or come back, some gone."""
+        members = dict(self.group.members)
+        for member_id in without:
+            members.pop(member_id, None)
+        if updated is not None:
+            held_by = self.static_member(updated.instance_id)
+            if held_by is not None and held_by.member_id != updated.member_id:
+                members.pop(held_by.member_id, None)
+            members[updated.member_id] = updated
+        return members
+
+
+def consumer_group(context: CoordinatorContext, group_id: str) -> ModernGroup:
+    """The consumer group of that id. Raises RefusedError (GROUP_ID_NOT_FOUND)."""
+    group = context.group(group_id)
+    if group is None:
+        raise RefusedError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    if not isinstance(group, ModernGroup) or group.group_type is not GroupType.CONSUMER:
+        raise RefusedError(
+            ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group."
+        )
+    return group
