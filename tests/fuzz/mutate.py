@@ -26,7 +26,7 @@ from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.bad_bytes import BadBytes
 from rebalance_audit.wire.batches import HEADER, Batch, LogRecord
 from rebalance_audit.wire.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.json_shape import key_data, value_data

@@ -86,13 +86,16 @@ def test_columns_of_damaged_segments(tmp_path: Path, codec: str) -> None:
     later = batches_of(commits(30, 40), [7, 7, 7, 7], codec)
     wrong_crc = later[1][:-1] + bytes((later[1][-1] ^ 1,))
     late_nonsense = raw_batch(NONSENSE[61:] * 2 + b"\x07", 3, base_offset=70)
-    parts = [*good, NONSENSE, later[0], wrong_crc, *later[2:], late_nonsense, b"\0" * 99]
-    path = segment(tmp_path, parts)
+    outside = batch([MADE[0], MADE[5]], codec, last_offset_delta=1)
+    parts = [*good, NONSENSE, later[0], wrong_crc, *later[2:], late_nonsense, outside]
+    path = segment(tmp_path, [*parts, b"\0" * 99])
     found = rows(read_columns(path))
     assert found == rows_by_batch(path)
+    assert rows(read_columns(path, without_record_types=frozenset({9}))) == found
     assert [str(row.reason) for row in found if isinstance(row, BadBytes)] == [
         "bad_records",
         "crc_mismatch",
+        "bad_records",
         "bad_records",
     ]
     assert [row[0] for row in found if not isinstance(row, BadBytes | TailNote)] == [
@@ -109,7 +112,8 @@ def test_runs(tmp_path: Path) -> None:
         tmp_path,
         [
             *plain,
-            batch([], base_offset=6, last_offset_delta=3, producer=(5, 0)),
+            batch([], base_offset=6, last_offset_delta=1, producer=(5, 0)),
+            batch(commits(2, 8)),
             batch(commits(2, 10), producer=(77, 1), transactional=True),
             batch([(12, 9, b"\0\0\0\1", b"\0\0\0\0\0\1")], producer=(77, 1), attributes=0x30),
             batch(commits(2, 13), leader_epoch=4),
@@ -121,7 +125,7 @@ def test_runs(tmp_path: Path) -> None:
     (chunk,) = read_columns(path)
     assert isinstance(chunk, ColumnChunk)
     assert [tuple(run) for run in chunk.runs] == [
-        (6, 0, -1, -1, False, False, "CreateTime"),
+        (8, 0, -1, -1, False, False, "CreateTime"),
         (2, 0, 77, 1, True, False, "CreateTime"),
         (1, 0, 77, 1, True, True, "CreateTime"),
         (2, 4, -1, -1, False, False, "CreateTime"),
@@ -129,7 +133,7 @@ def test_runs(tmp_path: Path) -> None:
         (3, None, -1, -1, False, False, "none"),
         (3, None, -1, -1, False, False, "CreateTime"),
     ]
-    assert chunk.column("producer_id") == [-1] * 6 + [77] * 3 + [-1] * 10
+    assert chunk.column("producer_id") == [-1] * 8 + [77] * 3 + [-1] * 10
 
 
 MADE: list[Rec] = commits(40)
@@ -211,6 +215,10 @@ def test_chunk_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "CHUNK_BYTES", 2 * path.stat().st_size // 8)
     sizes = [len(c.log_offsets) for c in read_columns(path) if isinstance(c, ColumnChunk)]
     assert len(sizes) == 4
+    packed = segment(tmp_path, batches_of(MADE, [5] * 8, "zstd"), base_offset=1)
+    assert packed.stat().st_size < columns.CHUNK_BYTES * 4
+    sizes = [len(c.log_offsets) for c in read_columns(packed) if isinstance(c, ColumnChunk)]
+    assert sizes == [5] * 8, "compressed batches count for more than their size"
 
 
 @pytest.mark.parametrize("key", [b"\0\0\0", b"\0\0\0\1"])

@@ -1,6 +1,6 @@
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.log_folder import (
     LogFolder,
     PositionedMarker,
@@ -249,17 +250,46 @@ def test_left_overs_are_noted(tmp_path: Path) -> None:
         ({0: range(15), 10: range(13, 20)}, range(20)),
         ({0: range(20), 10: range(0)}, range(20)),
         ({0: range(20), 10: range(10, 20), 20: range(0)}, range(20)),
+        ({0: range(20), 10: range(0), 15: range(15, 20)}, range(20)),
         ({0: range(5), 10: range(12, 14)}, [*range(5), 12, 13]),
+        # the first file's copy is compacted, the second's is not and has more
+        ({0: [*range(10), 12], 10: range(10, 16)}, range(16)),
+        # a file whose records begin below its name
+        ({0: range(10), 5: range(3, 12)}, range(12)),
     ],
 )
 def test_segments_that_overlap(
-    tmp_path: Path, files: dict[int, range], expected: list[int]
+    tmp_path: Path, files: dict[int, Sequence[int]], expected: Sequence[int]
 ) -> None:
     """An offset that two files hold is returned once, and none is lost."""
     for base_offset, held in files.items():
-        made = commits(len(held), held.start)
+        made = [record for offset in held for record in commits(1, offset)]
         segment(partition_folder(tmp_path), batches_of(made, [4] * 5), base_offset)
     assert [offset for _, offset in offsets(open_log_folder(tmp_path))] == list(expected)
+
+
+def test_ends_of_segments(tmp_path: Path) -> None:
+    """A segment ends where the next one with records begins, so that each can be read by another worker."""
+    held = {0: range(20), 10: range(0), 15: range(17, 30), 30: range(30, 31), 40: range(0)}
+    for base_offset, offsets_held in held.items():
+        made = commits(len(offsets_held), offsets_held.start)
+        segment(partition_folder(tmp_path), batches_of(made, [4] * 5), base_offset)
+    segments = open_log_folder(tmp_path).segments[3]
+    assert [(part.base_offset, part.end_offset) for part in segments] == [
+        (0, 17),
+        (10, 17),
+        (15, 30),
+        (30, None),
+        (40, None),
+    ]
+    apart = [
+        offset
+        for part in segments
+        for chunk in read_columns(part.path, end_offset=part.end_offset)
+        if isinstance(chunk, ColumnChunk)
+        for offset in chunk.log_offsets
+    ]
+    assert apart == list(range(31))
 
 
 def test_name_above_the_first_batch(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def outline(path: Path) -> list[tuple[str, int, int]]:
     return spans
 
 
-OFFSET_AT, LENGTH_AT, MAGIC_AT, CRC_AT, COUNT_AT = 0, 8, 16, 17, 57
+OFFSET_AT, LENGTH_AT, LEADER_EPOCH_AT, MAGIC_AT, CRC_AT, COUNT_AT = 0, 8, 12, 16, 17, 57
 
 DAMAGE = {
     "healthy": (GOOD, "0 10 20 30"),
@@ -62,6 +62,10 @@ DAMAGE = {
     "a length beyond the file": ([GOOD[0], flip(GOOD[1], LENGTH_AT + 1), *GOOD[2:]], "0 not_a_batch 20 30"),
     "a negative length": ([GOOD[0], flip(GOOD[1], LENGTH_AT, 0x80), *GOOD[2:]], "0 not_a_batch 20 30"),
     "a negative offset": ([GOOD[0], flip(GOOD[1], OFFSET_AT, 0x80), *GOOD[2:]], "0 not_a_batch 20 30"),
+    "a leader epoch, which no checksum covers": (
+        [GOOD[0], flip(GOOD[1], LEADER_EPOCH_AT, 0x80), GOOD[2]],
+        "0 10 20",
+    ),
     "a format of the future": ([GOOD[0], flip(GOOD[1], MAGIC_AT, 0x01), *GOOD[2:]], "0 not_a_batch 20 30"),
     "a count above the offsets": ([GOOD[0], flip(GOOD[1], COUNT_AT, 0x40), *GOOD[2:]], "0 not_a_batch 20 30"),
     "garbage between": ([GOOD[0], b"\x07garbage" * 40, *GOOD[1:]], "0 not_a_batch 10 20 30"),
@@ -121,10 +125,11 @@ def test_large_damage_is_kept_up_to_a_limit(tmp_path: Path) -> None:
 def test_false_headers_do_not_make_the_search_endless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file made of headers that all claim the rest of it is given up as damage after a bounded effort."""
-    monkeypatch.setattr(segment_walk, "SEARCH_CRC_BYTES_MAX", 1 << 20)
+    """Among headers that all claim the rest of the file the search gives up after a bounded effort."""
     head = flip(batch(commits(1)), LENGTH_AT + 1)[:61]
-    path = segment(tmp_path, [b"\x07", head * 1500, bytes(1 << 17)])
+    path = segment(tmp_path, [b"\x07", head * 200, bytes(1 << 17), GOOD[0]])
+    assert [what for what, *_ in outline(path)] == ["not_a_batch", "0"]
+    monkeypatch.setattr(segment_walk, "SEARCH_CRC_BYTES_MAX", 1 << 20)
     (damage,) = read_batches(path)
     assert isinstance(damage, BadBytes)
     assert damage.size_bytes == path.stat().st_size

@@ -112,12 +112,11 @@ def header_is_plausible(raw_header: RawHeader, data: bytes, at: int) -> bool:
 
 def is_plausible_v2(raw_header: RawHeader) -> bool:
     """Whether a header of magic 2 contradicts neither itself nor common sense."""
-    base_offset, length, leader_epoch, _, _, _, last_delta, _, _, _, _, _, count = raw_header
+    base_offset, length, _, _, _, _, last_delta, _, _, _, _, _, count = raw_header
     return (
         LENGTH_MIN <= length <= BATCH_BYTES_MAX
         and base_offset >= 0
         and 0 <= count <= last_delta + 1
-        and leader_epoch >= -1
     )
 
 
