@@ -1,0 +1,140 @@
+"""What a server-side assignor is told of a group, and how the group comes to its assignor.
+
+The rules are ConsumerGroup's and TargetAssignmentBuilder's in Kafka.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.java_order import (
+    hash_map_order,
+    map_copy_capacity,
+    slot_order,
+    timeline_order,
+)
+from rebalance_audit.coordinator.partitions import Partitions, Topic
+
+
+class SubscriptionType(Enum):
+    """Whether all members subscribe to the same topics; assignors take a shorter way when they do."""
+
+    HOMOGENEOUS = "homogeneous"
+    HETEROGENEOUS = "heterogeneous"
+
+
+class MemberSpec(NamedTuple):
+    """One member as assignors see it."""
+
+    member_id: str
+    instance_id: str | None
+    subscribed_topics: tuple[Topic, ...]
+    """Ids of the existing topics that its names and its regular expression come to, each once."""
+    previous_target: Partitions
+    """Its target so far; a static member that came back has that of the member it replaced."""
+
+
+class GroupSpec(NamedTuple):
+    """A group as assignors see it."""
+
+    members: tuple[MemberSpec, ...]
+    """In the order of `member_order`, which breaks ties."""
+    partition_counts: Mapping[Topic, int]
+    """Topic id -> number of partitions, of every subscribed topic at least."""
+    subscription_type: SubscriptionType
+
+    def partition_count(self, topic: Topic) -> int:
+        """Partitions of a subscribed topic. Raises ValueError where it has no count."""
+        count = self.partition_counts.get(topic)
+        if count is None:
+            name = topic if isinstance(topic, str) else topic.hex()
+            raise ValueError(f"topic {name} is subscribed to and has no partition count")
+        return count
+
+
+class Subscribing(NamedTuple):
+    """What one member asks for."""
+
+    topic_names: Collection[str]
+    topic_regex: str
+    """Empty = none."""
+
+
+def member_order(
+    known: Sequence[str], entries_max: int, joining: Iterable[str] = (), leaving: Iterable[str] = ()
+) -> list[str]:
+    """Order in which assignors see the members, and in which their target records are written.
+
+    `known` are the group's members in the order they came, `entries_max` as in `timeline_order`; `joining` are members
+    that no record names yet. After a reload the order may be another one: a target is not a function of the log alone.
+    """
+    already = set(known)
+    new = (member_id for member_id in joining if member_id not in already)
+    ordered = hash_map_order([*timeline_order(known, entries_max), *new])
+    gone = set(leaving)
+    return [member_id for member_id in ordered if member_id not in gone]
+
+
+def subscription_type(members: Collection[Subscribing]) -> SubscriptionType:
+    """Judge by what members ask for, not by the topics it comes to, as ConsumerGroup.subscriptionType does.
+
+    Names and regular expressions side by side make a group heterogeneous even if they come to the same topics.
+    """
+    names = Counter(name for member in members for name in set(member.topic_names))
+    regexes = Counter(member.topic_regex for member in members if member.topic_regex)
+    asked = regexes or names
+    same = all(count == len(members) for count in asked.values())
+    if regexes:
+        same = same and len(regexes) == 1 and not names
+    return SubscriptionType.HOMOGENEOUS if same else SubscriptionType.HETEROGENEOUS
+
+
+class PreferenceChange(NamedTuple):
+    """How the member whose heartbeat is handled changes its wish for an assignor; None = it has none."""
+
+    recorded: str | None
+    wanted: str | None
+
+
+def effective_assignor(
+    recorded: Iterable[str | None],
+    configured: Sequence[str],
+    change: PreferenceChange | None = None,
+) -> str:
+    """The assignor that most members name, else the first one that the broker is configured with.
+
+    `recorded` are the wishes in the members' records, in the order they came. Of equally many it is the one that
+    Kafka's map of counts has first: the recorded counts in TimelineHashMap order, or a HashMap copy of them in which
+    the change was counted (ConsumerGroup.preferredServerAssignor and computePreferredServerAssignor).
+    """
+    counts: Counter[str] = Counter()
+    entries_max = 0
+    for name in recorded:
+        if name is not None:
+            entries_max = max(entries_max, len(counts) + 1)
+            counts[name] += 1
+    ordered = timeline_order(list(counts), entries_max)
+    if change is not None:
+        ordered = _counted(change, counts, ordered)
+    if not ordered:
+        return configured[0]
+    return max(ordered, key=counts.__getitem__)
+
+
+def _counted(change: PreferenceChange, counts: Counter[str], ordered: Sequence[str]) -> list[str]:
+    """Count the change, and order the names as the HashMap does: a new name is the first of its slot.
+
+    HashMap.compute makes room only in a table that was too full before, which no copy is.
+    """
+    capacity = map_copy_capacity(len(ordered))
+    names = list(ordered)
+    if change.recorded is not None:
+        counts[change.recorded] -= 1
+        if not counts[change.recorded]:
+            names.remove(change.recorded)
+    if change.wanted is not None:
+        if not counts[change.wanted]:
+            names.insert(0, change.wanted)
+        counts[change.wanted] += 1
+    return slot_order(names, capacity)
