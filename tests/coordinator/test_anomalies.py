@@ -92,6 +92,12 @@ CASES = [
         "8 B 2/0 UNREVOKED -|5",
         "Consumer Reconciling 2/2 | A 2/0 STABLE 0-5 | B 2/0 UNREVOKED - gives up 5 wants -",
     ),
+    (
+        "partition_owned_twice",
+        "5 A; 5 B; 3 3; 6 3; 8 A 2/0 STABLE 0-1; 8 B 3/0 STABLE 1",
+        "8 A 3/2 STABLE 0-1",
+        "Consumer Stable 3/3 | A 3/2 STABLE 0-1 wants - | B 3/0 STABLE 1 wants -",
+    ),
     ("epoch_went_back", ONE, "3 1", "Consumer Stable 1/2 | A 2/0 STABLE 0-5"),
     ("epoch_went_back", ONE, "6 1", "Consumer Assigning 2/1 | A 2/0 STABLE 0-5"),
     ("epoch_went_back", CLASSIC, "2 2 range B=0", "Classic Stable 2 | B 0"),

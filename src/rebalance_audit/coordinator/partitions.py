@@ -46,6 +46,8 @@ def minus(left: Partitions, right: Partitions) -> Partitions:
     """What is in `left` and not in `right`."""
     if not right:
         return left
+    if left == right:
+        return NOTHING
     kept: dict[Topic, frozenset[int]] = {}
     for topic, numbers in left.items():
         other = right.get(topic)

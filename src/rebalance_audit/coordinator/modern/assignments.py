@@ -26,7 +26,14 @@ from rebalance_audit.coordinator.modern.kinds import (
     GroupKind,
     Holding,
 )
-from rebalance_audit.coordinator.partitions import NOTHING, Partitions, partitions_of, text_of
+from rebalance_audit.coordinator.partitions import (
+    NOTHING,
+    Partitions,
+    minus,
+    partitions_of,
+    text_of,
+    union,
+)
 from rebalance_audit.coordinator.step import ReplayStep
 from rebalance_audit.wire.messages import (
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -71,8 +78,16 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
     if group is None:
         return
     holding = kind.holding(value)
-    _require_sound(kind, step, group, member_id, value.member_epoch, holding)
     member = group.members.get(member_id)
+    before = NOTHING if member is None else union(member.assigned, member.pending_revocation)
+    after = union(holding.assigned, holding.pending_revocation)
+    # Without a dispute what the member had before is its own, so that only the difference needs a look.
+    claimed = after if group.disputed else minus(after, before)
+    _require_sound(step, value.member_epoch, holding)
+    if kind.one_owner:
+        _require_free(group, step, member_id, claimed, value.member_epoch)
+    if value.member_epoch > group.assignment_epoch:
+        _require_reached(group, step, member_id, value.member_epoch)
     if member is None:
         member = group.members[member_id] = ModernMember(member_id)
     old_epoch, old_state = member.member_epoch, member.member_state
@@ -88,11 +103,8 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
     else:
         member.member_state = kind.member_states.get(value.state, UNKNOWN)
     if kind.one_owner:
-        if assigned != old_assigned or pending != old_pending:
-            group.release(member_id, old_assigned)
-            group.release(member_id, old_pending)
-        group.take(member_id, assigned)
-        group.take(member_id, pending)
+        group.release(member_id, minus(before, after))
+        group.take(member_id, claimed)
     group.note_convergence(member)
     step.changes.append(
         MemberAssigned(
@@ -124,15 +136,8 @@ def _note_early_access(
     member.client_assignor_result = _assignor_result(value)
 
 
-def _require_sound(
-    kind: GroupKind,
-    step: ReplayStep,
-    group: ModernGroup,
-    member_id: str,
-    member_epoch: int,
-    holding: Holding,
-) -> None:
-    """Refuse what no coordinator writes; the order matters only in that nothing changes before the last check."""
+def _require_sound(step: ReplayStep, member_epoch: int, holding: Holding) -> None:
+    """Refuse values that no coordinator writes."""
     assigned, pending = holding.assigned, holding.pending_revocation
     if member_epoch < 0 and member_epoch != STATIC_LEAVE_EPOCH:
         step.refuse(AnomalyKind.BAD_VALUE, f"member epoch {member_epoch}")
@@ -144,12 +149,7 @@ def _require_sound(
     if pending and any(
         topic in pending and numbers & pending[topic] for topic, numbers in assigned.items()
     ):
-        step.refuse(AnomalyKind.BAD_VALUE, f"member {member_id} both has and gives up a partition")
-    if kind.one_owner:
-        _require_free(group, step, member_id, assigned, member_epoch)
-        _require_free(group, step, member_id, pending, member_epoch)
-    if member_epoch > group.assignment_epoch:
-        _require_reached(group, step, member_id, member_epoch)
+        step.refuse(AnomalyKind.BAD_VALUE, "the member both has and gives up a partition")
 
 
 def _require_reached(

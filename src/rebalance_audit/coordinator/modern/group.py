@@ -7,6 +7,7 @@ reading them never costs a pass over the members.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
 from rebalance_audit.coordinator.changes import GroupType
@@ -143,6 +144,8 @@ class ModernGroup:
 
     Empty for share groups, where members share partitions.
     """
+    disputed: bool = field(default=False, compare=False)
+    """A member took a partition from another: from then on a member's claim is no proof of its ownership."""
     unconverged: set[str] = field(default_factory=set)
     """Members that are not STABLE at the assignment epoch."""
 
@@ -191,23 +194,28 @@ class ModernGroup:
         owners, members = self.owners, self.members
         found: list[TopicPartition] = []
         for topic, numbers in partitions.items():
-            for number in numbers:
-                owner = owners.get((topic, number), member_id)
-                if owner != member_id and members[owner].member_epoch >= member_epoch:
-                    found.append((topic, number))
+            for partition in zip(repeat(topic), numbers):
+                owner = owners.get(partition)
+                if (
+                    owner is not None
+                    and owner != member_id
+                    and members[owner].member_epoch >= member_epoch
+                ):
+                    found.append(partition)
         return found
 
     def release(self, member_id: str, partitions: Partitions) -> None:
         """The member no longer holds these; one that another member took meanwhile stays with that member."""
         owners = self.owners
         for topic, numbers in partitions.items():
-            for number in numbers:
-                if owners.get((topic, number)) == member_id:
-                    del owners[topic, number]
+            for partition in zip(repeat(topic), numbers):
+                if owners.get(partition) == member_id:
+                    del owners[partition]
 
     def take(self, member_id: str, partitions: Partitions) -> None:
         """The member holds these from now on."""
         owners = self.owners
         for topic, numbers in partitions.items():
-            for number in numbers:
-                owners[topic, number] = member_id
+            for partition in zip(repeat(topic), numbers):
+                self.disputed |= owners.get(partition, member_id) != member_id
+                owners[partition] = member_id

@@ -1,6 +1,7 @@
 """What consumer, share and streams records do differently, as data: one `GroupKind` per group type."""
 
 from collections.abc import Callable, Mapping
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.coordinator.changes import GroupType
@@ -76,8 +77,7 @@ def _with_epochs(entries: tuple[Any, ...], pending: tuple[Any, ...]) -> Holding:
         if len(assignment_epochs) != len(numbers):
             uneven.append(topic)
             continue
-        for number, assignment_epoch in zip(numbers, assignment_epochs, strict=True):
-            epochs[topic, number] = assignment_epoch
+        epochs.update(zip(zip(repeat(topic), numbers), assignment_epochs, strict=True))
     return Holding(
         partitions_of(entries),
         partitions_of(pending) if pending else NOTHING,
