@@ -14,6 +14,7 @@ from rebalance_audit.coordinator.changes import Change, Position
 from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
+    Dialect,
     RecordDraft,
     Result,
     Timer,
@@ -22,8 +23,16 @@ from rebalance_audit.coordinator.handling import (
 from rebalance_audit.coordinator.policy import Policy
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.coordinator.slot import Group, GroupSlot
-from rebalance_audit.wire.messages import GroupMetadataValue, OffsetCommitValue
+from rebalance_audit.wire.messages import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupTargetAssignmentMemberValue,
+    GroupMetadataValue,
+    OffsetCommitValue,
+)
 from rebalance_audit.wire.records import Record, decode_record, encode_key, encode_value
+from rebalance_audit.wire.schema import CURRENT_LAYOUT
 
 START_MS = 1_000
 """What the clock shows when a test begins."""
@@ -205,7 +214,8 @@ class CoordinatorDriver:
                 0, len(self.log), self.now_ms, 0, producer_id, is_transactional=True
             )
             self._append(Written(position, None, transaction.committed))
-        for record in map(_as_read, result.records):
+        for draft in result.records:
+            record = _as_read(draft, self.config.dialect)
             position = Position(0, len(self.log), self.now_ms, 0, producer_id, producer_id >= 0)
             self._append(Written(position, record))
         for token, response in result.replies:
@@ -234,9 +244,21 @@ class CoordinatorDriver:
         )
 
 
-def _as_read(draft: RecordDraft) -> Record:
-    """The record as a reader of the log gets it, by way of its bytes."""
-    value = None if draft.value is None else encode_value(draft.value, value_version_of(draft))
+EARLY_ACCESS_LAYOUT = "3.7"
+EARLY_ACCESS_VALUES = (
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupCurrentMemberAssignmentValue,
+)
+
+
+def _as_read(draft: RecordDraft, dialect: Dialect) -> Record:
+    """The record as a reader of the log gets it, by way of its bytes in the release's layout."""
+    is_early = dialect is Dialect.R3_7 and isinstance(draft.value, EARLY_ACCESS_VALUES)
+    layout = EARLY_ACCESS_LAYOUT if is_early else CURRENT_LAYOUT
+    version = value_version_of(draft)
+    value = None if draft.value is None else encode_value(draft.value, version, layout)
     record = decode_record(encode_key(draft.key), value)
     assert isinstance(record, Record), record
     return record
