@@ -24,6 +24,7 @@ from rebalance_audit.coordinator.changes import (
     TargetInstalled,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.describe import preferred_assignor
 from rebalance_audit.coordinator.modern.group import (
     STABLE,
     STATIC_LEAVE_EPOCH,
@@ -327,7 +328,7 @@ class ModernAudit:
             change.new_epoch,
             str(change.group_type),
             None,
-            preferred_assignor(self._group),
+            preferred_assignor(self._group.members.values()),
             change.position,
             at_ms,
             None if gap or before is None else before.epoch,
@@ -391,15 +392,3 @@ def identity_of(member: ModernMember | None) -> Identity:
         member.subscribed_topic_regex or None,
         member.server_assignor,
     )
-
-
-def preferred_assignor(group: ModernGroup) -> str | None:
-    """The assignor that most members name; None where no member does, then the broker's default applies.
-
-    Kafka breaks a tie by hash order, which for its two assignors means `range` (ConsumerGroup.preferredServerAssignor).
-    """
-    votes: dict[str, int] = {}
-    for member in group.members.values():
-        if member.server_assignor is not None:
-            votes[member.server_assignor] = votes.get(member.server_assignor, 0) + 1
-    return min(votes, key=lambda name: (-votes[name], name)) if votes else None
