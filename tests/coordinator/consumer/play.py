@@ -192,12 +192,12 @@ class Play:
 
 
 def _assignors(text: str) -> tuple[ClientAssignor, ...]:
-    """`name:min-max:version[!reason]`, separated by commas."""
+    """`name:min..max:version[!reason]`, separated by commas."""
     found = []
     for part in filter(None, text.split(",")):
         plain, _, reason = part.partition("!")
         name, versions, version = plain.split(":")
-        low, _, high = versions.rpartition("-")
+        low, _, high = versions.partition("..")
         found.append(
             ClientAssignor(name, int(low), int(high), int(reason or 0), int(version), b"m")
         )

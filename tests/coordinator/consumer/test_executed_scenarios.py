@@ -1,5 +1,7 @@
 """What Kafka's own GroupMetadataManager wrote in these scenarios (release 4.4), event for event."""
 
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from tests.coordinator.consumer.mixed_play import MixedPlay, perform_mixed
 from tests.coordinator.consumer.play import Scenario, perform, play
 from tests.support.coordinator_driver import Topics
 
@@ -115,3 +117,46 @@ STATIC: Scenario = [
 def test_a_static_member_comes_back_to_its_partitions_and_expires_from_its_last_heartbeat() -> None:
     """The pause does not move the session: 45 s run from the last normal heartbeat."""
     perform(play(), STATIC)
+
+
+MIGRATION: Scenario = [
+    ("C asks", "2 0 at1000", "MEMBER_ID_REQUIRED"),
+    ("C asks", "", "parked"),
+    ("wait 3000", "", "generation 1"),
+    ("wait 250", ""),
+    ("C syncs gives=C:0-5", "2 1 at4000 C", "0-5"),
+    (
+        "D joins",
+        (
+            "2t; 5 C; 3 1 hA; 7 C 0-5; 6 1 t0; 8 C 1/1 STABLE 0-5@1"
+            "; 5 D; 3 2 hA; 7 C 0-2; 7 D 3-5; 6 2 t4250; 8 D 2/0 UNRELEASED -"
+        ),
+        "2 has -",
+    ),
+    ("D leaves", "8t D; 8t C; 7t D; 7t C; 6t; 5t D; 5t C; 4t; 3t; 2 2 at4250 C"),
+    ("C pings", "", "ILLEGAL_GENERATION"),
+]
+
+
+def test_a_classic_group_becomes_a_consumer_group_and_back() -> None:
+    """Upgrade with the first member of the consumer protocol, downgrade when it leaves."""
+    mixed = MixedPlay(play())
+    perform_mixed(mixed, MIGRATION)
+    group = mixed.driver.group()
+    assert isinstance(group, ClassicGroup)
+    (member,) = group.members.values()
+    assert member.assigned == {"foo": frozenset({0, 1, 2})}
+
+
+EMPTIED: Scenario = [
+    ("A joins", "5 A; 3 2 hA; 7 A 0-5; 6 2 t1000; 8 A 2/0 STABLE 0-5@2"),
+    ("A leaves", "8t A; 7t A; 5t A; 3 3 h0; 6 3 t0"),
+    ("A joins", "5 A; 3 4 hA; 7 A 0-5; 6 4 t1000; 8 A 4/0 STABLE 0-5@4"),
+    ("A leaves", "8t A; 7t A; 5t A; 3 5 h0; 6 5 t0"),
+    ("C asks", "6t; 4t; 3t; 2 0 at1000", "MEMBER_ID_REQUIRED"),
+]
+
+
+def test_an_emptied_group_goes_on_counting_or_is_taken_by_the_classic_protocol() -> None:
+    """An empty consumer group keeps its epochs; a classic JoinGroup replaces it."""
+    perform_mixed(MixedPlay(play()), EMPTIED)
