@@ -105,6 +105,15 @@ def test_columns_of_damaged_segments(tmp_path: Path, codec: str) -> None:
     ]
 
 
+def test_a_record_that_reaches_into_the_next_batch(tmp_path: Path) -> None:
+    """Bytes behind a batch do not change what is said of it."""
+    reaching = raw_batch(varint(9) + b"\0\0\0\x02k\x02v\x02\x80", 1)
+    path = segment(tmp_path, [reaching, batch(commits(2, 1))])
+    found = rows(read_columns(path))
+    assert isinstance(found[0], BadBytes)
+    assert found == rows_by_batch(path)
+
+
 def test_runs(tmp_path: Path) -> None:
     """Neighbouring batches that agree make one run; each change of a batch field begins another."""
     plain = batches_of(commits(6), [2, 2, 2])

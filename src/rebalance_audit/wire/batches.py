@@ -219,8 +219,8 @@ class Batch:
             ]
         except CompressionError as error:
             return self._bad(BadBytesReason.BAD_COMPRESSION, str(error))
-        except DECODE_ERRORS as error:
-            return self._bad(BadBytesReason.BAD_RECORDS, clause_of(error))
+        except DECODE_ERRORS:
+            return self._bad(BadBytesReason.BAD_RECORDS, CONTRADICTORY)
         if records and not offsets_fit(
             self._raw_header, records[0].log_offset, records[-1].log_offset
         ):
@@ -241,13 +241,8 @@ def offsets_fit(raw_header: RawHeader, first: int, last: int) -> bool:
 
 
 OUTSIDE_HEADER: Final = "has records whose offsets lie outside those of its header"
-
-
-def clause_of(error: BaseException) -> str:
-    """What the compiled reader had to say, as a clause that completes "the batch ..."."""
-    return (
-        f"has records that contradict their lengths or count ({str(error) or type(error).__name__})"
-    )
+CONTRADICTORY: Final = "has records that do not fit its size and record count"
+"""What the compiled reader says in detail may turn on bytes behind the batch, so it is not repeated."""
 
 
 def legacy_records(message: memoryview) -> list[LogRecord] | str:

@@ -10,6 +10,7 @@ from rebalance_audit.wire.bad_bytes import BadBytes, BadBytesReason, TailNote
 from rebalance_audit.wire.batches import (
     BASE_OFFSET,
     CODEC_MASK,
+    CONTRADICTORY,
     CONTROL,
     LOG_APPEND_TIME,
     MAGIC,
@@ -18,7 +19,6 @@ from rebalance_audit.wire.batches import (
     RawHeader,
     TimestampType,
     bad_batch,
-    clause_of,
     compiled_batch,
     legacy_records,
     parse_marker,
@@ -202,8 +202,8 @@ class _ChunkBuilder:
                     first, last = log_offsets[mark], log_offsets[-1]
         except CompressionError as error:
             return self._cut(mark, BadBytesReason.BAD_COMPRESSION, str(error))
-        except self._decode_errors as error:
-            return self._cut(mark, BadBytesReason.BAD_RECORDS, clause_of(error))
+        except self._decode_errors:
+            return self._cut(mark, BadBytesReason.BAD_RECORDS, CONTRADICTORY)
         if not base <= first <= last <= base + last_delta:
             return self._cut(mark, BadBytesReason.BAD_RECORDS, OUTSIDE_HEADER)
         if bits & CONTROL:
