@@ -247,19 +247,23 @@ def test_small_windows(
     assert_parts_equal_whole(path, 1, whole)
 
 
-def test_file_that_shrinks_while_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker may cut the file's end off under the reader: the read ends where the file does."""
-    monkeypatch.setattr(segment_walk, "WINDOW_BYTES", 200)
-    path = segment(tmp_path, GOOD * 20)
-    reader = read_batches(path)
-    assert isinstance(next(reader), Batch)
-    with path.open("r+b") as file:
-        file.truncate(10 * SIZE + 5)
-    *batches, tail = reader
-    assert 0 < len(batches) <= 10
-    assert all(isinstance(found, Batch) for found in batches)
-    assert isinstance(tail, TailNote)
-    assert tail.byte_position + tail.size_bytes <= 10 * SIZE + 5
+@pytest.mark.parametrize("window_bytes", [64, 200, 1000])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_file_that_shrinks_while_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window_bytes: int, damaged: bool
+) -> None:
+    """A broker may cut the file's end off under the reader: the read ends about where the file does."""
+    monkeypatch.setattr(segment_walk, "WINDOW_BYTES", window_bytes)
+    second = flip(GOOD[1], LENGTH_AT + 1) if damaged else GOOD[1]
+    for size in range(0, 5 * SIZE, 37):
+        path = segment(tmp_path, [GOOD[0], second, *GOOD * 3])
+        reader = read_batches(path)
+        assert isinstance(next(reader), Batch)
+        with path.open("r+b") as file:
+            file.truncate(size)
+        for found in reader:
+            span = found.header if isinstance(found, Batch) else found
+            assert span.byte_position < max(size, window_bytes + 2 * SIZE)
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder"])

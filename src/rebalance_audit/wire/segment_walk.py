@@ -88,9 +88,11 @@ class SegmentWalk:
         while position < end:
             following = position + LOG_OVERHEAD_BYTES + header[LENGTH]
             clause = None
-            if plausible and following <= self.size_bytes:
-                if following + HEADER.size > self._loaded_to:
-                    self._need(position, following + HEADER.size - position)
+            fits = plausible and following <= self.size_bytes
+            if fits and following + HEADER.size > self._loaded_to:
+                self._need(position, following + HEADER.size - position)
+                fits = following <= self.size_bytes
+            if fits:
                 next_header: RawHeader = unpack(self._data, following - self._origin)
                 # What follows must speak for the length, which the checksum does not cover. The header of an old
                 # message is too weak a witness: there, and where nothing sensible follows, the batch proves itself.
@@ -158,7 +160,7 @@ class SegmentWalk:
         if not plausible and self._is_zero_from(position):
             return TailNote(self.path, position, self.size_bytes - position, TailKind.PREALLOCATED)
         found = self._next_batch(position + 1)
-        size_bytes = (self.size_bytes if found is None else found) - position
+        size_bytes = max((self.size_bytes if found is None else found) - position, 0)
         unfinished = plausible and clause is None
         if found is None and (unfinished or size_bytes < MESSAGE_BYTES_MIN):
             return TailNote(self.path, position, size_bytes, TailKind.TORN)
@@ -214,7 +216,8 @@ class SegmentWalk:
                 budget -= size_bytes
                 if budget < 0:
                     return self.size_bytes
-                if crc_holds(memoryview(self._read(position + at, size_bytes))):
+                candidate = self._read(position + at, size_bytes)
+                if len(candidate) == size_bytes and crc_holds(memoryview(candidate)):
                     return position + at
             position += stop
         return None
