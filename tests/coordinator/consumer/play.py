@@ -73,9 +73,10 @@ class Play:
     # --- requests ----------------------------------------------------------------------------------
 
     def _heartbeat(self, member_id: str, verb: str, words: list[str]) -> None:
-        options: dict[str, Any] = dict(
-            word.split("=", 1) if "=" in word else (word, "yes") for word in words
-        )
+        options: dict[str, Any] = {}
+        for word in words:
+            name, _, value = word.partition("=")
+            options[name] = value if "=" in word else "yes"
         fields: dict[str, Any] = {}
         if verb == "joins":
             options = {"epoch": 0, "owns": "-", "timeout": 300_000, **options}

@@ -6,10 +6,12 @@ from rebalance_audit.coordinator.handling import Dialect, ErrorCode
 from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
     DescribedConsumerGroup,
+    TopicPartitions,
 )
 from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play
@@ -35,7 +37,10 @@ INVALID = [
     ("no rebalance timeout", JOIN._replace(rebalance_timeout_ms=-1)),
     ("a rebalance timeout of nothing", JOIN._replace(rebalance_timeout_ms=0)),
     ("owned partitions not told", JOIN._replace(topic_partitions=None)),
-    ("owned partitions when it joins", JOIN._replace(topic_partitions=((FOO, (0,)),))),
+    (
+        "owned partitions when it joins",
+        JOIN._replace(topic_partitions=(TopicPartitions(FOO, (0,)),)),
+    ),
     ("no subscription", JOIN._replace(subscribed_topic_names=None)),
     ("a pause without instance id", JOIN._replace(member_epoch=-2)),
     ("an epoch below the last", JOIN._replace(member_epoch=-3, instance_id="i")),
@@ -195,7 +200,8 @@ def test_a_fenced_member_joins_again_under_its_id() -> None:
 
 def _describe(acting: Play, *group_ids: str) -> list[DescribedConsumerGroup]:
     response = acting.driver.ask(ConsumerGroupDescribeRequest(group_ids))
-    return list(response[0])  # type: ignore[call-overload]
+    assert isinstance(response, ConsumerGroupDescribeResponse)
+    return list(response.groups)
 
 
 def test_describing_refuses_what_is_no_consumer_group() -> None:

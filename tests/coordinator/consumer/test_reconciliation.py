@@ -1,5 +1,7 @@
 """The state machine of one member, a row per arrow: member and target in, member out."""
 
+from typing import Any
+
 import pytest
 
 from rebalance_audit.coordinator.consumer.reconciliation import Surroundings, Target, reconcile
@@ -36,14 +38,13 @@ def _text(member: ModernMember) -> str:
     return f"{member.member_epoch}/{member.previous_member_epoch} {member.member_state} {held}"
 
 
-def _step(before: str, target: str, owned: str | None, taken: str, **extra: bool) -> ModernMember:
+def _step(before: str, target: str, owned: str | None, taken: str, **extra: Any) -> ModernMember:
     epoch, _, wanted = target.partition(" ")
     busy = _set(taken)
     around = Surroundings(
         None if owned is None else _set(owned),
         lambda topic, number: number not in busy.get(topic, ()),
-        **extra,
-    )
+    )._replace(**extra)
     return reconcile(_member(before), Target(int(epoch), _set(wanted)), around)
 
 
