@@ -1,0 +1,73 @@
+"""All randomness of a simulation: one seed, a stream of its own for everything that draws.
+
+A stream is found by its name, and its numbers depend on the seed and the name alone. A new draw in one place therefore
+leaves every other place as it was.
+"""
+
+import hashlib
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from rebalance_audit.wire.topic_names import topic_id_text
+
+T = TypeVar("T")
+
+
+class Chance:
+    """One stream of random numbers."""
+
+    def __init__(self, seed: int, name: str = "root") -> None:
+        self.seed = seed
+        self.name = name
+        digest = hashlib.blake2b(f"{seed}/{name}".encode(), digest_size=16).digest()
+        self._random = random.Random(int.from_bytes(digest))  # noqa: S311 - reproducible on purpose
+
+    def stream(self, name: str) -> "Chance":
+        """The stream of that name below this one."""
+        return Chance(self.seed, f"{self.name}/{name}")
+
+    def happens(self, probability: float) -> bool:
+        """True with the given probability."""
+        return self._random.random() < probability
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return self._random.randint(low, high)
+
+    def uniform(self, low: float, high: float) -> float:
+        """A number from `low` to `high`."""
+        return self._random.uniform(low, high)
+
+    def latency_ms(self, typical_ms: int) -> int:
+        """A delay with a long tail: mostly near `typical_ms`, now and then several times that, never below 1."""
+        return max(1, round(typical_ms * self._random.lognormvariate(0.0, 0.6)))
+
+    def choice(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        return self._random.choice(items)
+
+    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
+        """One of the items, as likely as its weight says."""
+        return self._random.choices(items, weights)[0]
+
+    def sample(self, items: Sequence[T], size: int) -> list[T]:
+        """Some different items in random order."""
+        return self._random.sample(items, size)
+
+    def octets(self, size: int) -> bytes:
+        """Random bytes."""
+        return self._random.randbytes(size)
+
+    def uuid(self) -> bytes:
+        """16 bytes that Kafka takes as a uuid of its own: version 4, and no leading dash in its text."""
+        while True:
+            raw = bytearray(self._random.randbytes(16))
+            raw[6] = raw[6] & 0x0F | 0x40
+            raw[8] = raw[8] & 0x3F | 0x80
+            if not topic_id_text(bytes(raw)).startswith("-"):
+                return bytes(raw)
+
+    def uuid_text(self) -> str:
+        """A fresh uuid as Kafka prints one."""
+        return topic_id_text(self.uuid())

@@ -1,0 +1,119 @@
+"""The log cleaner: keeps the last record of every key below the active segment."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rebalance_audit.sim.partition_log import LoggedBatch, LogSegment, PartitionLog
+
+DELETE_RETENTION_MS: Final = 86_400_000
+"""`delete.retention.ms`: how long tombstones stay behind their first cleaning."""
+
+
+class Cleaner:
+    """Cleans one partition again and again; it remembers when it first met each batch with tombstones."""
+
+    def __init__(self, log: PartitionLog, delete_retention_ms: int = DELETE_RETENTION_MS) -> None:
+        """Nothing is clean yet."""
+        self._log = log
+        self._delete_retention_ms = delete_retention_ms
+        self._horizon_ms: dict[int, int] = {}
+        """Offset of a tombstone or marker -> when it may go."""
+
+    def clean(self, now_ms: int) -> int:
+        """Clean once; how many records went. The active segment and whatever an open transaction holds stay."""
+        log = self._log
+        if len(log.segments) == 1:
+            return 0
+        first_unstable = _first_unstable_offset(log)
+        closed = [
+            segment
+            for segment in log.segments[:-1]
+            if not segment.batches or segment.batches[-1].last_offset < first_unstable
+        ]
+        aborted, with_data, last_of_producer = _transactions(log)
+        latest: dict[bytes, int] = {}
+        for batch in _batches(closed):
+            if batch.base_offset not in aborted:
+                latest.update((each.key, each.log_offset) for each in batch.records if each.key)
+        removed = 0
+        for segment in closed:
+            kept: list[LoggedBatch] = []
+            for batch in segment.batches:
+                before = len(batch.records)
+                stays = (
+                    self._clean_batch(
+                        batch, batch.base_offset in aborted, latest, with_data, now_ms
+                    )
+                    or batch.base_offset in last_of_producer
+                )
+                removed += before - len(batch.records) + (batch.marker is not None and not stays)
+                if stays:
+                    kept.append(batch)
+            segment.batches = kept
+            segment.size_bytes = sum(batch.size_bytes() for batch in kept)
+        log.was_cleaned |= removed > 0
+        return removed
+
+    def _clean_batch(
+        self,
+        batch: LoggedBatch,
+        is_aborted: bool,
+        latest: dict[bytes, int],
+        with_data: set[int],
+        now_ms: int,
+    ) -> bool:
+        """Take from the batch what later records replace; whether it stays at all."""
+        if batch.marker is not None:
+            return batch.base_offset in with_data or not self._expired(batch.base_offset, now_ms)
+        batch.records = [
+            record
+            for record in batch.records
+            if not is_aborted
+            and record.key is not None
+            and latest[record.key] == record.log_offset
+            and (record.value is not None or not self._expired(record.log_offset, now_ms))
+        ]
+        return bool(batch.records)
+
+    def _expired(self, log_offset: int, now_ms: int) -> bool:
+        """Whether what was first cleaned long ago may go now."""
+        horizon_ms = self._horizon_ms.setdefault(log_offset, now_ms + self._delete_retention_ms)
+        return now_ms >= horizon_ms
+
+
+def _batches(segments: list[LogSegment]) -> Iterator[LoggedBatch]:
+    for segment in segments:
+        yield from segment.batches
+
+
+def _first_unstable_offset(log: PartitionLog) -> int:
+    """Where the oldest open transaction begins; the end of the log when there is none."""
+    opened: dict[int, int] = {}
+    for batch in log.batches():
+        producer_id = batch.producer.producer_id
+        if batch.marker is not None:
+            opened.pop(producer_id, None)
+        elif producer_id >= 0:
+            opened.setdefault(producer_id, batch.base_offset)
+    return min(opened.values(), default=log.next_offset)
+
+
+def _transactions(log: PartitionLog) -> tuple[set[int], set[int], set[int]]:
+    """Base offsets of the batches of aborted transactions, of markers whose transaction still has batches, and of each
+    producer's last batch, which stays, emptied, so that brokers remember the producer."""
+    open_batches: dict[int, list[int]] = {}
+    aborted: set[int] = set()
+    with_data: set[int] = set()
+    last_of_producer: dict[int, int] = {}
+    for batch in log.batches():
+        producer_id = batch.producer.producer_id
+        if batch.marker is not None:
+            data = open_batches.pop(producer_id, [])
+            if not batch.marker.committed:
+                aborted.update(data)
+            if data:
+                with_data.add(batch.base_offset)
+        elif producer_id >= 0:
+            open_batches.setdefault(producer_id, []).append(batch.base_offset)
+            last_of_producer[producer_id] = batch.base_offset
+    return aborted, with_data, set(last_of_producer.values())

@@ -1,0 +1,77 @@
+"""The network between clients and brokers: late, lossy, and now and then twice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.scheduler import Action, Scheduler
+
+
+class Filter(Enum):
+    """What passes at one node."""
+
+    PERMIT_ALL = "permit_all"
+    DROP_OUTBOUND = "drop_outbound"
+    """What it sends is lost, what is sent to it arrives."""
+    DROP_INBOUND = "drop_inbound"
+    DROP_ALL = "drop_all"
+
+
+_STOPS_SENDER: Final = frozenset({Filter.DROP_OUTBOUND, Filter.DROP_ALL})
+_STOPS_RECEIVER: Final = frozenset({Filter.DROP_INBOUND, Filter.DROP_ALL})
+
+
+@dataclass(slots=True)
+class NetworkOptions:
+    """How bad the network is; probabilities are per message, requests and responses alike."""
+
+    latency_ms: int = 2
+    """What most messages take."""
+    loss_probability: float = 0.0
+    duplication_probability: float = 0.0
+    delay_probability: float = 0.0
+    delay_ms_max: int = 2_000
+    """A delayed message takes up to this, and others overtake it."""
+
+
+@dataclass(slots=True)
+class Network:
+    """Carries messages. A filter stays on its node until it is taken away."""
+
+    scheduler: Scheduler
+    chance: Chance
+    options: NetworkOptions
+    filters: dict[str, Filter] = field(default_factory=dict)
+    """Node -> filter; nodes without one are open."""
+    lost: int = 0
+    duplicated: int = 0
+
+    def carry(self, source: str, target: str, arrive: Action) -> None:
+        """Bring a message from node to node: `arrive` happens once, never, or twice."""
+        if self.filters and (
+            self.filters.get(source) in _STOPS_SENDER or self.filters.get(target) in _STOPS_RECEIVER
+        ):
+            self.lost += 1
+            return
+        options, chance = self.options, self.chance
+        if options.loss_probability and chance.happens(options.loss_probability):
+            self.lost += 1
+            return
+        self._deliver(arrive)
+        if options.duplication_probability and chance.happens(options.duplication_probability):
+            self.duplicated += 1
+            self._deliver(arrive)
+
+    def heal(self) -> None:
+        """From now on everything arrives once and soon."""
+        self.filters.clear()
+        self.options = NetworkOptions(latency_ms=self.options.latency_ms)
+
+    def _deliver(self, arrive: Callable[[], None]) -> None:
+        options = self.options
+        delay_ms = self.chance.latency_ms(options.latency_ms)
+        if options.delay_probability and self.chance.happens(options.delay_probability):
+            delay_ms += self.chance.between(1, options.delay_ms_max)
+        self.scheduler.after(delay_ms, arrive)
