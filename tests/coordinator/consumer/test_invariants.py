@@ -70,7 +70,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         assignor=st.sampled_from((("uniform", "range"), ("range", "uniform"))),
     )
     def start(self, dialect: Dialect, interval_ms: int, assignor: tuple[str, str]) -> None:
-        """An empty coordinator of some release."""
+        """A coordinator of some release, and two members that share a topic."""
         config = CoordinatorConfig(
             dialect=dialect,
             consumer_assignment_interval_ms=interval_ms,
@@ -86,6 +86,9 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         }
         self.regexes = dialect not in {Dialect.R3_7, Dialect.R3_9}
         self.epochs = (0, 0)
+        for name in ("A", "B"):
+            self.join(name, ("foo",), "", None, lost=False)
+        self.driver.sleep(interval_ms)
 
     # --- clients -----------------------------------------------------------------------------------
 
@@ -122,11 +125,10 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             topic_partitions=(),
         )
 
-    @rule(name=st.sampled_from(NAMES), lost=st.booleans(), tells=st.booleans())
-    def beat(self, name: str, lost: bool, tells: bool) -> None:
-        """A heartbeat, with or without what the client owns; the answer may be lost."""
-        client = self.clients[name]
-        if client.joined:
+    @rule(names=st.permutations(NAMES), lost=st.booleans(), tells=st.booleans())
+    def beat(self, names: list[str], lost: bool, tells: bool) -> None:
+        """Two heartbeats, with or without what the client owns; the answers may be lost."""
+        for client in [self.clients[name] for name in names if self.clients[name].joined][:2]:
             owned = _told(client.owned) if tells or lost else None
             self._send(client, lost=lost, topic_partitions=owned)
 
@@ -154,6 +156,25 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             self._send(client, lost=True, member_epoch=-2 if pauses else -1)
             client.joined = False
             client.member_epoch = 0
+
+    @rule()
+    def everybody_beats(self) -> None:
+        """All clients let go of what they shall, and are heard."""
+        for client in self.clients.values():
+            if client.joined:
+                client.revoke()
+                self._send(client, topic_partitions=_told(client.owned))
+
+    def teardown(self) -> None:
+        """Left in peace the group converges: members that stopped expire, the others get all their targets."""
+        if not hasattr(self, "driver"):
+            return
+        for _ in range(30):
+            self.everybody_beats()
+            self.driver.sleep(5_000)
+        self.a_partition_has_at_most_one_owner()
+        group = self._group()
+        assert group is None or group.group_state() in {"Stable", "Empty"}
 
     def _send(self, client: Client, *, lost: bool = False, **fields: object) -> None:
         values: dict[str, object] = {
@@ -266,7 +287,7 @@ def _assert_apart(holdings: Iterable[Partitions]) -> None:
 
 TestConsumerGroup = ConsumerGroupMachine.TestCase
 TestConsumerGroup.settings = settings(
-    max_examples=60,
+    max_examples=150,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
