@@ -49,12 +49,13 @@ def _member(text: str) -> MemberSpec:
 def _partitions(text: str) -> Partitions:
     words = text.split()
     return {
-        TOPICS[name]: frozenset(_numbers(numbers))
+        TOPICS[name]: frozenset(numbers_of(numbers))
         for name, numbers in zip(words[::2], words[1::2], strict=True)
     }
 
 
-def _numbers(text: str) -> list[int]:
+def numbers_of(text: str) -> list[int]:
+    """`0-2,4` as numbers."""
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -64,14 +65,14 @@ def _numbers(text: str) -> list[int]:
 
 def _held(partitions: Partitions) -> str:
     shown = [
-        f"{name} {_ranges(sorted(partitions[topic_id]))}"
+        f"{name} {ranges_of(sorted(partitions[topic_id]))}"
         for name, topic_id in TOPICS.items()
         if topic_id in partitions
     ]
     return " ".join(shown) or "-"
 
 
-def _ranges(numbers: list[int]) -> str:
+def ranges_of(numbers: list[int]) -> str:
     """`0-2,4`: runs of three and more as a range, as the tables have them."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import chain, pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.coordinator.assignors import server_range, server_uniform
@@ -15,6 +15,8 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.partitions import Partitions, Topic, TopicPartition, count, each
+
+few = settings(max_examples=50, deadline=None)
 
 ALIKE = SubscriptionType.HOMOGENEOUS
 MIXED = SubscriptionType.HETEROGENEOUS
@@ -71,6 +73,7 @@ def owners(targets: Mapping[str, Partitions]) -> dict[TopicPartition, str]:
 
 
 @pytest.mark.parametrize("assignor", SERVER_ASSIGNORS)
+@few
 @given(spec=ANY_GROUP)
 def test_every_partition_goes_to_one_subscriber(assignor: str, spec: GroupSpec) -> None:
     """All partitions of subscribed topics are assigned, each once, and only to members that subscribe."""
@@ -87,6 +90,7 @@ def test_every_partition_goes_to_one_subscriber(assignor: str, spec: GroupSpec) 
         assert all(targets[member.member_id].values())
 
 
+@few
 @given(spec=groups(ALIKE))
 def test_uniform_balances_members_alike_to_one_partition(spec: GroupSpec) -> None:
     """Balance comes first: no member has two partitions more than another."""
@@ -94,6 +98,7 @@ def test_uniform_balances_members_alike_to_one_partition(spec: GroupSpec) -> Non
     assert max(found) - min(found) <= 1
 
 
+@few
 @given(spec=groups(MIXED))
 def test_uniform_leaves_no_move_that_would_improve_the_balance(spec: GroupSpec) -> None:
     """Nobody has two partitions more than another subscriber of a topic that it has a partition of."""
@@ -105,6 +110,7 @@ def test_uniform_leaves_no_move_that_would_improve_the_balance(spec: GroupSpec) 
                 assert count(held) - count(targets[taker.member_id]) <= 1
 
 
+@few
 @given(spec=ANY_GROUP)
 def test_uniform_keeps_what_it_made(spec: GroupSpec) -> None:
     """A balanced target stays as it is while nothing changes."""
@@ -112,6 +118,7 @@ def test_uniform_keeps_what_it_made(spec: GroupSpec) -> None:
     assert server_uniform.assign(again(spec, targets)) == targets
 
 
+@few
 @given(spec=groups(ALIKE), place=st.integers(0, 9))
 def test_uniform_takes_from_members_only_for_the_one_that_joins(
     spec: GroupSpec, place: int
@@ -128,6 +135,7 @@ def test_uniform_takes_from_members_only_for_the_one_that_joins(
     )
 
 
+@few
 @given(spec=groups(ALIKE), leaving=st.integers(0, 8))
 def test_uniform_moves_only_the_partitions_of_the_one_that_leaves(
     spec: GroupSpec, leaving: int
@@ -142,6 +150,7 @@ def test_uniform_moves_only_the_partitions_of_the_one_that_leaves(
         assert set(each(before[member.member_id])) <= kept
 
 
+@few
 @given(spec=ANY_GROUP)
 def test_range_cuts_topics_into_even_ranges_in_the_order_of_members(spec: GroupSpec) -> None:
     """Static members by instance id, then dynamic ones by member id; the first ones get one partition more."""
@@ -162,6 +171,7 @@ def test_range_cuts_topics_into_even_ranges_in_the_order_of_members(spec: GroupS
         assert not held or len(held[0]) - len(held[-1]) <= 1
 
 
+@few
 @given(spec=groups(ALIKE), partition_count=st.integers(1, 12))
 def test_range_gives_a_member_the_same_partitions_of_topics_of_one_size(
     spec: GroupSpec, partition_count: int
@@ -172,6 +182,7 @@ def test_range_gives_a_member_the_same_partitions_of_topics_of_one_size(
         assert len(set(held.values())) <= 1
 
 
+@few
 @given(spec=ANY_GROUP)
 def test_range_knows_no_history(spec: GroupSpec) -> None:
     """The previous target makes no difference."""

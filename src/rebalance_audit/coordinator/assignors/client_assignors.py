@@ -1,0 +1,70 @@
+"""The assignors that classic consumers can be configured with, by the name of their protocol."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from rebalance_audit.coordinator.assignors import client_range, client_round_robin, client_sticky
+from rebalance_audit.coordinator.assignors.client_members import Assign
+from rebalance_audit.coordinator.assignors.client_user_data import (
+    NO_GENERATION,
+    Claim,
+    encode_generation,
+    encode_sticky,
+)
+
+
+class RebalanceProtocol(IntEnum):
+    """What members do with their partitions while they join (KIP-429); the number is the preference."""
+
+    EAGER = 0
+    """Give up all partitions before joining; the subscription owns nothing."""
+    COOPERATIVE = 1
+    """Keep all partitions, give up what the new assignment lacks, and join again if that was any."""
+
+
+class ClientAssignor(NamedTuple):
+    """One assignor as a classic consumer uses it."""
+
+    protocols: frozenset[RebalanceProtocol]
+    """What it supports."""
+    assign: Assign
+    """What the leader computes."""
+    user_data: Callable[[Claim | None], bytes | None]
+    """What a member adds to its subscription, by its last assignment and generation (None = it had none yet)."""
+
+
+def _no_user_data(_: Claim | None) -> None:
+    return None
+
+
+def _last_assignment(last: Claim | None) -> bytes | None:
+    return None if last is None else encode_sticky(last)
+
+
+def _last_generation(last: Claim | None) -> bytes:
+    return encode_generation(NO_GENERATION if last is None else last.generation)
+
+
+_EAGER: Final = frozenset({RebalanceProtocol.EAGER})
+
+CLIENT_ASSIGNORS: Final[Mapping[str, ClientAssignor]] = {
+    "range": ClientAssignor(_EAGER, client_range.assign, _no_user_data),
+    "roundrobin": ClientAssignor(_EAGER, client_round_robin.assign, _no_user_data),
+    "sticky": ClientAssignor(_EAGER, client_sticky.assign, _last_assignment),
+    "cooperative-sticky": ClientAssignor(
+        frozenset(RebalanceProtocol), client_sticky.assign_cooperatively, _last_generation
+    ),
+}
+
+
+def rebalance_protocol(names: Iterable[str]) -> RebalanceProtocol:
+    """What a consumer does that is configured with these assignors: the most that all of them support.
+
+    So `cooperative-sticky` beside `range` is eager, whichever the group selects; that is how a rolling change of
+    strategy works. Raises KeyError for an assignor that is not known, ValueError for none at all.
+    """
+    supported = [CLIENT_ASSIGNORS[name].protocols for name in names]
+    if not supported:
+        raise ValueError("a consumer needs at least one assignor")
+    return max(frozenset.intersection(*supported))

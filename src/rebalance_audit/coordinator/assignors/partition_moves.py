@@ -1,0 +1,38 @@
+"""Which partitions an assignment under construction has moved, from whom to whom."""
+
+from rebalance_audit.coordinator.assignors.client_members import TopicPartition
+from rebalance_audit.coordinator.java_order import hash_map_order
+
+
+class PartitionMoves:
+    """Notes of moves, kept so that two members do not trade partitions of one topic for each other."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[TopicPartition, tuple[str, str]] = {}
+        self._partitions: dict[tuple[str, str, str], dict[TopicPartition, None]] = {}
+
+    def better_choice(self, partition: TopicPartition, giver: str, taker: str) -> TopicPartition:
+        """What to move instead of the partition: one of its topic that came from the taker before, if there is any."""
+        first_owner, _ = self._pairs.get(partition, (giver, taker))
+        came_back = self._partitions.get((partition[0], taker, first_owner))
+        if not came_back:
+            return partition
+        return hash_map_order(came_back)[0]
+
+    def note(self, partition: TopicPartition, giver: str, taker: str) -> None:
+        """Note a move; a partition that returns to where it was first has not moved."""
+        pair = self._pairs.pop(partition, None)
+        if pair is None:
+            self._add(partition, giver, taker)
+            return
+        first_owner, _ = pair
+        key = (partition[0], *pair)
+        del self._partitions[key][partition]
+        if not self._partitions[key]:
+            del self._partitions[key]
+        if first_owner != taker:
+            self._add(partition, first_owner, taker)
+
+    def _add(self, partition: TopicPartition, giver: str, taker: str) -> None:
+        self._pairs[partition] = (giver, taker)
+        self._partitions.setdefault((partition[0], giver, taker), {})[partition] = None
