@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,8 @@ def lines(*arguments: str | Path) -> list[dict[str, Any]]:
 def process(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """One command line in a process of its own."""
     command = [*PROGRAM, *map(str, arguments)]
+    # Given whole: readline, which pytest loads, sets COLUMNS behind the back of os.environ.
+    options.setdefault("env", dict(os.environ))
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 

@@ -18,7 +18,7 @@ from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.cli.segment_state import group_ids_of
 from rebalance_audit.cli.tables_json import tables_json
 from rebalance_audit.cli.unknown_group import require_known
-from rebalance_audit.report.terminal import console_for, print_report
+from rebalance_audit.report.terminal import print_report, stdout_console
 from rebalance_audit.wire.log_folder import open_log_folder
 
 EXAMPLES: Final = """\b
@@ -59,4 +59,6 @@ def inspect(
     if as_json:
         sys.stdout.buffer.write(tables_json(audited.tables, settings.cluster))
     else:
-        print_report(console_for(), audited.tables, audited.facts, group_ids, everything=everything)
+        print_report(
+            stdout_console(), audited.tables, audited.facts, group_ids, everything=everything
+        )

@@ -16,9 +16,11 @@ from rebalance_audit.cli.invocation import Invocation, config_options, debug_opt
 PROGRAM: Final = "rebalance-audit"
 
 COMMANDS: Final = {
+    "demo": "Audit a bundled real log with local Spark, and print what happened.",
     "inspect": "Audit a folder of segments here and now, and print what happened.",
-    "decode": "Print every record of the log as a line of JSON.",
+    "run": "Audit a log with Spark, and write the tables of a lake.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
+    "decode": "Print every record of the log as a line of JSON.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""
 
@@ -28,6 +30,7 @@ Examples:
   rebalance-audit inspect copy-of-log --group checkout  one group in detail
   rebalance-audit state copy-of-log --at 2026-11-21T03:12Z
   rebalance-audit decode copy-of-log | jq .key.type
+  rebalance-audit run --source segments:copy-of-log --lake lake
 
 \b
 SEGMENTS is a folder that holds __consumer_offsets-P/*.log, as a broker's log

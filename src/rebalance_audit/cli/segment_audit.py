@@ -5,18 +5,18 @@ Nothing is kept but the groups as they stand and the rows that came out.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.cli import key_bytes
+from rebalance_audit.cli.gold_order import in_key_order
 from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.cli.segment_survey import survey
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.report.log_facts import LogFacts
-from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk, Run
 from rebalance_audit.wire.log_folder import LogFolder
@@ -62,7 +62,7 @@ def audit_segments(
         notes=[*total.damage, *(note.detail for note in folder.notes), *names.notes],
         unfinished_ends=total.unfinished_ends,
     )
-    in_order_of_key = {name: _in_key_order(name, rows) for name, rows in tables.items()}
+    in_order_of_key = {name: in_key_order(name, rows) for name, rows in tables.items()}
     return Audited(in_order_of_key, facts, feed.group_ids())
 
 
@@ -75,15 +75,6 @@ def _topics(names: TopicNames) -> list[Row]:
         }
         for topic in names.values()
     ]
-
-
-def _in_key_order(table: str, rows: list[Row]) -> list[Row]:
-    key = table_schemas()[f"gold.{table}"].key[1:]  # the cluster is the same everywhere
-
-    def of_row(row: Row) -> list[tuple[bool, Any]]:
-        return [(row[column] is not None, row[column]) for column in key]
-
-    return sorted(rows, key=of_row)
 
 
 def _without_commits(part: Range) -> list[tuple[int, ColumnChunk | BadBytes | TailNote]]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from rich.text import Text
+
 from rebalance_audit.audit.cause import DEFINITIONS, Certainty, RebalanceCause
 
 MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.POSSIBLE: "○"}
@@ -12,6 +14,19 @@ MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.PO
 def label(cause: str) -> str:
     """`member_session_expired` -> `member session expired`."""
     return cause.replace("_", " ")
+
+
+STYLES: Final = {
+    Certainty.PROVEN: "green",
+    Certainty.PROBABLE: "yellow",
+    Certainty.POSSIBLE: "magenta",
+}
+
+
+def marked(certainty: str | None) -> Text:
+    """The mark in its colour, with a blank behind it."""
+    style = "" if certainty is None else STYLES[Certainty(certainty)]
+    return Text(f"{mark(certainty)} ", style)
 
 
 def mark(certainty: str | None) -> str:

@@ -19,8 +19,6 @@ MEMBERS_SHOWN: Final = 10
 EVIDENCE_SHOWN: Final = 4
 """Records of evidence per cause unless all are wanted."""
 
-_CERTAINTY_STYLES: Final = {"proven": "green", "probable": "yellow", "possible": "magenta"}
-
 
 def print_group(layout: Layout, tables: Tables, group_id: str, *, everything: bool) -> None:
     """The group's story from its first epoch to its last; `tables` may hold other groups."""
@@ -124,8 +122,7 @@ def _plus_minus(epoch: Row) -> str:
 
 
 def _cause(layout: Layout, row: Row, *, everything: bool) -> None:
-    mark = causes.mark(row["certainty"])
-    text = Text(f"{mark} ", _CERTAINTY_STYLES[row["certainty"]])
+    text = causes.marked(row["certainty"])
     text.append(f"{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
     text.append(layout.names.in_sentence(row["group_id"], row["detail"]), "not bold default")
     layout.print(Padding(text, (0, 0, 0, 2)))
@@ -208,8 +205,8 @@ def _members(layout: Layout, members: Sequence[Row], *, everything: bool) -> Non
 def _end_of(layout: Layout, row: Row) -> Text:
     if row["left_at"] is None:
         return cell(words.NOTHING)
-    mark = causes.mark(row["left_certainty"])
-    return two_lines(layout.moment(row["left_at"]), f"{mark} {causes.label(row['left_how'])}")
+    how = causes.marked(row["left_certainty"]).append(causes.label(row["left_how"]), "default")
+    return two_lines(layout.moment(row["left_at"]), how)
 
 
 def _glossary(layout: Layout, cause_rows: Sequence[Row]) -> None:

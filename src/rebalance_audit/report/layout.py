@@ -15,7 +15,7 @@ from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 
-WIDE: Final = 120
+WIDE: Final = 140
 """Columns from which a row of a table fits on one line."""
 
 _ASCII: Final = str.maketrans(

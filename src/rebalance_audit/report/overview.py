@@ -1,10 +1,12 @@
 """The overview: how many groups, which of them were unsettled, and why each rebalance happened."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
 from rich.text import Text
 
+from rebalance_audit.audit.cause import Certainty
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.layout import Layout, cell, two_lines
 from rebalance_audit.report.summary import GroupSummary, Row, Tables, is_classic, summaries
@@ -22,6 +24,7 @@ def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
     layout.line(headline(groups))
     limit = None if everything else SHOWN
     _groups(layout, groups, limit)
+    _causes(layout, tables)
     print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
 
 
@@ -31,10 +34,16 @@ def headline(groups: Sequence[GroupSummary]) -> str:
     return (
         f"{words.count(len(groups), 'group')}, "
         f"{words.count(sum(group.epochs for group in groups), 'epoch')}, "
-        f"{words.count(sum(group.rebalances for group in groups), 'rebalance')}; "
+        f"{words.count(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
         f"not stable for{at_least} {words.duration(sum(group.unsettled_ms for group in groups))}, "
-        f"partitions without owner for {words.duration(sum(group.unowned_partition_ms for group in groups))} in sum"
+        "partitions without owner for "
+        f"{words.duration(sum(group.unowned_partition_ms for group in groups))} in sum"
     )
+
+
+def _still_open(groups: Sequence[GroupSummary]) -> str:
+    still = sum(group.open_since_ms is not None for group in groups)
+    return f" ({still:,} still going on at the end)" if still else ""
 
 
 def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -> None:
@@ -47,7 +56,7 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
         )
         for group in shown:
             table.add_row(
-                cell(group.group_id),
+                cell(group.group_id, "bold"),
                 protocol(group),
                 _state(group),
                 f"{group.rebalances:,}",
@@ -64,16 +73,36 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
         for group in shown:
             worst = _worst(layout, group)
             table.add_row(
-                two_lines(cell(group.group_id), f"{protocol(group)}, {_state(group)}"),
+                two_lines(cell(group.group_id, "bold"), f"{protocol(group)}, {_state(group)}"),
                 two_lines(f"{group.rebalances:,}", words.count(group.epochs, "epoch")),
                 two_lines(
                     words.at_least(group.unsettled_ms, bound=group.at_least),
-                    f"longest {words.duration(group.longest_ms)}" if group.longest_ms else "",
+                    f"longest {words.at_least(group.longest_ms, bound=group.at_least)}"
+                    if group.longest_ms
+                    else "",
                 ),
                 two_lines(
                     _mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""
                 ),
             )
+    layout.print(table)
+
+
+def _causes(layout: Layout, tables: Tables) -> None:
+    """How often each cause was the primary one of an epoch, and how sure that was."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in tables["epochs"]:
+        if row["primary_cause"] is not None:
+            counts[row["primary_cause"]][row["primary_certainty"]] += 1
+    numbers = ("Epochs", *(f"{causes.mark(certainty)} {certainty}" for certainty in Certainty))
+    table = layout.table("Cause", *numbers, right=numbers)
+    for cause, certainties in sorted(counts.items(), key=lambda item: (-item[1].total(), item[0])):
+        shares = (
+            f"{certainties[certainty]:,}" if certainties[certainty] else ""
+            for certainty in Certainty
+        )
+        table.add_row(causes.label(cause), f"{certainties.total():,}", *shares)
+    layout.title("Causes")
     layout.print(table)
 
 
@@ -89,8 +118,8 @@ def print_rebalances(
     if not rebalances:
         return
     triggers = trigger_members(tables)
-    longest = sorted(rebalances, key=lambda row: -(row["duration_ms"] or 0))[:limit]
-    shown = sorted(longest, key=lambda row: (row["started_at"] or 0, row["group_id"]))
+    longest = sorted(rebalances, key=lambda row: (-(row["duration_ms"] or 0), _when(row)))
+    shown = sorted(longest[:limit], key=_when)
     layout.title(_title("Rebalances", len(shown), len(rebalances), "longest") + layout.on_day())
     group_column = ("Group",) if with_group else ()
     right = ("Took", "Epochs", "Moved", "Unowned")
@@ -135,6 +164,16 @@ def print_rebalances(
     if any(map(is_classic, shown)):
         legend += "  ≥ the log does not hold when a classic group began"
     layout.line(Text(legend, "dim"))
+
+
+def _when(rebalance: Row) -> tuple[int, str, int, int]:
+    """Order of time, the same for the same rows in any order."""
+    return (
+        rebalance["started_at"] or 0,
+        rebalance["group_id"],
+        rebalance["incarnation"],
+        rebalance["rebalance_seq"],
+    )
 
 
 def trigger_members(tables: Tables) -> dict[tuple[str, int, int], str | None]:
@@ -187,15 +226,15 @@ def _worst(layout: Layout, group: GroupSummary) -> str:
 def _cause(layout: Layout, row: Row, triggers: dict[tuple[str, int, int], str | None]) -> Text:
     if row["primary_cause"] is None:
         return cell(words.NOTHING)
-    mark = causes.mark(row["primary_certainty"])
-    text = f"{mark} {causes.label(row['primary_cause'])}"
+    text = causes.marked(row["primary_certainty"])
+    sentence = causes.label(row["primary_cause"])
     member_id = triggers.get((row["group_id"], row["incarnation"], row["first_epoch"]))
     if member_id:
-        text += f": {layout.names.of(row['group_id'], member_id)}"
+        sentence += f": {layout.names.of(row['group_id'], member_id)}"
     others = len(row["causes"] or ()) - 1
     if others > 0:
-        text += f" (and {words.count(others, 'other cause')})"
-    return cell(text)
+        sentence += f" (and {words.count(others, 'other cause')})"
+    return text.append(words.visible(sentence), "default")
 
 
 def _held_up_by(layout: Layout, rebalance: Row) -> str:

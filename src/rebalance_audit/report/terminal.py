@@ -15,18 +15,22 @@ from rebalance_audit.report.log_facts import LogFacts
 from rebalance_audit.report.overview import print_overview
 from rebalance_audit.report.summary import Tables
 
-WIDTH_OF_FILES: Final = 120
+WIDTH_OF_FILES: Final = 140
 """Columns where nothing says how wide the output will be shown."""
 
 NOTES_SHOWN: Final = 10
 
 
-def console_for(stream: IO[str] | None = None) -> Console:
-    """A console for the stream: escape codes only on a terminal and without NO_COLOR, a fixed width for files."""
-    stream = stream or sys.stdout
-    width = None if stream.isatty() or os.environ.get("COLUMNS") else WIDTH_OF_FILES
+def stdout_console() -> Console:
+    """Our output: escape codes only on a terminal and without NO_COLOR; COLUMNS counts where there is no terminal."""
     color_system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    return Console(file=stream, width=width, color_system=color_system, highlight=False)
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_OF_FILES
+    return Console(file=sys.stdout, width=width, color_system=color_system, highlight=False)
+
+
+def file_console(file: IO[str]) -> Console:
+    """A file, the same wherever it is written from."""
+    return Console(file=file, width=WIDTH_OF_FILES, color_system=None, highlight=False)
 
 
 def print_report(

@@ -1,0 +1,48 @@
+"""What Spark needs and Python does not bring, missed in one sentence."""
+
+import os
+import re
+import shutil
+import subprocess
+from importlib.util import find_spec
+from typing import Final
+
+import click
+
+OLDEST_JAVA: Final = 17
+"""What Spark 4 runs on."""
+
+
+def require_pyspark() -> None:
+    """Raises click.ClickException where the packages of the extra are not installed."""
+    missing = [name for name in ("pyspark", "delta") if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(
+            f"this command needs Spark, and {' and '.join(missing)} cannot be imported: install"
+            " rebalance-audit[spark]. inspect, state and decode work without it."
+        )
+
+
+def require_java() -> None:
+    """Raises click.ClickException unless the Java that Spark would start is new enough."""
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    found = _feature_release(java) if java else None
+    if found is None or found < OLDEST_JAVA:
+        what = "none" if found is None else f"Java {found}"
+        where = f"JAVA_HOME={home}" if home else "java on PATH"
+        raise click.ClickException(
+            f"Spark needs Java {OLDEST_JAVA} or newer, found {what} ({where}); install it or set JAVA_HOME."
+        )
+
+
+def _feature_release(java: str) -> int | None:
+    """17 for a Java that calls itself "17.0.15", 8 for "1.8.0_392"; None for what is none."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the program that Spark will start
+            [java, "-version"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(match[1]) if match else None

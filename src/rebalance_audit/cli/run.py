@@ -1,0 +1,135 @@
+"""`rebalance-audit run`: from a source to the tables of a lake, with Spark."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import orjson
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.invocation import (
+    Invocation,
+    config_options,
+    debug_option,
+    invocation_of,
+)
+from rebalance_audit.cli.java import require_pyspark
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.report import words
+
+if TYPE_CHECKING:
+    from rebalance_audit.lake.request import RunRequest
+    from rebalance_audit.lake.run_log import RunReport
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit run --source segments:copy-of-log --lake lake
+  rebalance-audit run --source delta:copy-of-topic --lake lake --cluster blue
+  rebalance-audit run --source segments:copy-of-log --lake lake --layers gold
+  rebalance-audit run --source segments:copy-of-log --lake lake --groups '^payments-'
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--source", "spec", metavar="SPEC", help="segments:DIR or delta:PATH.")
+@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
+@options.cluster
+@click.option(
+    "--groups",
+    "groups_regex",
+    metavar="REGEX",
+    help="Only groups whose id has a match of this Java regular expression.",
+)
+@options.moment("--from", "from_ms", text="Only rows that begin at this moment or later.")
+@options.moment("--to", "to_ms", text="Only rows that begin before this moment.")
+@click.option("--full", is_flag=True, help="Rebuild everything, whatever earlier runs have left.")
+@click.option(
+    "--layers",
+    type=click.Choice(["all", "gold"]),
+    default="all",
+    show_default=True,
+    help="all keeps the log in bronze and decoded records in silver too.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
+@config_options
+@debug_option
+@invocation_of
+def run(
+    invocation: Invocation,
+    /,
+    spec: str | None,
+    lake: str | None,
+    cluster: str | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Audit a log and write the tables of a lake.
+
+    A run can be repeated, or killed anywhere and repeated: the rows come out the same. --from and --to
+    limit which rows are written, never what is replayed.
+    """
+    config = invocation.config({"source.spec": spec, "lake.path": lake, "cluster": cluster})
+    if not config.source.spec:
+        raise click.UsageError("No source: give --source segments:DIR or --source delta:PATH.")
+    if not config.lake.path:
+        raise click.UsageError("No lake: give --lake DIR.")
+    require_pyspark()
+    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+
+    request = spark_run.request_of(config, **flags)
+    with progress() as tell:
+        report, _ = spark_run.audit(request, config, tell)
+    if as_json:
+        click.echo(orjson.dumps(_shape(request, report), option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(summary(request, report))
+
+
+def summary(request: "RunRequest", report: "RunReport") -> str:
+    """What the run did, in a few lines."""
+    counts = report.counts
+    went = (
+        (counts.decoded, "decoded"),
+        (counts.controls, "transaction markers"),
+        (counts.passed_over, "passed over"),
+        (counts.quarantined, "in quarantine"),
+    )
+    where = ", ".join(f"{number:,} {what}" for number, what in went)
+    lines = [
+        f"Run {report.run_id} of {request.source.spec}, cluster {request.cluster}",
+        f"{words.count(counts.read, 'record')} of {words.count(report.groups, 'group')} read: {where}",
+    ]
+    if counts.damaged_stretches:
+        lines.append(
+            f"{words.count(counts.damaged_stretches, 'damaged stretch', 'damaged stretches')} of the files"
+            " in quarantine too"
+        )
+    changed = {table: rows for table, rows in sorted(report.rows.items()) if rows}
+    lines.append(
+        f"Rows new or changed: {', '.join(f'{table} {rows:,}' for table, rows in changed.items())}"
+        if changed
+        else "No row is new or differs from before"
+    )
+    lines.append(f"Lake: {request.lake}")
+    return "\n".join(lines)
+
+
+def _shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
+    counts = report.counts
+    return {
+        "run_id": report.run_id,
+        "source": request.source.spec,
+        "lake": request.lake,
+        "cluster": request.cluster,
+        "groups": report.groups,
+        "records": {
+            "read": counts.read,
+            "decoded": counts.decoded,
+            "quarantined": counts.quarantined,
+            "control": counts.controls,
+            "passed_over": counts.passed_over,
+        },
+        "damaged_stretches": counts.damaged_stretches,
+        "rows_changed": report.rows,
+        "table_versions": report.versions,
+        "seconds": report.seconds,
+    }

@@ -1,0 +1,82 @@
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.cli import exit_codes
+from tests.cli.call import call, process, segments
+
+LOG = f"segments:{segments('failover')}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ([], 2, "Error: No source: give --source segments:DIR or --source delta:PATH."),
+        (["--source", LOG], 2, "Error: No lake: give --lake DIR."),
+        (["--source", "segments:", "--lake", "LAKE"], 2, "'segments:' names no source"),
+        (["--source", "file:x", "--lake", "LAKE"], 2, "'file:x' names no kind of source"),
+        (["--source", "kafka:here:9092", "--lake", "LAKE"], 2, "a live cluster cannot be read yet"),
+        (["--source", LOG, "--lake", "LAKE", "--from", "now"], 2, "'now' is no moment."),
+        (
+            ["--source", LOG, "--lake", "LAKE", "--from", "2026-11-22", "--to", "2026-11-21"],
+            2,
+            "Error: The window is empty: its end is not after its start.",
+        ),
+        (["--source", LOG, "--lake", "LAKE", "--layers", "tin"], 2, "'tin' is not one of"),
+        (["--source", "segments:/nowhere", "--lake", "LAKE"], 3, "Error: /nowhere does not exist."),
+        (["--source", "delta:/nowhere", "--lake", "LAKE"], 3, "Error: /nowhere does not exist."),
+        (["--source", LOG, "--lake", "FILE"], 3, "FILE is a file."),
+        (["--source", LOG, "--lake", "FILE/deeper"], 3, "FILE is a file."),
+    ],
+)
+def test_what_is_wrong_is_said_before_spark_starts(
+    arguments: list[str], code: int, sentence: str, tmp_path: Path
+) -> None:
+    """One sentence and the code of the kind of mistake; nothing is written."""
+    file = tmp_path / "file"
+    file.touch()
+    places = {"LAKE": str(tmp_path / "lake"), "FILE": str(file)}
+
+    def placed(text: str) -> str:
+        for name, path in places.items():
+            text = text.replace(name, path)
+        return text
+
+    outcome = call("run", *map(placed, arguments))
+    assert (outcome.code, outcome.out) == (code, "")
+    assert placed(sentence) in outcome.err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("command", [["demo", "--out"], ["run", "--source", LOG, "--lake"]])
+@pytest.mark.parametrize(
+    ("java", "found"),
+    [(None, r"found none \(JAVA_HOME=\S+\)"), ("11.0.2", r"found Java 11 \(JAVA_HOME=\S+\)")],
+)
+def test_a_missing_or_old_java_is_one_sentence(
+    command: list[str], java: str | None, found: str, tmp_path: Path
+) -> None:
+    """Told before the demo unpacks anything and without a traceback of Spark's."""
+    program = tmp_path / "home" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    if java is not None:
+        program.write_text(f"#!/bin/sh\necho 'openjdk version \"{java}\"' >&2\n")
+        program.chmod(0o755)
+    out = tmp_path / "out"
+    done = process(*command, out, env={**os.environ, "JAVA_HOME": str(tmp_path / "home")})
+    assert done.returncode == exit_codes.UNFORESEEN
+    assert re.search(f"Error: Spark needs Java 17 or newer, {found}; install it", done.stderr)
+    assert "Traceback" not in done.stderr
+    assert not out.exists()
+
+
+def test_without_the_packages_of_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who installed the package alone learns what is missing and what works without it."""
+    monkeypatch.setattr("rebalance_audit.cli.java.find_spec", lambda _name: None)
+    outcome = call("run", "--source", LOG, "--lake", "lake")
+    assert outcome.code == exit_codes.UNFORESEEN
+    assert (
+        "install rebalance-audit[spark]. inspect, state and decode work without it." in outcome.err
+    )
