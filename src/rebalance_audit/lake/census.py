@@ -1,0 +1,88 @@
+"""How many records of which kind a log has: one look over keys and flags."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.split import is_commit, is_control
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCensus:
+    """One partition of the log."""
+
+    records: int
+    commits: int
+    """Offset commits and their tombstones."""
+    controls: int
+    transactional: int
+    """Records inside transactions, markers included."""
+    next_offset: int
+    """Offset after the last record."""
+    last_record_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """A whole log."""
+
+    partitions: Mapping[int, PartitionCensus]
+
+    @property
+    def records(self) -> int:
+        """All records, markers included."""
+        return sum(partition.records for partition in self.partitions.values())
+
+    @property
+    def commits(self) -> int:
+        """Offset commits."""
+        return sum(partition.commits for partition in self.partitions.values())
+
+    @property
+    def controls(self) -> int:
+        """Transaction markers and other control records."""
+        return sum(partition.controls for partition in self.partitions.values())
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether any record belongs to a transaction."""
+        return any(partition.transactional for partition in self.partitions.values())
+
+
+_FIELDS: Final = tuple(PartitionCensus.__dataclass_fields__)
+
+
+def take_census(records: DataFrame) -> Census:
+    """Count the records of a log; comes back as one row per partition.
+
+    Rows that stand for commits left out by the source count as many; damage counts nothing.
+    """
+    left_out = F.lit(0)
+    if PASSED_OVER in records.columns:
+        left_out = F.coalesce(F.sum(PASSED_OVER), F.lit(0))
+    is_record = " and ".join(
+        f"{mark} is null" for mark in (DAMAGE, PASSED_OVER) if mark in records.columns
+    )
+    found = (
+        records.groupBy("partition")
+        .agg(
+            (F.count_if(F.expr(is_record or "true")) + left_out).alias("records"),
+            (F.count_if(is_commit()) + left_out).alias("commits"),
+            F.count_if(is_control()).alias("controls"),
+            F.count_if(F.col("is_transactional")).alias("transactional"),
+            (F.max("offset") + 1).alias("next_offset"),
+            F.max("timestamp").alias("last_record_at"),
+        )
+        .collect()
+    )
+    return Census(
+        {
+            row["partition"]: PartitionCensus(**{name: row[name] for name in _FIELDS})
+            for row in found
+        }
+    )

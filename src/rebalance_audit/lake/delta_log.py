@@ -1,0 +1,68 @@
+"""What a Delta table's log says of its newest commits, without a Spark job.
+
+File names and the action `commitInfo` are part of the Delta protocol; DESCRIBE HISTORY tells the same, but costs a job
+each time. Hadoop's file systems reach them wherever the lake is.
+"""
+
+import json
+import re
+from typing import Any, Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
+
+
+def latest_version(spark: SparkSession, path: str) -> int:
+    """Newest version of the table at a path. Raises OSError when there is no table, or it cannot be listed."""
+    version = version_or_none(spark, path)
+    if version is None:
+        raise OSError(f"there is no Delta table at {path}")
+    return version
+
+
+def version_or_none(spark: SparkSession, path: str) -> int | None:
+    """Newest version of the table at a path, None where there is none. Raises OSError for a failing file system."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Hadoop's file systems have no other door
+    log = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
+    try:
+        system = log.getFileSystem(_hadoop_conf(spark))
+        if not system.exists(log):
+            return None
+        names = [status.getPath().getName() for status in system.listStatus(log)]
+    except Py4JJavaError as error:
+        raise OSError(java_message(error)) from None
+    versions = [int(match[1]) for name in names if (match := COMMIT_NAME.fullmatch(name))]
+    return max(versions, default=None)
+
+
+def rows_appended(spark: SparkSession, path: str, run_id: str) -> int:
+    """How many rows the newest commit of a run has added to the table at a path. Raises OSError."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
+    for version in range(latest_version(spark, path), -1, -1):
+        file = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log/{version:020d}.json")
+        try:
+            system = file.getFileSystem(_hadoop_conf(spark))
+            stream = system.open(file)
+            try:
+                text = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+            finally:
+                stream.close()
+        except Py4JJavaError as error:
+            raise OSError(java_message(error)) from None
+        infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
+        info: dict[str, Any] = next(filter(None, infos), {})
+        if info.get("userMetadata") == run_id:
+            return int(info["operationMetrics"]["numOutputRows"])
+    raise OSError(f"no commit of {path} is one of run {run_id}")
+
+
+def _hadoop_conf(spark: SparkSession) -> Any:
+    return spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
+
+
+def java_message(error: Py4JJavaError) -> str:
+    """What the Java exception says, in one line."""
+    thrown = error.java_exception
+    return f"{thrown.getClass().getSimpleName()}: {thrown.getMessage()}".partition("\n")[0]

@@ -1,0 +1,33 @@
+"""Where something of a log could not be read and no group can be told to have lost it: every group may have."""
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.reducer import Gaps
+
+PLACES_MAX: Final = 10_000
+"""Stretches of a partition that are told apart; of a log in ruins neighbours become one."""
+
+
+def gaps_of(places: DataFrame) -> Gaps:
+    """Offsets, ascending by partition, in front of which a gap is to be noted.
+
+    `places` has `partition` and `before_offset`, a row per loss. Where there are too many, a stretch of them counts as
+    lost at its start and again behind its end.
+    """
+    ends = places.groupBy("partition").agg(
+        F.min("before_offset").alias("low"), F.max("before_offset").alias("high")
+    )
+    stretch = F.greatest(F.expr(f"(high - low) div {PLACES_MAX}"), F.lit(1))
+    found = (
+        places.join(F.broadcast(ends), "partition")
+        .groupBy("partition", F.floor((F.col("before_offset") - F.col("low")) / stretch))
+        .agg(F.min("before_offset").alias("first"), F.max("before_offset").alias("last"))
+        .select("partition", "first", "last")
+    )
+    gaps: dict[int, set[int]] = {}
+    for row in found.collect():
+        gaps.setdefault(row["partition"], set()).update((row["first"], row["last"]))
+    return {partition: sorted(offsets) for partition, offsets in gaps.items()}

@@ -1,0 +1,90 @@
+"""Rows of several tables in one stream: each Arrow batch has the rows of one table, in the column of its name.
+
+One pass over a group's records makes rows of nine tables, and a Spark stage has one schema: a column `table`,
+and per table a struct that is null in the rows of all others.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.lake.arrow_types import arrow_type, column_of
+from rebalance_audit.table_schemas import table_schemas
+
+Row: TypeAlias = dict[str, Any]
+
+GROUP_RECORDS: Final = "group_records"
+QUARANTINE: Final = "quarantine"
+OUTPUTS: Final[Mapping[str, str]] = {
+    **{name: f"gold.{name}" for name in GOLD_OF_GROUP},
+    GROUP_RECORDS: "silver.group_records",
+    QUARANTINE: "silver.quarantine",
+}
+"""Name in the stream -> full name of the table."""
+FLUSH_ROWS: Final = 4096
+"""Rows held before they are handed over: memory is bounded by this, not by the log."""
+
+
+def columns_of(output: str) -> dict[str, str]:
+    """Name and type of an output's columns: those of its table but the cluster, which is the same everywhere."""
+    schema = table_schemas()[OUTPUTS[output]]
+    return {column.name: column.type for column in schema.columns if column.name != "cluster"}
+
+
+def stream_ddl() -> str:
+    """Schema of the stream."""
+    structs = (
+        f"{output} struct<{', '.join(f'{name}: {kind}' for name, kind in columns_of(output).items())}>"
+        for output in OUTPUTS
+    )
+    return f"table string, {', '.join(structs)}"
+
+
+class OutputRows:
+    """Collects rows and gives them back as batches."""
+
+    def __init__(self) -> None:
+        self._columns = {output: columns_of(output) for output in OUTPUTS}
+        self._types = {
+            output: pa.struct([(name, arrow_type(kind)) for name, kind in columns.items()])
+            for output, columns in self._columns.items()
+        }
+        self._rows: dict[str, list[Row]] = {output: [] for output in OUTPUTS}
+        self._held = 0
+
+    def add(self, output: str, row: Row) -> None:
+        """Take a row, keyed by column; times are epoch milliseconds."""
+        self._rows[output].append(row)
+        self._held += 1
+
+    def full(self) -> bool:
+        """Whether it is time to take the batches."""
+        return self._held >= FLUSH_ROWS
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """What came together since the last call, one batch per table that has rows."""
+        for output, rows in self._rows.items():
+            if rows:
+                yield self._batch(output, rows)
+                rows.clear()
+        self._held = 0
+
+    def _batch(self, output: str, rows: Sequence[Row]) -> pa.RecordBatch:
+        columns = self._columns[output]
+        filled = pa.StructArray.from_arrays(
+            [column_of(kind, [row.get(name) for row in rows]) for name, kind in columns.items()],
+            fields=list(self._types[output]),
+        )
+        count = len(rows)
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array([output] * count, pa.string()),
+                *(
+                    filled if name == output else pa.nulls(count, kind)
+                    for name, kind in self._types.items()
+                ),
+            ],
+            names=["table", *self._types],
+        )

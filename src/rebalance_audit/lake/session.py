@@ -1,0 +1,120 @@
+"""The Spark session: built here and nowhere else."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.errors import LakeError
+from rebalance_audit.lake.segment_source import SegmentsDataSource
+from rebalance_audit.resources import read_text, resource
+
+LOCAL_CONF: Final = "conf/spark/local.conf"
+LOGGING_CONF: Final = "conf/spark/log4j2.properties"
+DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""Set in the environment of a driver that spark-submit started: its JVM runs already, with settings of its own."""
+
+REQUIRED: Final[Mapping[str, str]] = {
+    # MERGE, and CREATE TABLE with clustering.
+    "spark.sql.extensions": DELTA_EXTENSION,
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's zone.
+    "spark.sql.session.timeZone": "UTC",
+    # A type 2 record of 10 000 members has megabytes: Arrow batches are limited by bytes and not by rows alone.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+}
+"""What the program's results or its memory bound depend on; wins over everything."""
+
+PREFERRED: Final[Mapping[str, str]] = {
+    # Offset commits go through Arrow: larger batches have less overhead; the limit in bytes holds all the same.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
+    # Half the size of snappy for these tables, and as fast to write.
+    "spark.sql.parquet.compression.codec": "zstd",
+}
+"""What is better than Spark's default for this work; a setting of the user wins."""
+
+
+def build_session(
+    app_name: str,
+    *,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    jars_folder: Path | None = None,
+) -> SparkSession:
+    """The session of this process, with the data source `segments` registered.
+
+    Under spark-submit, master, memory and jars are those of the submission. Else `master` starts one, local ones with
+    conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or packages.
+    `settings` win over all but REQUIRED. Raises LakeError when Delta is not on the class path.
+    """
+    wanted = dict(settings or {})
+    conf = SparkConf()
+    if SUBMITTED in os.environ:
+        conf.setAll(list(wanted.items()))
+    else:
+        # Without it the workers would be whatever `python3` is first on the PATH.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        conf.setMaster(master or "local[*]")
+        if (master or "local").startswith("local"):
+            conf.setAll(list(_local_settings(master or "local[*]").items()))
+        if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
+            wanted["spark.jars"] = _jars(jars_folder)
+        conf.setAll(list(wanted.items()))
+    for name, value in PREFERRED.items():
+        conf.setIfMissing(name, value)
+    conf.setAll(list(REQUIRED.items()))
+    spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
+    _require_delta(spark)
+    spark.dataSource.register(SegmentsDataSource)
+    return spark
+
+
+def parse_conf(text: str) -> dict[str, str]:
+    """Settings of a file in the form of spark-defaults.conf: name, blanks, value; lines of `#` are comments."""
+    pairs = (line.split(None, 1) for line in map(str.strip, text.splitlines()))
+    return {pair[0]: pair[1] for pair in pairs if pair and not pair[0].startswith("#")}
+
+
+def _local_settings(master: str) -> dict[str, str]:
+    settings = parse_conf(read_text(LOCAL_CONF))
+    # 200 by default: a shuffle on one machine needs as many tasks as keep its cores busy, no more.
+    settings["spark.sql.shuffle.partitions"] = str(2 * _cores(master))
+    logging = resource(LOGGING_CONF)
+    if isinstance(logging, Path):  # not inside a zip
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+    return settings
+
+
+def _cores(master: str) -> int:
+    """Cores of a master such as local, local[4], local[*] or local[2,1]."""
+    count = master.partition("[")[2].rstrip("]").partition(",")[0]
+    if count == "*":
+        return os.cpu_count() or 1
+    return int(count) if count.isdigit() else 1
+
+
+def _jars(folder: Path) -> str:
+    jars = sorted(folder.glob("*.jar"))
+    if not any(jar.name.startswith("delta-spark") for jar in jars):
+        raise LakeError(
+            f"No jar of Delta Lake in {folder}: run `make jars`, or set spark.jars.packages."
+        )
+    return ",".join(str(jar) for jar in jars)
+
+
+def _require_delta(spark: SparkSession) -> None:
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, wanted here only
+
+    jvm = spark.sparkContext._jvm  # noqa: SLF001 - no public way asks for a class
+    assert jvm is not None
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(DELTA_EXTENSION)
+    except Py4JJavaError:
+        raise LakeError(
+            "Delta Lake is not on Spark's class path: give its jars with --jars or --packages."
+        ) from None

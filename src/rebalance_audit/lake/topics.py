@@ -1,0 +1,120 @@
+"""Names of topics, found by Spark where a log is too large to look through: in commits and in records about topics.
+
+What comes back to the driver is one row per topic.
+"""
+
+import base64
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS
+from rebalance_audit.lake.split import has_type, is_commit
+from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.topic_names import TopicName, TopicNames, TopicNameSource, topic_id_text
+
+TOPIC_LISTS: Final = (
+    RecordType.CONSUMER_GROUP_PARTITION_METADATA,
+    RecordType.SHARE_GROUP_PARTITION_METADATA,
+    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
+    RecordType.STREAMS_GROUP_PARTITION_METADATA,
+)
+"""Records that name the topics of a group."""
+VERSION_WITH_TOPIC_ID: Final = "X'0004'"
+TOPIC_ID_TAG: Final = "X'010010'"
+"""How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
+NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
+
+
+def names_in_commits(records: DataFrame) -> list[TopicName]:
+    """From offset commits that carry a topic id, by one look at the end of each value.
+
+    One record per id is decoded, so a text that only looks like an id names nothing.
+    """
+    candidates = (
+        records.where(is_commit())
+        .where(f"substring(value, 1, 2) = {VERSION_WITH_TOPIC_ID}")
+        .where(f"substring(value, -19, 3) = {TOPIC_ID_TAG}")
+        .groupBy(F.expr("substring(value, -16, 16)"))
+        .agg(F.min_by(F.struct("key", "value"), F.struct("partition", "offset")).alias("first"))
+        .select("first.*")
+    )
+    names = TopicNames()
+    for row in candidates.collect():
+        found = decode_record(bytes(row["key"]), bytes(row["value"]))
+        if isinstance(found, Record):
+            names.add_record(found.key, found.value, NO_TIMESTAMP_MS)
+    return list(names.values())
+
+
+def names_in_silver(commits: DataFrame) -> list[TopicName]:
+    """The same from rows of silver.offset_commits."""
+    found = (
+        commits.where("topic_id is not null")
+        .groupBy("topic_id")
+        .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
+    )
+    return [
+        TopicName(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource.OFFSET_COMMIT, None)
+        for row in found.collect()
+    ]
+
+
+def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
+    """From the records of type 4, 9, 15 and 18."""
+    lists = records.where(has_type(*TOPIC_LISTS) & F.col("value").isNotNull())
+    found = (
+        lists.select("partition", "offset", "key", "value")
+        .mapInArrow(_listed, NAME_DDL)
+        .groupBy("topic_id", "source")
+        .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
+    )
+    return [
+        TopicName(bytes(row["topic_id"]), row["topic"], TopicNameSource(row["source"]), None)
+        for row in found.collect()
+    ]
+
+
+def names_in_table(topics: DataFrame) -> list[TopicName]:
+    """From rows of gold.topics, which earlier runs have left."""
+    return [
+        TopicName(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource(row["source"]), None)
+        for row in topics.select("topic_id", "topic", "source").collect()
+    ]
+
+
+def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
+    """Rows of gold.topics (without the cluster)."""
+    rows = [(topic_id_text(name.topic_id), name.name, name.source.value) for name in names.values()]
+    return spark.createDataFrame(rows, "topic_id string, topic string, source string")
+
+
+def topic_id_of(text: str) -> bytes:
+    """The 16 bytes of an id as Kafka prints it."""
+    return base64.urlsafe_b64decode(f"{text}==")
+
+
+def _listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    names = ("topic_id", "topic", "source", "partition", "offset")
+    kinds = (pa.binary(), pa.string(), pa.string(), pa.int32(), pa.int64())
+    for batch in batches:
+        rows = []
+        for partition, offset, key, value in zip(
+            *(c.to_pylist() for c in batch.columns), strict=True
+        ):
+            found = decode_record(key, value)
+            if not isinstance(found, Record):
+                continue
+            listed = TopicNames()
+            listed.add_record(found.key, found.value, NO_TIMESTAMP_MS)
+            rows += [
+                (name.topic_id, name.name, name.source.value, partition, offset)
+                for name in listed.values()
+            ]
+        columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+        arrays = [pa.array(list(c), kind) for c, kind in zip(columns, kinds, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(names))
