@@ -313,9 +313,7 @@ class ServedPartition:
         self.log.replay_into(self.shard)
         self.shard.policy = Policy.STRICT
         now_ms = self._scheduler.now_ms
-        self.coordinator = GroupCoordinator(
-            self.shard, self.config, self._topics.image, self._ids
-        )
+        self.coordinator = GroupCoordinator(self.shard, self.config, self._topics.image, self._ids)
         self.is_active = True
         for observer in self._observers:
             observer.loaded(self, lost)

@@ -99,8 +99,10 @@ def _first_unstable_offset(log: PartitionLog) -> int:
 
 
 def _transactions(log: PartitionLog) -> tuple[set[int], set[int], set[int]]:
-    """Base offsets of the batches of aborted transactions, of markers whose transaction still has batches, and of each
-    producer's last batch, which stays, emptied, so that brokers remember the producer."""
+    """Base offsets: batches of aborted transactions, markers whose transaction has batches, producers' last batches.
+
+    The last batch of a producer stays, emptied, so that brokers remember the producer.
+    """
     open_batches: dict[int, list[int]] = {}
     aborted: set[int] = set()
     with_data: set[int] = set()

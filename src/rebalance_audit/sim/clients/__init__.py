@@ -1,0 +1,1 @@
+"""Simulated clients: what consumers of several libraries and protocols do, well or badly."""

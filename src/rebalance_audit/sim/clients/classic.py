@@ -1,0 +1,337 @@
+"""Consumers of the classic protocol: the Java client, eager and cooperative, and librdkafka's habits."""
+
+from typing import Final
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.assignors.client_assignors import (
+    CLIENT_ASSIGNORS,
+    RebalanceProtocol,
+    rebalance_protocol,
+)
+from rebalance_audit.coordinator.assignors.client_members import ClassicMember, grouped
+from rebalance_audit.coordinator.assignors.client_user_data import Claim
+from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.requests.classic import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupProtocol,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.clients.client import (
+    RETRIABLE,
+    RETRY_BACKOFF_MS,
+    Client,
+    ClientConfig,
+    Library,
+)
+from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.holdings import HeldPartition
+from rebalance_audit.wire.consumer_protocol import (
+    PROTOCOL_TYPE,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+
+NO_GENERATION: Final = -1
+JOIN_GRACE_MS: Final = 5_000
+"""How much longer than its rebalance timeout a client waits for its JoinGroup."""
+METADATA_INTERVAL_MS: Final = 5_000
+LOST: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
+
+
+class ClassicClient(Client):
+    """One consumer. It is outside, joining, syncing, or a member with an assignment."""
+
+    def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
+        """Configured and not started."""
+        super().__init__(cluster, config, chance)
+        self.generation = NO_GENERATION
+        self.phase = "out"
+        self._protocol_name: str | None = None
+        self._assigned: frozenset[HeldPartition] = frozenset()
+        self._last_claim: Claim | None = None
+        self._counts: dict[str, int] = {}
+        """Leader: partition counts of the subscribed topics at its last assignment."""
+        self._beats = 0
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether it keeps its partitions while it joins."""
+        return rebalance_protocol(self.config.assignors) is RebalanceProtocol.COOPERATIVE
+
+    # --- life --------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.generation = NO_GENERATION
+        self.phase = "out"
+        self._last_claim = None
+        self._counts = {}
+        self._beats += 1
+        self._join(None)
+        self._later(METADATA_INTERVAL_MS, self._look_at_topics)
+
+    def _close(self) -> None:
+        self._commit(self.owned)
+        if self.member_id and self.config.instance_id is None:
+            self._leave("the consumer is being closed")
+
+    def _leave(self, reason: str) -> None:
+        identity = MemberIdentity(self.member_id, self.config.instance_id, reason)
+        self._tell(LeaveGroupRequest(self.group_id, (identity,)))
+
+    def _poll_is_overdue(self) -> None:
+        if self.busy_until_ms <= self._scheduler.now_ms or not self.member_id:
+            return
+        if self.config.instance_id is None:
+            self._leave("consumer poll timeout has expired.")
+        self._become_outsider(forget_id=self.config.instance_id is None)
+        self._when_polled(0, lambda: self._join(None))
+
+    def subscribe(self, topics: tuple[str, ...]) -> None:
+        """The application changes its subscription."""
+        self.config.topics = topics
+        if self.running and self.phase == "member":
+            self._when_polled(0, lambda: self._rejoin(RebalanceCause.SUBSCRIPTION_CHANGED))
+
+    def is_settled(self) -> str | None:
+        """None when it is a member with its assignment in use."""
+        if self.phase != "member":
+            return f"{self.name} is {self.phase}"
+        return (
+            None if self.owned == self._assigned else f"{self.name} has not followed its assignment"
+        )
+
+    def _commit_identity(self) -> tuple[int, str] | None:
+        return (self.generation, self.member_id) if self.generation != NO_GENERATION else None
+
+    # --- joining -----------------------------------------------------------------------------------
+
+    def _rejoin(self, intent: RebalanceCause | None) -> None:
+        """Take part in a rebalance: an eager member first gives up all it has."""
+        if self.phase != "member":
+            return
+        self.phase = "revoking"
+        if self.is_cooperative or not self.owned:
+            self._when_polled(1, lambda: self._join(intent))
+            return
+        self._commit(self.owned)
+        self._when_polled(self.config.revoke_ms, lambda: self._revoked_all(intent))
+
+    def _revoked_all(self, intent: RebalanceCause | None) -> None:
+        if self.phase == "revoking":
+            self._drop(self.owned)
+            self._join(intent)
+
+    def _join(self, intent: RebalanceCause | None) -> None:
+        self.phase = "joining"
+        config = self.config
+        request = JoinGroupRequest(
+            self.group_id,
+            config.session_timeout_ms,
+            config.max_poll_interval_ms,
+            self.member_id,
+            PROTOCOL_TYPE,
+            tuple(JoinGroupProtocol(name, self._metadata(name)) for name in config.assignors),
+            config.instance_id,
+            client_id=self.name,
+        )
+        self._ask(
+            "group",
+            request,
+            lambda response: self._joined(response, intent),
+            lambda: self._join(intent),
+            config.max_poll_interval_ms + JOIN_GRACE_MS,
+            intent,
+        )
+
+    def _metadata(self, assignor: str) -> bytes:
+        user_data = CLIENT_ASSIGNORS[assignor].user_data(self._last_claim)
+        owned = self._named(self.owned) if self.is_cooperative else ()
+        generation = self.generation
+        rack_id = None
+        if self.config.library is Library.LIBRDKAFKA:
+            user_data, rack_id = user_data or b"", ""
+            generation = generation if self.is_cooperative else NO_GENERATION
+        topics = self.config.topics
+        return encode_subscription(
+            Subscription(topics, user_data, grouped(owned), generation, rack_id)
+        )
+
+    def _named(self, partitions: frozenset[HeldPartition]) -> tuple[tuple[str, int], ...]:
+        found = ((self._topic(topic_id), number) for topic_id, number in partitions)
+        return tuple(sorted((topic.name, number) for topic, number in found if topic is not None))
+
+    def _joined(self, response: JoinGroupResponse, intent: RebalanceCause | None) -> None:
+        error = response.error_code
+        if error is ErrorCode.NONE:
+            self.member_id = response.member_id
+            self.generation = response.generation_id
+            self._protocol_name = response.protocol_name
+            self._sync(response)
+        elif error is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            self._join(intent)
+        elif error in RETRIABLE or error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self._later(RETRY_BACKOFF_MS, lambda: self._join(intent))
+        elif error is ErrorCode.UNKNOWN_MEMBER_ID:
+            self._become_outsider(forget_id=True)
+            self._later(RETRY_BACKOFF_MS, lambda: self._join(None))
+        else:
+            self.fail(error)
+
+    def _sync(self, joined: JoinGroupResponse) -> None:
+        self.phase = "syncing"
+        is_leader = joined.leader == self.member_id
+        assignments: tuple[SyncGroupAssignment, ...] = ()
+        self._counts = {}
+        if is_leader:
+            assignments = self._assign(joined)
+        request = SyncGroupRequest(
+            self.group_id,
+            self.generation,
+            self.member_id,
+            self.config.instance_id,
+            joined.protocol_type,
+            joined.protocol_name,
+            assignments,
+        )
+        timeout_ms = self.config.max_poll_interval_ms
+        self._ask("group", request, self._synced, lambda: self._join(None), timeout_ms)
+        self._start_heartbeats()
+
+    def _assign(self, joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
+        """Compute everybody's assignment, as the leader, unless it is told to keep the one there is."""
+        members: list[ClassicMember] = []
+        for member in joined.members:
+            subscription = decode_subscription(member.metadata)
+            assert subscription is not None
+            members.append(ClassicMember(member.member_id, member.group_instance_id, subscription))
+        image = self.cluster.topics.image
+        asked = {topic for member in members for topic in member.subscription.topics}
+        found = {name: image.topic(name) for name in sorted(asked)}
+        self._counts = {
+            name: 0 if topic is None else len(topic.partition_racks)
+            for name, topic in found.items()
+        }
+        if joined.skip_assignment:
+            return ()
+        counts = {name: count for name, count in self._counts.items() if count}
+        assert joined.protocol_name is not None
+        assigned = CLIENT_ASSIGNORS[joined.protocol_name].assign(members, counts)
+        return tuple(
+            SyncGroupAssignment(member_id, encode_assignment(assignment))
+            for member_id, assignment in assigned.items()
+        )
+
+    def _synced(self, response: SyncGroupResponse) -> None:
+        error = response.error_code
+        if error is ErrorCode.NONE:
+            self._assignment_arrived(response.assignment)
+        elif error in RETRIABLE or error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self._later(RETRY_BACKOFF_MS, lambda: self._join(None))
+        elif error in LOST:
+            self._become_outsider(forget_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
+            self._later(RETRY_BACKOFF_MS, lambda: self._join(None))
+        else:
+            self.fail(error)
+
+    def _assignment_arrived(self, data: bytes) -> None:
+        assignment = decode_assignment(data) if data else None
+        named = () if assignment is None else assignment.assigned_partitions
+        image = self.cluster.topics.image
+        found = ((image.topic(name), numbers) for name, numbers in named)
+        self._assigned = frozenset(
+            (topic.topic_id, number)
+            for topic, numbers in found
+            if topic is not None
+            for number in numbers
+        )
+        pairs = tuple((name, number) for name, numbers in named for number in numbers)
+        self._last_claim = Claim(pairs, self.generation)
+        self.phase = "member"
+        revoked = self.owned - self._assigned
+        generation = self.generation
+        if revoked:
+            self._commit(revoked)
+            delay_ms = self.config.revoke_ms
+            self._when_polled(delay_ms, lambda: self._revoked_some(revoked, generation))
+        else:
+            self._when_polled(1, lambda: self._use(generation))
+
+    def _revoked_some(self, revoked: frozenset[HeldPartition], generation: int) -> None:
+        """A cooperative member gave up what it lost, and asks for the rebalance that hands it out."""
+        self._drop(revoked & self.owned)
+        if self.phase == "member" and generation == self.generation:
+            self._use(generation)
+            self._rejoin(RebalanceCause.COOPERATIVE_FOLLOW_UP)
+
+    def _use(self, generation: int) -> None:
+        if self.phase == "member" and generation == self.generation:
+            self._take(self._assigned - self.owned)
+
+    # --- being a member ----------------------------------------------------------------------------
+
+    def _start_heartbeats(self) -> None:
+        self._beats += 1
+        beats = self._beats
+        self._later(self.config.heartbeat_interval_ms, lambda: self._heartbeat(beats))
+
+    def _heartbeat(self, beats: int) -> None:
+        if beats != self._beats or self.phase == "out":
+            return
+        self._later(self.config.heartbeat_interval_ms, lambda: self._heartbeat(beats))
+        if self.phase == "joining":
+            return
+        request = HeartbeatRequest(
+            self.group_id, self.generation, self.member_id, self.config.instance_id
+        )
+        generation = self.generation
+        self._ask(
+            "heartbeat", request, lambda response: self._beat(response, generation), lambda: None
+        )
+
+    def _beat(self, response: HeartbeatResponse, generation: int) -> None:
+        error = response.error_code
+        if self.phase not in {"member", "revoking"} or generation != self.generation:
+            return
+        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self._rejoin(None)
+        elif error in LOST:
+            self._become_outsider(forget_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
+            self._when_polled(RETRY_BACKOFF_MS, lambda: self._join(None))
+        elif error is not ErrorCode.NONE and error not in RETRIABLE:
+            self.fail(error)
+
+    def _become_outsider(self, *, forget_id: bool) -> None:
+        """The membership is gone, and the partitions with it."""
+        self._beats += 1
+        self.phase = "out"
+        self.generation = NO_GENERATION
+        self._awaited.clear()
+        if forget_id:
+            self.member_id = ""
+        self._drop(self.owned)
+
+    def _look_at_topics(self) -> None:
+        """The leader looks after the topics: another partition count means another assignment."""
+        self._later(METADATA_INTERVAL_MS, self._look_at_topics)
+        if self.phase != "member" or not self._counts:
+            return
+        image = self.cluster.topics.image
+        topics = {name: image.topic(name) for name in self._counts}
+        counts = {
+            name: 0 if topic is None else len(topic.partition_racks)
+            for name, topic in topics.items()
+        }
+        if counts != self._counts:
+            self._when_polled(1, lambda: self._rejoin(RebalanceCause.TOPIC_METADATA_CHANGED))

@@ -1,0 +1,284 @@
+"""What all clients share: a process that runs, freezes, dies and comes back, and asks one thing at a time."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.handling import ErrorCode, Topic
+from rebalance_audit.coordinator.requests.offsets import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.holdings import HeldPartition
+from rebalance_audit.sim.scheduler import Action
+
+RETRIABLE: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+RETRY_BACKOFF_MS: Final = 100
+COMMIT_BY_NAME_VERSION: Final = 9
+_MESSAGES_PER_SECOND: Final = 10
+
+
+class Library(Enum):
+    """Whose habits a classic client has."""
+
+    JAVA = "java"
+    LIBRDKAFKA = "librdkafka"
+
+
+@dataclass(slots=True)
+class ClientConfig:
+    """What a consumer is configured with; times in milliseconds."""
+
+    name: str
+    group_id: str
+    topics: tuple[str, ...]
+    instance_id: str | None = None
+    session_timeout_ms: int = 10_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 30_000
+    """Also the rebalance timeout."""
+    request_timeout_ms: int = 5_000
+    commit_interval_ms: int = 5_000
+    """0 = no commits."""
+    revoke_ms: int = 5
+    """How long the application takes to give partitions up."""
+    assignors: tuple[str, ...] = ("range",)
+    """Classic: supported assignors, most preferred first."""
+    server_assignor: str | None = None
+    regex: str | None = None
+    """Consumer protocol: subscription by expression, beside or instead of the topics."""
+    library: Library = Library.JAVA
+    makes_own_id: bool = True
+    """Consumer protocol: the member id is the client's (KIP-1082), else the coordinator's."""
+
+
+class Client(ABC):
+    """A consumer process. Events of an earlier life are void; those of a frozen process wait for its thaw."""
+
+    def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
+        """Configured and not started."""
+        self.cluster = cluster
+        self.config = config
+        self.chance = chance
+        self.name = config.name
+        self.group_id = config.group_id
+        self.member_id = ""
+        self.owned: frozenset[HeldPartition] = frozenset()
+        self.running = False
+        self.frozen = False
+        self.failure: ErrorCode | None = None
+        """Error that ended the process."""
+        self.busy_until_ms = 0
+        """The application is processing until then and does not poll."""
+        self.served = cluster.partition_of(config.group_id)
+        self._scheduler = cluster.scheduler
+        self._life = 0
+        self._deferred: list[Action] = []
+        self._awaited: dict[str, int] = {}
+        """Channel -> serial number of the request that it waits for."""
+        self._serial = 0
+
+    # --- life --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The process starts; it knows nothing of earlier lives."""
+        assert not self.running
+        self._life += 1
+        self.running = True
+        self.frozen = False
+        self.failure = None
+        self.busy_until_ms = 0
+        self._deferred.clear()
+        self._awaited.clear()
+        self._begin()
+        if self.config.commit_interval_ms:
+            self._later(self.chance.between(1, self.config.commit_interval_ms), self._commit_round)
+
+    def stop(self) -> None:
+        """The process closes its consumer and ends."""
+        if not self.running:
+            return
+        if not self.frozen:
+            self._close()
+        self._end()
+
+    def crash(self) -> None:
+        """The process is killed."""
+        if self.running:
+            self._end()
+
+    def fail(self, error: ErrorCode) -> None:
+        """The process ends by an error that it cannot handle."""
+        self.failure = error
+        self._end()
+
+    def freeze(self) -> None:
+        """The process stands still: a long pause of its virtual machine."""
+        self.frozen = True
+
+    def thaw(self) -> None:
+        """The process goes on as if nothing had happened."""
+        if not self.frozen:
+            return
+        self.frozen = False
+        deferred, self._deferred = self._deferred, []
+        life = self._life
+        for action in deferred:
+            self._run(life, action)
+
+    def process_slowly(self, duration_ms: int) -> None:
+        """The application works on what it polled and does not poll for so long."""
+        if not self.running:
+            return
+        now_ms = self._scheduler.now_ms
+        self.busy_until_ms = max(self.busy_until_ms, now_ms + duration_ms)
+        if duration_ms > self.config.max_poll_interval_ms:
+            self._later(self.config.max_poll_interval_ms, self._poll_is_overdue)
+
+    def _end(self) -> None:
+        self.running = False
+        self.frozen = False
+        self._life += 1
+        self._drop(self.owned)
+        self.member_id = ""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Join the group."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Tell the coordinator that the process ends."""
+
+    @abstractmethod
+    def _poll_is_overdue(self) -> None:
+        """The application has not polled for max.poll.interval.ms."""
+
+    @abstractmethod
+    def is_settled(self) -> str | None:
+        """None when the client is where it wants to be, else what it waits for."""
+
+    @abstractmethod
+    def _commit_identity(self) -> tuple[int, str] | None:
+        """Generation or epoch and member id for commits; None while it is no member."""
+
+    # --- partitions --------------------------------------------------------------------------------
+
+    def _take(self, partitions: frozenset[HeldPartition]) -> None:
+        if partitions:
+            self.owned |= partitions
+            self.cluster.holdings.acquire(self, partitions, self._scheduler.now_ms)
+
+    def _drop(self, partitions: frozenset[HeldPartition]) -> None:
+        if partitions:
+            self.owned -= partitions
+            self.cluster.holdings.release(self, partitions, self._scheduler.now_ms)
+
+    def _topic(self, topic_id: bytes) -> Topic | None:
+        return self.cluster.topics.image.topic_by_id(topic_id)
+
+    # --- time --------------------------------------------------------------------------------------
+
+    def _later(self, delay_ms: int, action: Action) -> None:
+        life = self._life
+        self._scheduler.after(delay_ms, lambda: self._run(life, action))
+
+    def _run(self, life: int, action: Action) -> None:
+        if life != self._life:
+            return
+        if self.frozen:
+            self._deferred.append(action)
+        else:
+            action()
+
+    def _when_polled(self, delay_ms: int, action: Action) -> None:
+        """Do it `delay_ms` after the application's next poll."""
+        wait_ms = max(self.busy_until_ms - self._scheduler.now_ms, 0)
+        self._later(wait_ms + delay_ms, lambda: self._if_polling(action))
+
+    def _if_polling(self, action: Action) -> None:
+        if self.busy_until_ms > self._scheduler.now_ms:
+            self._when_polled(0, action)
+        else:
+            action()
+
+    # --- requests ----------------------------------------------------------------------------------
+
+    def _ask(
+        self,
+        channel: str,
+        request: tuple[object, ...],
+        hear: Callable[[Any], None],
+        no_answer: Action,
+        timeout_ms: int | None = None,
+        intent: RebalanceCause | None = None,
+    ) -> None:
+        """Send a request; the last one of a channel is the one whose response counts."""
+        self._serial += 1
+        serial = self._awaited[channel] = self._serial
+        life = self._life
+
+        def arrived(response: tuple[object, ...]) -> None:
+            self._run(life, lambda: heard(response))
+
+        def heard(response: tuple[object, ...]) -> None:
+            if self._awaited.get(channel) == serial:
+                del self._awaited[channel]
+                hear(response)
+
+        def timed_out() -> None:
+            if self._awaited.get(channel) == serial:
+                del self._awaited[channel]
+                no_answer()
+
+        self.cluster.ask(self.name, self.served, request, arrived, intent)
+        self._later(timeout_ms or self.config.request_timeout_ms, timed_out)
+
+    def _tell(self, request: tuple[object, ...]) -> None:
+        """Send a request whose response nobody waits for."""
+        self.cluster.ask(self.name, self.served, request, lambda _: None)
+
+    # --- commits -----------------------------------------------------------------------------------
+
+    def _commit_round(self) -> None:
+        self._commit(self.owned)
+        self._later(self.config.commit_interval_ms, self._commit_round)
+
+    def _commit(self, partitions: frozenset[HeldPartition]) -> None:
+        """Commit the position of partitions, as far as their topics exist."""
+        identity = self._commit_identity()
+        if identity is None or not partitions or not self.config.commit_interval_ms:
+            return
+        position = self._scheduler.now_ms // 1_000 * _MESSAGES_PER_SECOND
+        by_name: dict[str, list[OffsetCommitRequestPartition]] = {}
+        for topic_id, number in sorted(partitions):
+            topic = self._topic(topic_id)
+            if topic is not None:
+                entry = OffsetCommitRequestPartition(number, position + number, 0, "")
+                by_name.setdefault(topic.name, []).append(entry)
+        if not by_name:
+            return
+        topics = tuple(
+            OffsetCommitRequestTopic(name, tuple(entries)) for name, entries in by_name.items()
+        )
+        self._tell(
+            OffsetCommitRequest(
+                self.group_id,
+                topics,
+                *identity,
+                self.config.instance_id,
+                api_version=COMMIT_BY_NAME_VERSION,
+            )
+        )

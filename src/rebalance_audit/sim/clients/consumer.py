@@ -1,0 +1,212 @@
+"""Consumers of the consumer protocol (KIP-848): the coordinator reconciles them, heartbeat by heartbeat."""
+
+from typing import Final
+
+from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
+from rebalance_audit.coordinator.requests.consumer import (
+    CLIENT_MADE_IDS_VERSION,
+    JOIN_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.clients.client import RETRIABLE, RETRY_BACKOFF_MS, Client, ClientConfig
+from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.holdings import HeldPartition
+
+MUST_REJOIN: Final = frozenset(
+    {
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+    }
+)
+
+
+class ConsumerClient(Client):
+    """One consumer; outside, a member, or leaving for a while because the application does not poll."""
+
+    def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
+        """Configured and not started."""
+        super().__init__(cluster, config, chance)
+        self.member_epoch = LEFT_EPOCH
+        self._target: frozenset[HeldPartition] = frozenset()
+        self._tells_all = True
+        """The next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
+        self._told_owned: frozenset[HeldPartition] | None = None
+        self._is_reconciling = False
+        self._rounds = 0
+
+    # --- life --------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.member_id = self.chance.uuid_text() if self.config.makes_own_id else ""
+        self._join()
+
+    def _join(self) -> None:
+        self.member_epoch = JOIN_EPOCH
+        self._tells_all = True
+        self._is_reconciling = False
+        self._target = frozenset()
+        self._beat_now()
+
+    def _close(self) -> None:
+        self._commit(self.owned)
+        self._leave()
+
+    def _leave(self) -> None:
+        if self.member_epoch < JOIN_EPOCH or not self.member_id:
+            return
+        static = self.config.instance_id is not None
+        self._tell(
+            ConsumerGroupHeartbeatRequest(
+                self.group_id,
+                self.member_id,
+                STATIC_LEAVE_EPOCH if static else LEFT_EPOCH,
+                self.config.instance_id,
+                client_id=self.name,
+            )
+        )
+        self.member_epoch = LEFT_EPOCH
+
+    def _end(self) -> None:
+        super()._end()
+        self.member_epoch = LEFT_EPOCH
+
+    def _poll_is_overdue(self) -> None:
+        if self.busy_until_ms <= self._scheduler.now_ms or self.member_epoch < JOIN_EPOCH:
+            return
+        self._leave()
+        self._rounds += 1
+        self._awaited.clear()
+        self._drop(self.owned)
+        self._when_polled(0, self._join)
+
+    def subscribe(self, topics: tuple[str, ...]) -> None:
+        """The application changes its subscription."""
+        self.config.topics = topics
+        if self.running and self.member_epoch > JOIN_EPOCH:
+            self._tells_all = True
+            self._later(1, self._beat_now)
+
+    def prefer(self, server_assignor: str | None) -> None:
+        """The configuration changes its assignor; it is told with the next heartbeat."""
+        self.config.server_assignor = server_assignor
+        self._tells_all = True
+
+    def is_settled(self) -> str | None:
+        """None when it is a member that uses exactly what it was assigned."""
+        if self.member_epoch <= JOIN_EPOCH:
+            return f"{self.name} is no member"
+        return (
+            None if self.owned == self._target else f"{self.name} has not followed its assignment"
+        )
+
+    def _commit_identity(self) -> tuple[int, str] | None:
+        return (self.member_epoch, self.member_id) if self.member_epoch > JOIN_EPOCH else None
+
+    # --- heartbeats --------------------------------------------------------------------------------
+
+    def _beat_now(self) -> None:
+        """Send a heartbeat, and the next ones at the coordinator's interval from now on."""
+        self._rounds += 1
+        self._send()
+
+    def _send(self) -> None:
+        request = self._request()
+        round_number = self._rounds
+        self._ask("heartbeat", request, self._heard, lambda: self._unheard(round_number))
+
+    def _request(self) -> ConsumerGroupHeartbeatRequest:
+        config = self.config
+        tells_all = self._tells_all or self.member_epoch == JOIN_EPOCH
+        tells_owned = tells_all or self._told_owned != self.owned
+        owned = () if self.member_epoch == JOIN_EPOCH else self._owned_by_topic()
+        self._told_owned = self.owned
+        self._tells_all = False
+        return ConsumerGroupHeartbeatRequest(
+            self.group_id,
+            self.member_id,
+            self.member_epoch,
+            config.instance_id,
+            None,
+            config.max_poll_interval_ms if tells_all else -1,
+            (config.topics if tells_all and (config.topics or not config.regex) else None),
+            config.regex if tells_all else None,
+            config.server_assignor if tells_all else None,
+            owned if tells_owned else None,
+            client_id=self.name,
+            api_version=CLIENT_MADE_IDS_VERSION if config.makes_own_id else 0,
+        )
+
+    def _owned_by_topic(self) -> tuple[TopicPartitions, ...]:
+        by_topic: dict[bytes, list[int]] = {}
+        for topic_id, number in sorted(self.owned):
+            by_topic.setdefault(topic_id, []).append(number)
+        return tuple(
+            TopicPartitions(topic_id, tuple(numbers)) for topic_id, numbers in by_topic.items()
+        )
+
+    def _unheard(self, round_number: int) -> None:
+        if round_number == self._rounds:
+            self._tells_all = True
+            self._send()
+
+    def _heard(self, response: ConsumerGroupHeartbeatResponse) -> None:
+        error = response.error_code
+        if error is ErrorCode.NONE:
+            self._accept(response)
+        elif error in RETRIABLE:
+            self._tells_all = True
+            self._again_in(RETRY_BACKOFF_MS)
+        elif error in MUST_REJOIN:
+            self._rounds += 1
+            self._drop(self.owned)
+            self.member_epoch = LEFT_EPOCH
+            self._when_polled(1, self._join)
+        else:
+            self.fail(error)
+
+    def _again_in(self, delay_ms: int) -> None:
+        round_number = self._rounds
+        self._later(delay_ms, lambda: self._next(round_number))
+
+    def _next(self, round_number: int) -> None:
+        if round_number == self._rounds and "heartbeat" not in self._awaited:
+            self._send()
+
+    def _accept(self, response: ConsumerGroupHeartbeatResponse) -> None:
+        assert response.member_id is not None
+        self.member_id = response.member_id
+        self.member_epoch = response.member_epoch
+        if response.assignment is not None:
+            self._target = frozenset(
+                (topic_id, number)
+                for topic_id, numbers in response.assignment.topic_partitions
+                for number in numbers
+            )
+        self._again_in(response.heartbeat_interval_ms)
+        self._reconcile()
+
+    def _reconcile(self) -> None:
+        """Give up what is not assigned any more, then use what is new, and say so at once."""
+        if self._is_reconciling or self.owned == self._target:
+            return
+        self._is_reconciling = True
+        revoked = self.owned - self._target
+        if revoked:
+            self._commit(revoked)
+        delay_ms = self.config.revoke_ms if revoked else 1
+        self._when_polled(delay_ms, lambda: self._reconciled(revoked))
+
+    def _reconciled(self, revoked: frozenset[HeldPartition]) -> None:
+        if not self._is_reconciling or self.member_epoch <= JOIN_EPOCH:
+            return
+        self._is_reconciling = False
+        self._drop(revoked & self.owned)
+        if not self.owned - self._target:
+            self._take(self._target - self.owned)
+        self._beat_now()
+        self._reconcile()

@@ -1,0 +1,117 @@
+"""The whole cluster as clients see it: brokers, the network to them, topics, and who believes to own what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.handling import CoordinatorConfig
+from rebalance_audit.coordinator.requests.offsets import DeletedTopic, TopicsDeleted
+from rebalance_audit.sim.broker import (
+    LogOptions,
+    Observer,
+    Respond,
+    Response,
+    ServedPartition,
+    partition_for,
+)
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.holdings import Holdings
+from rebalance_audit.sim.network import Network, NetworkOptions
+from rebalance_audit.sim.scheduler import Scheduler
+from rebalance_audit.sim.topics import Topics
+
+
+@dataclass(slots=True)
+class ClusterOptions:
+    """Size and manner of the cluster."""
+
+    partition_count: int = 50
+    """Of `__consumer_offsets`."""
+    broker_count: int = 3
+    log: LogOptions = field(default_factory=LogOptions)
+
+
+class Cluster:
+    """Brokers that serve the group partitions, made when a group first needs one."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        chance: Chance,
+        config: CoordinatorConfig,
+        options: ClusterOptions,
+        network: NetworkOptions,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        """No topics and no groups yet."""
+        self.scheduler = scheduler
+        self.config = config
+        self.options = options
+        self.network = Network(scheduler, chance.stream("network"), network)
+        self.topics = Topics(chance.stream("topics"), lambda: scheduler.now_ms)
+        self.topics.listeners.append(self._topics_changed)
+        self.holdings = Holdings()
+        self.observers = list(observers)
+        self.partitions: dict[int, ServedPartition] = {}
+        self._ids = chance.stream("ids")
+
+    def partition_of(self, group_id: str) -> ServedPartition:
+        """The partition that holds a group."""
+        number = partition_for(group_id, self.options.partition_count)
+        served = self.partitions.get(number)
+        if served is None:
+            served = self.partitions[number] = ServedPartition(
+                number,
+                self.scheduler,
+                self.topics,
+                self.config,
+                self._ids,
+                self.options.log,
+                self.observers,
+            )
+        return served
+
+    def node_of(self, served: ServedPartition) -> str:
+        """Name of the broker that leads the partition now."""
+        return f"broker-{(served.number + served.leader_epoch) % self.options.broker_count}"
+
+    def ask(
+        self,
+        source: str,
+        served: ServedPartition,
+        request: Response,
+        hear: Respond,
+        intent: RebalanceCause | None = None,
+    ) -> None:
+        """Send a request over the network; `hear` gets each response that finds its way back."""
+        network = self.network
+        node = self.node_of(served)
+
+        def respond(response: Response) -> None:
+            network.carry(node, source, lambda: hear(response))
+
+        network.carry(source, node, lambda: served.receive(request, respond, intent))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic; the coordinators drop its offsets."""
+        topic = self.topics.delete(name)
+        deleted = TopicsDeleted((DeletedTopic(topic.topic_id, topic.name),))
+        for served in self.partitions.values():
+            served.topics_deleted(deleted)
+
+    def fail_over(self, served: ServedPartition, pause_ms: int, *, orderly: bool) -> None:
+        """The partition's broker goes; after a pause the next one has loaded the log."""
+        if not served.is_active:
+            return
+        (served.resign if orderly else served.die)()
+        self.scheduler.after(pause_ms, served.take_over)
+
+    def flush(self) -> None:
+        """Write what waits in open batches."""
+        for served in self.partitions.values():
+            if served.is_active:
+                served.flush()
+
+    def _topics_changed(self) -> None:
+        for served in self.partitions.values():
+            served.topics_changed()

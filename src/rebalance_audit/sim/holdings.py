@@ -1,0 +1,78 @@
+"""Which client believes to own which partition: what applications would really read."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+HeldPartition = tuple[bytes, int]
+"""Topic id and partition number."""
+
+
+class Holder(Protocol):
+    """A client as far as ownership is concerned."""
+
+    name: str
+    group_id: str
+    member_id: str
+
+
+class Use(NamedTuple):
+    """One interval in which a client read a partition."""
+
+    group_id: str
+    topic_id: bytes
+    topic_partition: int
+    client: str
+    member_id: str
+    from_ms: int
+    to_ms: int | None
+    """None while it lasts."""
+
+
+class Holdings:
+    """Every client's partitions, by group."""
+
+    def __init__(self) -> None:
+        """Nobody holds anything."""
+        self._held: dict[str, dict[HeldPartition, dict[Holder, tuple[str, int]]]] = {}
+        self.uses: list[Use] = []
+        """Intervals that are over, in the order they ended."""
+        self.on_acquire: list[Callable[[Holder, HeldPartition, Iterable[Holder]], None]] = []
+        """Called with a client, what it takes, and who else holds that."""
+
+    def acquire(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
+        """A client starts to use partitions."""
+        of_group = self._held.setdefault(holder.group_id, {})
+        for partition in sorted(partitions):
+            holders = of_group.setdefault(partition, {})
+            others = [other for other in holders if other is not holder]
+            holders[holder] = (holder.member_id, now_ms)
+            for listener in self.on_acquire:
+                listener(holder, partition, others)
+
+    def release(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
+        """A client stops to use partitions."""
+        of_group = self._held.get(holder.group_id, {})
+        for partition in sorted(partitions):
+            held = of_group.get(partition, {}).pop(holder, None)
+            if held is not None:
+                member_id, from_ms = held
+                self.uses.append(
+                    Use(holder.group_id, *partition, holder.name, member_id, from_ms, now_ms)
+                )
+
+    def holders(self, group_id: str) -> dict[HeldPartition, list[Holder]]:
+        """Partitions of a group that anybody holds."""
+        return {
+            partition: list(holders)
+            for partition, holders in self._held.get(group_id, {}).items()
+            if holders
+        }
+
+    def still_held(self) -> list[Use]:
+        """Intervals that last."""
+        return [
+            Use(group_id, *partition, holder.name, member_id, from_ms, None)
+            for group_id, of_group in self._held.items()
+            for partition, holders in of_group.items()
+            for holder, (member_id, from_ms) in holders.items()
+        ]
