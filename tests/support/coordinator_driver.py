@@ -178,6 +178,13 @@ class CoordinatorDriver:
         """Another broker loads the log and takes over; parked requests are never answered."""
         self._start()
 
+    def load(self, records: Iterable[Record]) -> None:
+        """Find these records in the log, behind what is there, and load it all."""
+        for record in records:
+            position = Position(0, len(self.log), self.now_ms, 0)
+            self.log.append(Written(position, record))
+        self._start()
+
     # --- what a test looks at ----------------------------------------------------------------------
 
     def group(self, group_id: str = "g") -> Group | None:
