@@ -123,4 +123,4 @@ def test_a_topic_made_again_is_another_topic() -> None:
     assert acting.answer() == "4"
     group = acting.driver.group()
     assert group is not None
-    assert list(group.members["A"].assigned) == [b"2" * 16]  # type: ignore[union-attr]
+    assert list(group.members["A"].assigned) == [b"2" * 16]
