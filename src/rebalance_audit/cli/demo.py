@@ -65,7 +65,7 @@ def demo(invocation: Invocation, out: Path) -> None:
     console = stdout_console()
     print_overview(Layout(console, tables), tables, everything=False)
     _write_report(out / REPORT, tables)
-    click.echo(_what_next(out, tables, report.counts.read))
+    click.echo(what_next(out, tables, report.counts.read))
 
 
 def _write_report(path: Path, tables: Tables) -> None:
@@ -73,7 +73,8 @@ def _write_report(path: Path, tables: Tables) -> None:
         print_overview(Layout(file_console(file), tables), tables, everything=True)
 
 
-def _what_next(out: Path, tables: Tables, records: int) -> str:
+def what_next(out: Path, tables: Tables, records: int) -> str:
+    """What became of the log, and command lines to go on with."""
     busiest = summaries(tables)[0].group_id
     rows = ", ".join(f"{name} {len(found):,}" for name, found in tables.items())
     return f"""

@@ -38,9 +38,12 @@ class Audited(NamedTuple):
 
 
 def audit_segments(
-    folder: LogFolder, rules: DepartureRules, group_ids: Sequence[str] = ()
+    folder: LogFolder, rules: DepartureRules, group_ids: Sequence[str] = (), source: str = ""
 ) -> Audited:
-    """Audit all groups, or only `group_ids`. Raises SourceNotReadable, and OSError that names the file."""
+    """Audit all groups, or only `group_ids`; `source` is what the user calls the folder.
+
+    Raises SourceNotReadable, and OSError that names the file.
+    """
     total, names = survey(folder)
     feed = _Feed(AuditOptions(names.name_of, rules), key_bytes.of_groups(group_ids))
     parts = ranges_of(folder, folder.segments)
@@ -50,7 +53,7 @@ def audit_segments(
     tables = feed.audit.tables()
     tables["topics"] = _topics(names)
     facts = LogFacts(
-        source=str(folder.path),
+        source=source or str(folder.path),
         log_partitions=len(folder.segments),
         size_bytes=folder.size_bytes,
         records=total.records,

@@ -1,5 +1,6 @@
 """`rebalance-audit state`: groups, members, assignments and offsets at a moment, as JSON."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,8 @@ Examples:
   rebalance-audit state copy-of-log --group checkout
   rebalance-audit state copy-of-log --at 2026-11-21T03:12Z
 """
+
+_NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 
 
 @click.command(epilog=EXAMPLES)
@@ -66,4 +69,6 @@ def state(segments: Path, group_ids: tuple[str, ...], at_ms: int | None) -> None
 def print_state(at: str | None, groups: list[dict[str, Any]]) -> None:
     """The object on stdout."""
     form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    sys.stdout.buffer.write(orjson.dumps({"at": at, "groups": groups}, option=form))
+    shape = orjson.dumps({"at": at, "groups": groups}, option=form)
+    # Partition numbers on one line; only structure has line breaks, in strings they are escaped.
+    sys.stdout.buffer.write(_NUMBERS.sub(lambda found: b"".join(found[0].split()), shape))

@@ -1,0 +1,106 @@
+"""The output that README.md shows is what the commands print: `python -m tests.cli.readme --write` puts it there.
+
+A fenced block of `console` begins with one command behind `$ `. A comment above the block may choose lines of the
+output (`<!-- lines 1-12 20-30 -->`); what is left out becomes one line with an ellipsis.
+"""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli.demo import what_next
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.demo_log import extract_to
+from rebalance_audit.report.layout import Layout
+from rebalance_audit.report.overview import print_overview
+from rebalance_audit.wire.log_folder import open_log_folder
+
+README: Final = Path(__file__).parents[2] / "README.md"
+BLOCK: Final = re.compile(
+    r"(?P<head>(?:<!-- lines (?P<ranges>[-\d ]+?) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
+)
+COLUMNS: Final = 96
+"""What a code block shows without a scroll bar."""
+
+OUT: Final = "demo-lake"
+
+
+def refreshed(text: str) -> str:
+    """The text with the output of every block as it is now."""
+    with tempfile.TemporaryDirectory() as folder:
+        extract_to(Path(folder) / OUT / "log")
+        return BLOCK.sub(
+            lambda block: f"{block['head']}{_output(block, Path(folder))}```\n",
+            text,
+        )
+
+
+def commands(text: str) -> list[str]:
+    """Command lines of the blocks, in order."""
+    return [block["command"] for block in BLOCK.finditer(text)]
+
+
+def _output(block: re.Match[str], folder: Path) -> str:
+    command = block["command"]
+    output = _demo(folder) if command == "make demo" else _run(command, folder)
+    return "".join(f"{line}\n" for line in _chosen(output.splitlines(), block["ranges"]))
+
+
+def _run(command: str, folder: Path) -> str:
+    environment = {
+        **os.environ,
+        "COLUMNS": str(COLUMNS),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.stderr or done.returncode:
+        raise RuntimeError(f"{command}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def _demo(folder: Path) -> str:
+    """What `make demo` prints. Made without Spark: a test holds its report to that of the audit in one process."""
+    audited = audit_segments(open_log_folder(folder / OUT / "log"), DepartureRules())
+    text = io.StringIO()
+    console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
+    print_overview(Layout(console, audited.tables), audited.tables, everything=False)
+    return f"{text.getvalue()}{what_next(Path(OUT), audited.tables, audited.facts.records)}"
+
+
+def _chosen(lines: list[str], ranges: str | None) -> Iterator[str]:
+    if ranges is None:
+        yield from lines
+        return
+    shown = 0
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        if int(first) > shown + 1:
+            yield "…"
+        shown = int(last or first)
+        yield from lines[int(first) - 1 : shown]
+    if shown < len(lines):
+        yield "…"
+
+
+if __name__ == "__main__":
+    fresh = refreshed(README.read_text(encoding="utf-8"))
+    if "--write" in sys.argv[1:]:
+        README.write_text(fresh, encoding="utf-8")
+    else:
+        sys.stdout.write(fresh)
