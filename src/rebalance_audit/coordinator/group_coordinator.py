@@ -8,6 +8,10 @@ replies, and arms the timers.
 from collections.abc import Iterable, Sequence
 
 from rebalance_audit.coordinator.changes import Change, GroupType
+from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
+from rebalance_audit.coordinator.classic.live_group import LiveGroup
+from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
+from rebalance_audit.coordinator.consumer.metrics import Metrics
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     Outcome,
@@ -75,10 +79,20 @@ class GroupCoordinator:
             outcome.add(protocol.loaded(now_ms))
         return outcome.result()
 
+    def metrics(self, now_ms: int) -> Metrics:
+        """The metrics that KIP-848 names, now."""
+        consumer = next(each for each in self._protocols if isinstance(each, ConsumerHandlers))
+        return consumer.metrics(now_ms)
+
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Tell the protocols what replay did with a record of the last result."""
         for protocol in self._protocols:
             protocol.applied(slot, changes)
+
+    def live_group(self, group_id: str) -> LiveGroup | None:
+        """The classic group of that id with its phase and all that waits; None where there is none."""
+        classic = next(each for each in self._protocols if isinstance(each, ClassicHandlers))
+        return classic.groups.get(group_id)
 
     def image_changed(self, image: TopicImage, now_ms: int) -> Result:
         """Take over the topics as the metadata log shows them now."""
