@@ -16,6 +16,7 @@ from rebalance_audit.resources import read_text, resource
 LOCAL_CONF: Final = "conf/spark/local.conf"
 LOGGING_CONF: Final = "conf/spark/log4j2.properties"
 DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
+DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set in the environment of a driver that spark-submit started: its JVM runs already, with settings of its own."""
 
@@ -61,7 +62,11 @@ def build_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf.setMaster(master or "local[*]")
         if (master or "local").startswith("local"):
-            conf.setAll(list(_local_settings(master or "local[*]").items()))
+            local = _local_settings(master or "local[*]")
+            if DRIVER_OPTIONS in wanted:
+                # Java takes the last of two equal options, so one that is wanted wins here too.
+                wanted[DRIVER_OPTIONS] = f"{local.get(DRIVER_OPTIONS, '')} {wanted[DRIVER_OPTIONS]}"
+            conf.setAll(list(local.items()))
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
             wanted["spark.jars"] = _jars(jars_folder)
         conf.setAll(list(wanted.items()))
@@ -86,7 +91,7 @@ def _local_settings(master: str) -> dict[str, str]:
     settings["spark.sql.shuffle.partitions"] = str(2 * _cores(master))
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
-        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+        settings[DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
     return settings
 
 

@@ -3,7 +3,6 @@
 What comes back to the driver is one row per topic.
 """
 
-import base64
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,7 +14,13 @@ from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS
 from rebalance_audit.lake.split import has_type, is_commit
 from rebalance_audit.wire.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.topic_names import TopicName, TopicNames, TopicNameSource, topic_id_text
+from rebalance_audit.wire.topic_names import (
+    TopicName,
+    TopicNames,
+    TopicNameSource,
+    topic_id_of,
+    topic_id_text,
+)
 
 TOPIC_LISTS: Final = (
     RecordType.CONSUMER_GROUP_PARTITION_METADATA,
@@ -91,11 +96,6 @@ def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
     """Rows of gold.topics (without the cluster)."""
     rows = [(topic_id_text(name.topic_id), name.name, name.source.value) for name in names.values()]
     return spark.createDataFrame(rows, "topic_id string, topic string, source string")
-
-
-def topic_id_of(text: str) -> bytes:
-    """The 16 bytes of an id as Kafka prints it."""
-    return base64.urlsafe_b64decode(f"{text}==")
 
 
 def _listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

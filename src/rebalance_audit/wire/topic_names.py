@@ -155,6 +155,11 @@ def topic_id_text(topic_id: bytes) -> str:
     return base64.urlsafe_b64encode(topic_id)[:22].decode()
 
 
+def topic_id_of(text: str) -> bytes:
+    """The 16 bytes of an id as `topic_id_text` prints it."""
+    return base64.urlsafe_b64decode(f"{text}==")
+
+
 def read_topic_names(folder: LogFolder) -> TopicNames:
     """The topics that the `__cluster_metadata` log beside the folder's segments defines; none where it is not there.
 

@@ -1,0 +1,71 @@
+"""Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def open_table(lake: str, name: str) -> ds.Dataset:
+    """A table by its full name (`gold.epochs`), as it is now. Raises LakeNotReadable."""
+    schema = table_schemas()[name]
+    path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
+    try:
+        return DeltaTable(path).to_pyarrow_dataset()
+    except (DeltaError, OSError) as error:
+        sentence = str(error).partition("\n")[0].rstrip(".")
+        raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
+
+
+def read_rows(
+    lake: str, name: str, *, cluster: str | None = None, group_ids: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """Rows of a table, of one cluster and of some groups if these are given. Raises LakeNotReadable.
+
+    For tables and groups that fit into memory: what a person asks to see.
+    """
+    wanted = pc.scalar(value=True)
+    if cluster is not None:
+        wanted &= ds.field("cluster") == cluster
+    if group_ids:
+        wanted &= ds.field("group_id").isin(list(group_ids))
+    rows = open_table(lake, name).to_table(filter=wanted).to_pylist()
+    return [plain(row) for row in rows]
+
+
+def topic_names(lake: str, cluster: str) -> TopicNames:
+    """What gold.topics has. Raises LakeNotReadable."""
+    names = TopicNames()
+    for row in read_rows(lake, "gold.topics", cluster=cluster):
+        names.add(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource(row["source"]))
+    return names
+
+
+def clusters(lake: str, name: str) -> list[str]:
+    """Names of the clusters that a table has rows of, sorted. Raises LakeNotReadable."""
+    column = open_table(lake, name).to_table(columns=["cluster"]).column("cluster")
+    return sorted(pc.unique(column).to_pylist())
+
+
+def plain(value: Any) -> Any:
+    """A value with the times at any depth of it as epoch milliseconds."""
+    match value:
+        case datetime():
+            return (value - _EPOCH) // _MILLISECOND
+        case Mapping():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,36 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.session import build_session
+
+ROOT = Path(__file__).resolve().parents[2]
+TEST_SETTINGS = {
+    # Two cores, two tasks: the tests' data is small, each task has its price.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.driver.memory": "1g",
+    # A JVM of four minutes: what the second compiler would make faster it would not live to see.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs the session, and lives with the sockets that pyspark leaves to the collector."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one session of all tests."""
+    session = build_session(
+        "tests", master="local[2]", settings=TEST_SETTINGS, jars_folder=ROOT / "jars" / "spark"
+    )
+    yield session
+    session.stop()

@@ -1,0 +1,32 @@
+"""The audit inside Spark against the audit in one process."""
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.lake import split
+from rebalance_audit.lake.gold import rows_of as rows_of_output
+from rebalance_audit.lake.reducer import ReducerOptions, reduce_groups
+from rebalance_audit.lake.sources import parse_source
+from tests.spark.in_process import gold_of, in_order, names_of, rows_of
+from tests.wire.golden import CAPTURE_NAMES, capture
+
+
+def small_side(spark: SparkSession, name: str) -> DataFrame:
+    """The group records of a capture."""
+    source = parse_source(f"segments:{capture(name).segments}")
+    return split.group_records(split.small_side(source.records(spark, "c")), None)
+
+
+@pytest.mark.parametrize("name", CAPTURE_NAMES)
+def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, name: str) -> None:
+    """Rows of all groups of a real log come out of the reducer as they come out of `LogAudit`."""
+    names = names_of(capture(name).segments)
+    options = ReducerOptions({topic.topic_id: topic.name for topic in names.values()})
+    stream = reduce_groups(small_side(spark, name), options).persist()
+    expected = gold_of(capture(name).segments)
+    for table in GOLD_OF_GROUP:
+        found = in_order(f"gold.{table}", rows_of(rows_of_output(stream, table)))
+        assert found == expected[table], table
+    assert expected["epochs"]
+    stream.unpersist()
