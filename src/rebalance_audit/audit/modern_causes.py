@@ -79,6 +79,8 @@ class WriteEvidence:
                 self.replaced[old.instance_id or ""] = (old, change)
                 self.joined.remove(change)
                 self.gone.remove(old)
+                # Damage may leave a second join with the same instance id; nobody went for it.
+                del gone[old.instance_id or ""]
 
 
 @dataclass(slots=True, frozen=True)
