@@ -226,7 +226,8 @@ def fuzz_logs(seed: int, count: int) -> Tally:
             tally += audit_damaged(log)
         except Exception as error:
             kept = Path(tempfile.gettempdir()) / f"damaged-log-{seed}.jsonl"
-            kept.write_bytes(b"\n".join(orjson.dumps(entry, default=bytes.hex) for entry in log))
+            lines = (orjson.dumps([*entry], default=bytes.hex) for entry in log)
+            kept.write_bytes(b"\n".join(lines))
             raise AssertionError(f"seed {seed}: log kept as {kept}") from error
     return tally
 
