@@ -147,6 +147,20 @@ def test_an_empty_group_ends_with_its_last_offset(
     assert (stage.driver.group() is None) == bool(expected)
 
 
+def test_retention_counts_from_the_departure_of_the_last_member() -> None:
+    """However old the commit is; a fail-over does not change that."""
+    stage = Stage()
+    for step in ("join A@i1 session=1800000", "wait 3000", "sync A A=0-5", "commit A foo:0=1"):
+        stage.play(step)
+    stage.play("wait 1500000")
+    stage.play("leave A")
+    stage.play("failover")
+    stage.play(f"wait {7 * DAY_MS - 1}")
+    assert fetched(stage.driver) == ["foo:0=1"]
+    stage.play("wait 600000")
+    assert fetched(stage.driver) == []
+
+
 @pytest.mark.parametrize(
     ("last_step", "expected"),
     [("beat A", ["[1t] bar:0"]), ("join A", [])],

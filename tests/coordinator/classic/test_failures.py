@@ -225,3 +225,27 @@ def test_sessions_start_again_with_the_load() -> None:
         beat A             | A REBALANCE_IN_PROGRESS
         """
     )
+
+
+def test_sessions_go_on_with_the_assignment() -> None:
+    """A member that waits for the leader is not expected to send heartbeats; its session starts with the answer."""
+    check(
+        """
+        join A             | A=A                        | [2] 0 empty @1000
+        join A
+        join B             | B=B
+        join B
+        wait 6000          | B joined 1 range; A joined 1 range of A,B
+        sync B
+        wait 40000
+        beat A             | A ok
+        wait 40000
+        beat A             | A ok
+        sync A A=0-2 B=3-5 | B synced 3-5; A synced 0-2 | [2] 1 range A: A=0-2 B=3-5 @7000
+        wait 44999
+        beat A             | A ok
+        wait 1
+        beat A             | A REBALANCE_IN_PROGRESS
+        beat B             | B UNKNOWN_MEMBER_ID
+        """
+    )

@@ -213,3 +213,33 @@ def test_rolling_change_of_the_strategy() -> None:
         join C protocols=range        | C INCONSISTENT_GROUP_PROTOCOL
         """
     )
+
+
+def test_the_protocol_that_most_members_prefer_wins() -> None:
+    """All support both; two of three have sticky first."""
+    check(
+        """
+        join A protocols=range,sticky | A=A | [2] 0 empty @1000
+        join A
+        join B protocols=sticky,range | B=B
+        join B
+        join C protocols=sticky,range | C=C
+        join C
+        wait 9000                     | B joined 1 sticky; C joined 1 sticky; A joined 1 sticky of A,B,C
+        """
+    )
+
+
+def test_every_member_votes_for_the_first_that_all_support() -> None:
+    """B and C would like sticky best, but A does not know it."""
+    check(
+        """
+        join A protocols=range,other        | A=A | [2] 0 empty @1000
+        join A
+        join B protocols=sticky,other,range | B=B
+        join B
+        join C protocols=sticky,other,range | C=C
+        join C
+        wait 9000                           | B joined 1 other; C joined 1 other; A joined 1 other of A,B,C
+        """
+    )

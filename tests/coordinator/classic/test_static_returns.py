@@ -3,7 +3,10 @@
 The language of the tables is explained in stage.py.
 """
 
+import pytest
+
 from rebalance_audit.coordinator.handling import CoordinatorConfig
+from rebalance_audit.coordinator.requests.classic import JoinGroupResponse
 from tests.coordinator.classic.stage import check
 
 
@@ -208,3 +211,24 @@ def test_no_room_for_a_return_to_a_full_group() -> None:
         """,
         CoordinatorConfig(group_max_size=2),
     )
+
+
+@pytest.mark.parametrize(("version", "knows_itself_as_leader"), [(9, True), (8, False)])
+def test_who_leads_as_a_returning_leader_is_told(
+    version: int, knows_itself_as_leader: bool
+) -> None:
+    """A client too old to skip the assignment is named the leader of before, so that it does not assign again."""
+    stage = check(
+        """
+        join A@i1          |              | [2] 0 empty @1000
+        wait 3000          | A joined 1 range of A
+        sync A A=0-5       | A synced 0-5 | [2] 1 range A: A=0-5 @4000
+        restart A
+        """
+    )
+    old_member_id = next(iter(stage.driver.group().members))  # type: ignore[union-attr]
+    stage.play(f"join A v={version}")
+    response = stage.driver.replies[max(stage.driver.replies)]
+    assert isinstance(response, JoinGroupResponse)
+    leader = response.member_id if knows_itself_as_leader else old_member_id
+    assert (response.leader, response.skip_assignment) == (leader, knows_itself_as_leader)
