@@ -10,7 +10,6 @@ the last request was answered is in `told`: an error's name, or the generation, 
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import (
@@ -141,7 +140,10 @@ class MixedPlay:
             options.get("protocol", "range"),
             tuple(gives),
         )
-        response: Any = self.driver.ask(request)
+        response = self.driver.replies.get(self.driver.send(request))
+        if response is None:
+            self.told = "parked"
+            return
         assert isinstance(response, SyncGroupResponse)
         self.told = response.error_code.name
         if response.error_code is ErrorCode.NONE:

@@ -312,3 +312,14 @@ def test_4_0_upgrades_with_its_topic_metadata() -> None:
     mixed = _classic(dialect=Dialect.R4_0)
     records = mixed.run("D joins").split("; ")
     assert records[3:5] == ["4 foo:6", "3 1 h0"]
+
+
+def test_a_group_that_lost_everybody_in_its_first_join_phase_is_upgraded_too() -> None:
+    """It is not empty until the phase ends, so it moves with no members and generation 0."""
+    mixed = MixedPlay(play())
+    mixed.run("S asks instance=i1")
+    mixed.run("admin removes named=i1")
+    assert (
+        mixed.run("D joins")
+        == "2t; 3 0 h0; 6 0 t0; 5 D; 3 1 hA; 7 D 0-5; 6 1 t1000; 8 D 1/0 STABLE 0-5@1"
+    )

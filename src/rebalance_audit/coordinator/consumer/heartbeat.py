@@ -157,6 +157,8 @@ def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> 
 
 def require_common_versions(work: Work, updated: ModernMember) -> None:
     """Raises RefusedError (UNSUPPORTED_ASSIGNOR) for versions that another member does not know at all."""
+    if not updated.client_assignors:
+        return
     others = dict(work.members_with(updated))
     del others[updated.member_id]
     if not overlap(updated.client_assignors, others.values()):

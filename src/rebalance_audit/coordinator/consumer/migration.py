@@ -61,7 +61,8 @@ def upgraded(
     Raises RefusedError (GROUP_ID_NOT_FOUND) where the group must stay as it is.
     """
     _require_upgradable(live, config, drafts)
-    protocol_name = live.protocol_name or live.vote()
+    # In its first join phase a group has voted for nothing yet, and may have lost everybody who could.
+    protocol_name = live.protocol_name or (live.vote() if live.members else "")
     found = [_member_of(live, member, protocol_name, image) for member in live.in_order()]
     by_id = {member.member_id: member for member in found}
     members = [by_id[member_id] for member_id in timeline_order(list(by_id), len(by_id))]
