@@ -65,6 +65,9 @@ class Observer(Protocol):
     def flushed(self, shard: "ServedPartition", batch: LoggedBatch) -> None:
         """A batch is in the log."""
 
+    def stopped(self, shard: "ServedPartition") -> None:
+        """A coordinator is gone, with whatever it had not written."""
+
     def loaded(self, shard: "ServedPartition", lost: Sequence[LoggedRecord]) -> None:
         """A coordinator took over; `lost` is what the last one never wrote."""
 
@@ -285,6 +288,14 @@ class ServedPartition:
                 observer.answered(self, request, response)
             respond(response)
 
+    def replayed(self) -> Shard:
+        """A fresh shard with the log and the open batch replayed."""
+        shard = Shard(self.number, Policy.LENIENT if self.log.was_cleaned else Policy.STRICT)
+        self.log.replay_into(shard)
+        if self._open and self.is_active:
+            replay_batch(self.number, self._batch(self._open), shard)
+        return shard
+
     # --- fail-over ---------------------------------------------------------------------------------
 
     def resign(self) -> None:
@@ -295,6 +306,8 @@ class ServedPartition:
     def die(self) -> None:
         """The broker is gone, with what it had not written and whom it had not answered."""
         self.is_active = False
+        for observer in self._observers:
+            observer.stopped(self)
         self._waiting.clear()
         self._open_replies.clear()
         self._deadlines.clear()

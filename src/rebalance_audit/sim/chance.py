@@ -43,6 +43,10 @@ class Chance:
         """A delay with a long tail: mostly near `typical_ms`, now and then several times that, never below 1."""
         return max(1, round(typical_ms * self._random.lognormvariate(0.0, 0.6)))
 
+    def waiting_ms(self, per_minute: float) -> int:
+        """How long until the next of events that come so often, independent of each other."""
+        return max(1, round(self._random.expovariate(per_minute / 60_000)))
+
     def choice(self, items: Sequence[T]) -> T:
         """One of the items."""
         return self._random.choice(items)

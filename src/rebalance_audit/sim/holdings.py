@@ -13,6 +13,8 @@ class Holder(Protocol):
     name: str
     group_id: str
     member_id: str
+    generation: int
+    """Of the classic protocol; -1 where there is none."""
 
 
 class Use(NamedTuple):

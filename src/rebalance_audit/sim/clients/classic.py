@@ -25,6 +25,7 @@ from rebalance_audit.coordinator.requests.classic import (
 )
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import (
+    NO_GENERATION,
     RETRIABLE,
     RETRY_BACKOFF_MS,
     Client,
@@ -42,7 +43,6 @@ from rebalance_audit.wire.consumer_protocol import (
     encode_subscription,
 )
 
-NO_GENERATION: Final = -1
 JOIN_GRACE_MS: Final = 5_000
 """How much longer than its rebalance timeout a client waits for its JoinGroup."""
 METADATA_INTERVAL_MS: Final = 5_000
@@ -55,7 +55,6 @@ class ClassicClient(Client):
     def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
         """Configured and not started."""
         super().__init__(cluster, config, chance)
-        self.generation = NO_GENERATION
         self.phase = "out"
         self._protocol_name: str | None = None
         self._assigned: frozenset[HeldPartition] = frozenset()

@@ -25,6 +25,7 @@ RETRIABLE: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
+NO_GENERATION: Final = -1
 RETRY_BACKOFF_MS: Final = 100
 COMMIT_BY_NAME_VERSION: Final = 9
 _MESSAGES_PER_SECOND: Final = 10
@@ -75,6 +76,7 @@ class Client(ABC):
         self.name = config.name
         self.group_id = config.group_id
         self.member_id = ""
+        self.generation = NO_GENERATION
         self.owned: frozenset[HeldPartition] = frozenset()
         self.running = False
         self.frozen = False

@@ -1,0 +1,98 @@
+"""Who blocks whom: why a group has not come to rest, in sentences. No sentence means that it has."""
+
+from collections.abc import Iterator
+
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.modern.group import STABLE, UNREVOKED, ModernGroup
+from rebalance_audit.coordinator.partitions import text_of
+from rebalance_audit.sim.broker import ServedPartition
+from rebalance_audit.sim.fleet import Fleet
+from rebalance_audit.sim.options import Protocol
+
+
+def pending(fleet: Fleet) -> Iterator[str]:
+    """What the group still waits for."""
+    group_id = fleet.plan.group_id
+    served = fleet.cluster.partition_of(group_id)
+    if not served.is_active:
+        yield f"{group_id}: its coordinator is loading"
+        return
+    if fleet.is_deploying:
+        yield f"{group_id}: a deploy is under way"
+    for client in fleet.clients:
+        if not client.running:
+            yield f"{group_id}: {client.name} does not run ({client.failure})"
+        elif client.busy_until_ms > fleet.cluster.scheduler.now_ms:
+            yield f"{group_id}: {client.name} does not poll"
+        else:
+            waiting = client.is_settled()
+            if waiting is not None:
+                yield f"{group_id}: {waiting}"
+    yield from _group_pending(fleet, served)
+    yield from _partitions_pending(fleet)
+
+
+def _group_pending(fleet: Fleet, served: ServedPartition) -> Iterator[str]:
+    group_id = fleet.plan.group_id
+    slot = served.shard.slot(group_id)
+    group = None if slot is None else slot.group
+    expected = {client.member_id for client in fleet.clients}
+    if isinstance(group, ModernGroup):
+        members = set(group.members)
+        yield from _modern_pending(group)
+    else:
+        live = served.coordinator.live_group(group_id)
+        members = set() if live is None else set(live.members)
+        if live is not None and live.state is not ClassicState.STABLE:
+            waiting = sorted(set(live.members) - set(live.parked_joins))
+            yield f"{group_id} is {live.state.value}, waits for {waiting or sorted(live.pending_sync)}"
+    for member_id in sorted(members - expected):
+        yield f"{group_id}: member {member_id} is nobody's"
+    for member_id in sorted(expected - members):
+        yield f"{group_id}: {member_id!r} is no member"
+
+
+def _modern_pending(group: ModernGroup) -> Iterator[str]:
+    if group.group_epoch > group.assignment_epoch:
+        yield (
+            f"{group.group_id} is at group epoch {group.group_epoch} and its target at "
+            f"{group.assignment_epoch}"
+        )
+    for member_id in sorted(group.unconverged):
+        member = group.members[member_id]
+        if member.member_state == UNREVOKED:
+            held = ", ".join(
+                f"{text_of(topic)}-{number}"
+                for topic, numbers in member.pending_revocation.items()
+                for number in sorted(numbers)
+            )
+            yield f"{group.group_id}: {member_id} has to give up {held}"
+        elif member.member_state == STABLE:
+            yield f"{group.group_id}: {member_id} is at epoch {member.member_epoch}"
+        else:
+            target = group.target_of(member_id)
+            blockers = sorted(
+                {
+                    owner
+                    for topic, numbers in target.items()
+                    for number in numbers
+                    if (owner := group.owners.get((topic, number))) not in {None, member_id}
+                    and owner is not None
+                }
+            )
+            yield f"{group.group_id}: {member_id} waits for {', '.join(blockers)}"
+
+
+def _partitions_pending(fleet: Fleet) -> Iterator[str]:
+    holders = fleet.cluster.holdings.holders(fleet.plan.group_id)
+    for partition, clients in holders.items():
+        if len(clients) > 1:
+            names = ", ".join(sorted(client.name for client in clients))
+            yield f"{fleet.plan.group_id}: {partition} is used by {names}"
+    if fleet.plan.static and fleet.plan.protocol is not Protocol.CONSUMER:
+        # A static classic member that returns with another subscription, or a leader that missed the growth of a topic
+        # while it was away, causes no rebalance: partitions can stay without an owner for good.
+        return
+    missing = fleet.expected_partitions() - holders.keys()
+    if missing:
+        yield f"{fleet.plan.group_id}: nobody uses {sorted(missing)[:5]}"

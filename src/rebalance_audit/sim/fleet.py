@@ -1,0 +1,254 @@
+"""The instances of one application: started, deployed, scaled, hurt, and brought back by their supervisor."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.clients.classic import ClassicClient
+from rebalance_audit.sim.clients.client import ClientConfig, Library
+from rebalance_audit.sim.clients.consumer import ConsumerClient
+from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.network import Filter
+from rebalance_audit.sim.options import GroupPlan, Protocol
+
+SUPERVISION_INTERVAL_MS: Final = 1_000
+SIZE_MAX: Final = 12
+_EARLY: Final = frozenset({Dialect.R3_7, Dialect.R3_9})
+_ROLLING_CHANGE: Final = {
+    ("range",): ("cooperative-sticky", "range"),
+    ("cooperative-sticky", "range"): ("cooperative-sticky",),
+}
+"""A rolling change of strategy in two deploys: first both, then the new one alone."""
+
+AnyClient = ClassicClient | ConsumerClient
+
+
+@dataclass(slots=True)
+class Instance:
+    """One place of the application; processes come and go in it."""
+
+    client: AnyClient
+    down_until_ms: int = 0
+    """The supervisor does not start it before."""
+    wanted: bool = True
+
+
+class Fleet:
+    """All instances of one group."""
+
+    def __init__(self, cluster: Cluster, plan: GroupPlan, chance: Chance) -> None:
+        """Nothing runs yet."""
+        self.cluster = cluster
+        self.plan = plan
+        self.instances: list[Instance] = []
+        self._chance = chance
+        self._scheduler = cluster.scheduler
+        self._serial = 0
+        self._duplicates: list[AnyClient] = []
+        self._speaks_new = plan.protocol is Protocol.CONSUMER
+        self._deploying = False
+
+    @property
+    def clients(self) -> list[AnyClient]:
+        """Processes of the instances that are wanted."""
+        return [instance.client for instance in self.instances if instance.wanted]
+
+    def start(self) -> None:
+        """Start the planned number of instances, one shortly after the other."""
+        for _ in range(self.plan.size):
+            instance = self._new_instance()
+            instance.down_until_ms = self._scheduler.now_ms + self._chance.between(0, 5_000)
+        self._supervise()
+
+    def _new_instance(self) -> Instance:
+        number = self._serial
+        self._serial += 1
+        instance = Instance(self._new_client(number))
+        self.instances.append(instance)
+        return instance
+
+    def _new_client(self, number: int) -> AnyClient:
+        plan = self.plan
+        name = f"{plan.group_id}-{number}"
+        libraries = (plan.library, Library.JAVA)
+        config = ClientConfig(
+            name,
+            plan.group_id,
+            plan.topics,
+            instance_id=f"instance-{number}" if plan.static else None,
+            session_timeout_ms=plan.session_timeout_ms,
+            heartbeat_interval_ms=min(3_000, plan.session_timeout_ms // 3),
+            max_poll_interval_ms=plan.max_poll_interval_ms,
+            commit_interval_ms=plan.commit_interval_ms,
+            revoke_ms=plan.revoke_ms,
+            assignors=plan.assignors,
+            server_assignor=plan.server_assignor,
+            regex=plan.regex,
+            library=libraries[number % 2],
+            makes_own_id=self.cluster.config.dialect not in _EARLY,
+        )
+        chance = self._chance.stream(f"client-{number}-{self._scheduler.executed}")
+        kind = ConsumerClient if self._speaks_new else ClassicClient
+        return kind(self.cluster, config, chance)
+
+    def _supervise(self) -> None:
+        now_ms = self._scheduler.now_ms
+        for instance in self.instances:
+            client = instance.client
+            if instance.wanted and not client.running and now_ms >= instance.down_until_ms:
+                client.start()
+        self._scheduler.after(SUPERVISION_INTERVAL_MS, self._supervise)
+
+    def _pick(self) -> Instance | None:
+        running = [each for each in self.instances if each.wanted and each.client.running]
+        return self._chance.choice(running) if running else None
+
+    # --- what happens to it ------------------------------------------------------------------------
+
+    def deploy(self) -> None:
+        """Restart instance by instance with a new version; a migrating group changes its protocol by it."""
+        if self._deploying:
+            return
+        self._deploying = True
+        plan = self.plan
+        if plan.protocol is Protocol.MIGRATING:
+            self._speaks_new = not self._speaks_new
+        elif plan.assignors in _ROLLING_CHANGE and self._chance.happens(0.5):
+            plan.assignors = _ROLLING_CHANGE[plan.assignors]
+        elif not plan.static and self._chance.happens(0.2):
+            plan.server_assignor = self._chance.choice((None, "uniform", "range"))
+        self._deploy_next([each for each in self.instances if each.wanted])
+
+    def _deploy_next(self, waiting: list[Instance]) -> None:
+        if not waiting:
+            self._deploying = False
+            return
+        instance, rest = waiting[0], waiting[1:]
+        if instance.wanted:
+            number = int(instance.client.name.rpartition("-")[2])
+            instance.client.stop()
+            instance.client = self._new_client(number)
+            instance.down_until_ms = self._scheduler.now_ms + self._chance.between(100, 8_000)
+        pause_ms = self._chance.between(500, 15_000)
+        self._scheduler.after(pause_ms, lambda: self._deploy_next(rest))
+
+    def scale(self) -> None:
+        """One instance more or one less; at least one stays."""
+        wanted = [each for each in self.instances if each.wanted]
+        if len(wanted) > 1 and (len(wanted) >= SIZE_MAX or self._chance.happens(0.5)):
+            instance = self._chance.choice(wanted)
+            instance.wanted = False
+            instance.client.stop()
+        else:
+            self._new_instance()
+
+    def crash(self) -> None:
+        """Kill a process; it comes back after a while."""
+        instance = self._pick()
+        if instance is not None:
+            instance.client.crash()
+            instance.down_until_ms = self._scheduler.now_ms + self._chance.between(100, 60_000)
+
+    def freeze(self) -> None:
+        """Stop a process in its tracks, for less or more than its session."""
+        instance = self._pick()
+        if instance is not None and not instance.client.frozen:
+            client = instance.client
+            client.freeze()
+            duration_ms = self._chance.between(100, 3 * self.plan.session_timeout_ms)
+            self._scheduler.after(duration_ms, client.thaw)
+
+    def poll_slowly(self) -> None:
+        """Let an application work long on what it polled."""
+        instance = self._pick()
+        if instance is not None:
+            longest_ms = 2 * self.plan.max_poll_interval_ms
+            instance.client.process_slowly(self._chance.between(1_000, longest_ms))
+
+    def change_subscription(self) -> None:
+        """One member subscribes to other topics."""
+        instance = self._pick()
+        names = self.cluster.topics.image.names()
+        if instance is not None and names:
+            topics = self._chance.sample(names, self._chance.between(1, len(names)))
+            instance.client.subscribe(tuple(topics))
+
+    def remove_by_admin(self) -> None:
+        """An administrator throws members out."""
+        identities = [
+            MemberIdentity(
+                client.member_id, client.config.instance_id, "removed by an administrator"
+            )
+            for client in self.clients
+            if client.running and client.member_id and self._chance.happens(0.5)
+        ]
+        if identities:
+            self.cluster.ask(
+                "admin",
+                self.cluster.partition_of(self.plan.group_id),
+                LeaveGroupRequest(self.plan.group_id, tuple(identities)),
+                lambda _: None,
+                RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+            )
+
+    def duplicate_instance(self) -> None:
+        """Somebody starts a second process with the identity of an instance, and ends it later."""
+        instance = self._pick()
+        if instance is None or not self.plan.static:
+            return
+        number = int(instance.client.name.rpartition("-")[2])
+        twin = self._new_client(number)
+        twin.name = twin.config.name = f"{twin.name}-twin"
+        self._duplicates.append(twin)
+        twin.start()
+        self._scheduler.after(self._chance.between(1_000, 30_000), twin.crash)
+
+    def cut_off(self) -> None:
+        """The network of one client fails for a while."""
+        instance = self._pick()
+        if instance is None:
+            return
+        name = instance.client.name
+        filters = self.cluster.network.filters
+        filters[name] = self._chance.choice(
+            (Filter.DROP_ALL, Filter.DROP_INBOUND, Filter.DROP_OUTBOUND)
+        )
+        duration_ms = self._chance.between(500, 30_000)
+        self._scheduler.after(duration_ms, lambda: filters.pop(name, None) and None)
+
+    def heal(self) -> None:
+        """Everything is well from now on: nobody is frozen, twins are gone, all instances are up."""
+        for twin in self._duplicates:
+            twin.crash()
+        for instance in self.instances:
+            instance.client.thaw()
+            instance.down_until_ms = 0
+
+    # --- where it should end -----------------------------------------------------------------------
+
+    def expected_partitions(self) -> set[tuple[bytes, int]]:
+        """Partitions of the topics that its clients subscribe to, as far as they exist."""
+        image = self.cluster.topics.image
+        names: set[str] = set()
+        for client in self.clients:
+            names.update(client.config.topics)
+            if client.config.regex and isinstance(client, ConsumerClient):
+                names.update(
+                    name for name in image.names() if re.fullmatch(client.config.regex, name)
+                )
+        topics = [image.topic(name) for name in sorted(names)]
+        return {
+            (topic.topic_id, number)
+            for topic in topics
+            if topic is not None
+            for number in range(len(topic.partition_racks))
+        }
+
+    @property
+    def is_deploying(self) -> bool:
+        """Whether instances are still to be restarted."""
+        return self._deploying

@@ -1,0 +1,225 @@
+"""What a simulation is made of, drawn from its seed: the probabilities themselves are random, so that seeds differ."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import Final
+
+from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect
+from rebalance_audit.sim.batch_writer import Codec
+from rebalance_audit.sim.broker import LogOptions
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.clients.client import Library
+from rebalance_audit.sim.cluster import ClusterOptions
+from rebalance_audit.sim.network import NetworkOptions
+
+START_MS: Final = 1_700_000_000_000
+"""The first moment of every simulation."""
+
+
+class Protocol(Enum):
+    """What the members of a group speak."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    MIGRATING = "migrating"
+    """Classic at first; deploys change the protocol, to and fro."""
+    STANDALONE = "standalone"
+    TRANSACTIONAL = "transactional"
+
+
+@dataclass(slots=True)
+class GroupPlan:
+    """One group."""
+
+    group_id: str
+    protocol: Protocol
+    size: int
+    topics: tuple[str, ...]
+    static: bool = False
+    assignors: tuple[str, ...] = ("range",)
+    """Classic members."""
+    server_assignor: str | None = None
+    regex: str | None = None
+    library: Library = Library.JAVA
+    session_timeout_ms: int = 10_000
+    max_poll_interval_ms: int = 30_000
+    revoke_ms: int = 5
+    commit_interval_ms: int = 5_000
+
+
+@dataclass(slots=True)
+class FaultOptions:
+    """How often things happen, per minute: the first block per group, the second in the whole cluster."""
+
+    deploys: float = 0.2
+    scale_changes: float = 0.2
+    crashes: float = 0.2
+    freezes: float = 0.1
+    slow_polls: float = 0.1
+    subscription_changes: float = 0.1
+    admin_removals: float = 0.05
+    duplicate_instances: float = 0.05
+    fail_overs: float = 0.2
+    topic_growths: float = 0.1
+    topic_deletions: float = 0.05
+    topic_creations: float = 0.1
+    cleanings: float = 0.1
+    partitions_from_network: float = 0.1
+
+
+@dataclass(slots=True)
+class SimulationOptions:
+    """Everything that decides a run beside the seed's own streams."""
+
+    minutes: int
+    coordinator: CoordinatorConfig
+    cluster: ClusterOptions
+    network: NetworkOptions
+    faults: FaultOptions
+    topics: dict[str, int]
+    """Name -> partitions at the start."""
+    groups: list[GroupPlan] = field(default_factory=list)
+    commits_per_minute: int = 0
+    """Offset commits of a load beside the groups, written in bulk."""
+
+
+@dataclass(slots=True)
+class Overrides:
+    """What the command line decides instead of the seed."""
+
+    minutes: int | None = None
+    groups: int | None = None
+    members: int | None = None
+    dialect: Dialect | None = None
+    partitions: int | None = None
+    commits_per_minute: int = 0
+    faults: bool = True
+
+
+_REGEXES: Final = ("topic-.*", "topic-[0-3]", "other-.*|topic-1")
+_ASSIGNORS: Final = (
+    ("range",),
+    ("roundrobin",),
+    ("sticky",),
+    ("cooperative-sticky",),
+    ("cooperative-sticky", "range"),
+    ("range", "cooperative-sticky"),
+)
+
+
+def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
+    """The options of a seed."""
+    chance = Chance(seed, "options")
+    dialect = overrides.dialect or chance.choice(list(Dialect))
+    topics = {f"topic-{number}": chance.between(1, 12) for number in range(chance.between(2, 5))}
+    cluster = ClusterOptions(
+        overrides.partitions or chance.choice((1, 2, 5, 50)),
+        chance.between(1, 5),
+        LogOptions(
+            chance.weighted(list(Codec), (8, 1, 1, 1, 1)),
+            stamps_append_time=chance.happens(0.1),
+            segment_bytes=chance.choice((4_000, 20_000, 100_000, 104_857_600)),
+        ),
+    )
+    options = SimulationOptions(
+        overrides.minutes or chance.between(2, 6),
+        _draw_config(chance.stream("coordinator"), dialect),
+        cluster,
+        NetworkOptions(chance.between(1, 20)),
+        FaultOptions(),
+        topics,
+        commits_per_minute=overrides.commits_per_minute,
+    )
+    if overrides.faults:
+        options.network = _draw_network(chance.stream("network"), options.network.latency_ms)
+        options.faults = _draw_faults(chance.stream("faults"))
+    else:
+        options.faults = FaultOptions(
+            **dict.fromkeys((each.name for each in fields(FaultOptions)), 0.0)
+        )
+    group_count = overrides.groups or chance.between(1, 6)
+    options.groups = [
+        _draw_group(chance.stream(f"group-{number}"), number, options, overrides)
+        for number in range(group_count)
+    ]
+    return options
+
+
+def _draw_config(chance: Chance, dialect: Dialect) -> CoordinatorConfig:
+    early = dialect in {Dialect.R3_7, Dialect.R3_9}
+    return CoordinatorConfig(
+        dialect=dialect,
+        group_initial_rebalance_delay_ms=chance.choice((0, 500, 3_000)),
+        consumer_session_timeout_ms=chance.choice((6_000, 15_000, 45_000)),
+        consumer_heartbeat_interval_ms=chance.choice((1_000, 3_000, 5_000)),
+        consumer_assignment_interval_ms=chance.choice((0, 1_000, 1_000, 5_000)),
+        consumer_regex_refresh_interval_ms=chance.choice((60_000, 600_000)),
+        server_assignors=chance.choice((("uniform", "range"), ("range", "uniform"))),
+        classic_creation_recorded=not early or chance.happens(0.5),
+    )
+
+
+def _draw_network(chance: Chance, latency_ms: int) -> NetworkOptions:
+    def rarely(most: float) -> float:
+        return chance.uniform(0, most) if chance.happens(0.6) else 0.0
+
+    return NetworkOptions(
+        latency_ms, rarely(0.02), rarely(0.02), rarely(0.05), chance.between(50, 8_000)
+    )
+
+
+def _draw_faults(chance: Chance) -> FaultOptions:
+    return FaultOptions(
+        **{
+            each.name: chance.uniform(0, 1.0) if chance.happens(0.6) else 0.0
+            for each in fields(FaultOptions)
+        }
+    )
+
+
+def _draw_group(
+    chance: Chance, number: int, options: SimulationOptions, overrides: Overrides
+) -> GroupPlan:
+    early = options.coordinator.dialect in {Dialect.R3_7, Dialect.R3_9}
+    protocol = chance.weighted(list(Protocol), (6, 6, 0 if early else 3, 1, 1))
+    names = sorted(options.topics)
+    topics = tuple(chance.sample(names, chance.between(1, len(names))))
+    regex = None
+    if protocol is Protocol.CONSUMER and not early and chance.happens(0.25):
+        regex = chance.choice(_REGEXES)
+        if chance.happens(0.5):
+            topics = ()
+    return GroupPlan(
+        f"group-{number}" if chance.happens(0.9) else f"größe-{number}",
+        protocol,
+        overrides.members or chance.between(1, 6),
+        topics,
+        static=chance.happens(0.3),
+        assignors=chance.choice(_ASSIGNORS),
+        server_assignor=chance.choice((None, None, "uniform", "range")),
+        regex=regex,
+        library=chance.choice(list(Library)),
+        session_timeout_ms=chance.choice((6_000, 10_000, 45_000)),
+        max_poll_interval_ms=chance.choice((10_000, 30_000, 60_000)),
+        revoke_ms=chance.choice((1, 5, 200, 3_000)),
+        commit_interval_ms=chance.choice((0, 1_000, 5_000)),
+    )
+
+
+def told(options: object, name: str = "") -> Iterator[str]:
+    """Every option on a line of its own, `name = value`, for people who repeat a run."""
+    if is_dataclass(options) and not isinstance(options, type):
+        for each in fields(options):
+            yield from told(
+                getattr(options, each.name), f"{name}.{each.name}" if name else each.name
+            )
+    elif isinstance(options, list):
+        for number, each_option in enumerate(options):
+            yield from told(each_option, f"{name}[{number}]")
+    elif isinstance(options, Enum):
+        yield f"{name} = {options.value}"
+    elif isinstance(options, float):
+        yield f"{name} = {options:.4f}"
+    else:
+        yield f"{name} = {options}"

@@ -1,0 +1,242 @@
+"""A whole simulation: a phase of faults, then a healed one in which every group must come to rest."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from rebalance_audit.sim.broker import ServedPartition
+from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.clients.committers import Committer, TransactionalCommitter
+from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.compaction import Cleaner
+from rebalance_audit.sim.convergence import pending
+from rebalance_audit.sim.fleet import Fleet
+from rebalance_audit.sim.invariants import Invariants
+from rebalance_audit.sim.log_files import write_folder
+from rebalance_audit.sim.options import (
+    START_MS,
+    Overrides,
+    Protocol,
+    SimulationOptions,
+    draw_options,
+    told,
+)
+from rebalance_audit.sim.scheduler import Scheduler
+from rebalance_audit.sim.truth import TruthRecorder
+
+CHECKPOINT_INTERVAL_MS: Final = 60_000
+SETTLING_MS_MAX: Final = 600_000
+"""How long the healed phase may take: several sessions and rebalance timeouts."""
+SETTLING_STEP_MS: Final = 1_000
+_TOPICS_MAX: Final = 8
+_PARTITIONS_MAX: Final = 40
+_COMMIT_INTERVAL_MS: Final = 2_000
+TRUTH_FILE: Final = "truth.jsonl"
+
+
+class NotConvergedError(Exception):
+    """Everything was healed and a group did not come to rest; the message says who blocks whom."""
+
+
+class Simulation:
+    """One run."""
+
+    def __init__(self, seed: int, options: SimulationOptions) -> None:
+        """Everything is built and nothing has happened."""
+        self.seed = seed
+        self.options = options
+        self.scheduler = Scheduler(START_MS)
+        self._chance = Chance(seed, "run")
+        self.truth = TruthRecorder(lambda: self.scheduler.now_ms)
+        self.invariants = Invariants(self._served_by)
+        self.cluster = Cluster(
+            self.scheduler,
+            self._chance.stream("cluster"),
+            options.coordinator,
+            options.cluster,
+            options.network,
+            (self.invariants, self.truth),
+        )
+        self.cluster.holdings.on_acquire.append(self.invariants.acquired)
+        self.fleets: list[Fleet] = []
+        self._committers: list[Committer] = []
+        self._cleaners: dict[int, Cleaner] = {}
+        self._hurts = True
+
+    def _served_by(self, group_id: str) -> ServedPartition:
+        return self.cluster.partition_of(group_id)
+
+    # --- phases ------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Both phases. Raises InvariantBrokenError, ReplayError and NotConvergedError."""
+        self._start()
+        self.scheduler.run_until_ms(START_MS + self.options.minutes * 60_000)
+        self._heal()
+        self._settle()
+        self.cluster.flush()
+        self._check()
+
+    def _start(self) -> None:
+        for name, partition_count in self.options.topics.items():
+            self.cluster.topics.create(name, partition_count)
+        for number, plan in enumerate(self.options.groups):
+            chance = self._chance.stream(f"fleet-{number}")
+            topic = plan.topics[0] if plan.topics else next(iter(self.options.topics))
+            if plan.protocol is Protocol.STANDALONE:
+                self._committers.append(
+                    Committer(self.cluster, plan.group_id, topic, _COMMIT_INTERVAL_MS, chance)
+                )
+            elif plan.protocol is Protocol.TRANSACTIONAL:
+                self._committers.append(
+                    TransactionalCommitter(
+                        self.cluster,
+                        plan.group_id,
+                        topic,
+                        _COMMIT_INTERVAL_MS,
+                        chance,
+                        1_000 + number,
+                    )
+                )
+            else:
+                self.fleets.append(Fleet(self.cluster, plan, chance))
+        for fleet in self.fleets:
+            fleet.start()
+            self._plan_for(fleet)
+        for committer in self._committers:
+            committer.start()
+        self._plan_for_cluster()
+        self._often(CHECKPOINT_INTERVAL_MS, self._check)
+
+    def _heal(self) -> None:
+        self._hurts = False
+        self.cluster.network.heal()
+        for fleet in self.fleets:
+            fleet.heal()
+
+    def _settle(self) -> None:
+        deadline_ms = self.scheduler.now_ms + SETTLING_MS_MAX
+        calm = 0
+        while calm < 3:
+            self.scheduler.run_until_ms(self.scheduler.now_ms + SETTLING_STEP_MS)
+            reasons = [reason for fleet in self.fleets for reason in pending(fleet)]
+            calm = 0 if reasons else calm + 1
+            if reasons and self.scheduler.now_ms > deadline_ms:
+                raise NotConvergedError("; ".join(reasons))
+
+    def _check(self) -> None:
+        for served in self.cluster.partitions.values():
+            self.invariants.check_partition(served)
+
+    # --- faults ------------------------------------------------------------------------------------
+
+    def _often(self, interval_ms: int, action: Callable[[], None]) -> None:
+        def again() -> None:
+            action()
+            self.scheduler.after(interval_ms, again)
+
+        self.scheduler.after(interval_ms, again)
+
+    def _now_and_then(self, name: str, per_minute: float, action: Callable[[], None]) -> None:
+        """Let it happen at random moments, until the healed phase."""
+        if not per_minute:
+            return
+        chance = self._chance.stream(name)
+
+        def happen() -> None:
+            if self._hurts:
+                action()
+                self.scheduler.after(chance.waiting_ms(per_minute), happen)
+
+        self.scheduler.after(chance.waiting_ms(per_minute), happen)
+
+    def _plan_for(self, fleet: Fleet) -> None:
+        faults = self.options.faults
+        for name, per_minute, action in (
+            ("deploy", faults.deploys, fleet.deploy),
+            ("scale", faults.scale_changes, fleet.scale),
+            ("crash", faults.crashes, fleet.crash),
+            ("freeze", faults.freezes, fleet.freeze),
+            ("slow poll", faults.slow_polls, fleet.poll_slowly),
+            ("subscription", faults.subscription_changes, fleet.change_subscription),
+            ("admin", faults.admin_removals, fleet.remove_by_admin),
+            ("twin", faults.duplicate_instances, fleet.duplicate_instance),
+            ("cut off", faults.partitions_from_network, fleet.cut_off),
+        ):
+            self._now_and_then(f"{fleet.plan.group_id}/{name}", per_minute, action)
+
+    def _plan_for_cluster(self) -> None:
+        faults = self.options.faults
+        chance = self._chance.stream("cluster faults")
+        topics = self.cluster.topics
+
+        def fail_over() -> None:
+            served = chance.choice(sorted(self.cluster.partitions))
+            self.cluster.fail_over(
+                self.cluster.partitions[served],
+                chance.between(50, 12_000),
+                orderly=chance.happens(0.5),
+            )
+
+        def grow() -> None:
+            names = topics.image.names()
+            if names:
+                name = chance.choice(names)
+                now = len(topics.image.by_name[name].partition_racks)
+                if now < _PARTITIONS_MAX:
+                    topics.grow(name, now + chance.between(1, 4))
+
+        def delete() -> None:
+            names = topics.image.names()
+            if len(names) > 1:
+                self.cluster.delete_topic(chance.choice(names))
+
+        def create() -> None:
+            free = [
+                name
+                for name in (*self.options.topics, "topic-8", "topic-9", "other-1")
+                if name not in topics.image.by_name
+            ]
+            if free and len(topics.image.by_name) < _TOPICS_MAX:
+                topics.create(chance.choice(free), chance.between(1, 8))
+
+        for name, per_minute, action in (
+            ("fail-over", faults.fail_overs, fail_over),
+            ("growth", faults.topic_growths, grow),
+            ("deletion", faults.topic_deletions, delete),
+            ("creation", faults.topic_creations, create),
+            ("cleaning", faults.cleanings, self._clean),
+        ):
+            self._now_and_then(name, per_minute, action)
+
+    def _clean(self) -> None:
+        for number, served in sorted(self.cluster.partitions.items()):
+            cleaner = self._cleaners.setdefault(number, Cleaner(served.log))
+            cleaner.clean(self.scheduler.now_ms)
+            self.invariants.check_partition(served)
+
+    # --- what is left ------------------------------------------------------------------------------
+
+    def write(self, folder: Path) -> None:
+        """Write segments and truth."""
+        folder.mkdir(parents=True, exist_ok=True)
+        logs = [self.cluster.partitions[number].log for number in sorted(self.cluster.partitions)]
+        write_folder(logs, self.cluster.topics.log_bytes(), folder)
+        holdings = self.cluster.holdings
+        with (folder / TRUTH_FILE).open("wb") as file:
+            head = {"kind": "run", "seed": self.seed, "options": list(told(self.options))}
+            for row in (head, *self.truth.rows([*holdings.uses, *holdings.still_held()])):
+                file.write(orjson.dumps(row) + b"\n")
+
+
+def simulate(seed: int, overrides: Overrides | None = None) -> Simulation:
+    """Run a seed to its end; what is raised names the seed."""
+    simulation = Simulation(seed, draw_options(seed, overrides or Overrides()))
+    try:
+        simulation.run()
+    except Exception as error:
+        error.add_note(f"seed {seed}, at {simulation.scheduler.now_ms - START_MS} ms")
+        raise
+    return simulation

@@ -1,0 +1,331 @@
+"""What really happened, as rows: every epoch with its real causes, every member's end, every use of a partition.
+
+What the coordinator does counts once it is in the log: a batch that a dying broker never wrote takes its truth with it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.changes import (
+    Change,
+    GenerationCompleted,
+    GroupEpochBumped,
+    GroupRemoved,
+    GroupType,
+    TargetInstalled,
+)
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.sim.batch_writer import LoggedRecord
+from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.holdings import Use
+from rebalance_audit.sim.partition_log import LoggedBatch
+from rebalance_audit.sim.truth_causes import Reason, modern_reasons
+from rebalance_audit.sim.truth_classic import ClassicWatch
+from rebalance_audit.sim.truth_members import MembersOf, MemberTruth
+from rebalance_audit.wire.topic_names import topic_id_text
+
+Row = dict[str, object]
+Note = Callable[[], None]
+
+
+@dataclass(slots=True)
+class EpochTruth:
+    """One group epoch or generation."""
+
+    group_id: str
+    incarnation: int
+    epoch: int
+    protocol: str
+    reasons: tuple[Reason, ...]
+    started_at_ms: int
+    join_started_at_ms: int | None = None
+    target_installed_at_ms: int | None = None
+    converged_at_ms: int | None = None
+
+    def rows(self) -> Iterator[Row]:
+        """One row per cause, the first to happen first."""
+        unknown = Reason(RebalanceCause.UNKNOWN, self.started_at_ms)
+        for reason in self.reasons or (unknown,):
+            yield {
+                "kind": "epoch",
+                "group_id": self.group_id,
+                "incarnation": self.incarnation,
+                "epoch": self.epoch,
+                "protocol": self.protocol,
+                "cause": reason.cause.value,
+                "caused_at": reason.at_ms,
+                "member_id": reason.member_id,
+                "instance_id": reason.instance_id,
+                "started_at": self.started_at_ms,
+                "join_started_at": self.join_started_at_ms,
+                "target_installed_at": self.target_installed_at_ms,
+                "converged_at": self.converged_at_ms,
+            }
+
+
+@dataclass(slots=True)
+class GroupTruth:
+    """What is known of one group id."""
+
+    group_id: str
+    incarnation: int = 0
+    had_epochs: bool = False
+    epochs: list[EpochTruth] = field(default_factory=list)
+    awaiting: list[EpochTruth] = field(default_factory=list)
+    """Epochs of the consumer protocol without a target so far."""
+    members: MembersOf = field(default_factory=MembersOf)
+
+    def begin_anew(self) -> None:
+        """The group was deleted, or an empty one starts its counter again."""
+        if self.had_epochs:
+            self.incarnation += 1
+        self.had_epochs = False
+        self.awaiting.clear()
+
+    def add(self, epoch: EpochTruth) -> None:
+        """A new epoch is in the log."""
+        epoch.incarnation = self.incarnation
+        self.epochs.append(epoch)
+        self.had_epochs = True
+
+    def target_installed(self, assignment_epoch: int, at_ms: int) -> None:
+        """Epochs up to this one have a target."""
+        for epoch in self.awaiting:
+            if epoch.epoch <= assignment_epoch:
+                epoch.target_installed_at_ms = at_ms
+        self.awaiting = [epoch for epoch in self.awaiting if epoch.epoch > assignment_epoch]
+
+    def converged(self, at_ms: int) -> None:
+        """Every member has reached the newest epoch."""
+        if self.epochs and self.epochs[-1].converged_at_ms is None:
+            self.epochs[-1].converged_at_ms = at_ms
+
+
+class TruthRecorder:
+    """Observes coordinators and clients, and says at the end what happened."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        """Nothing happened yet."""
+        self._now_ms = now_ms
+        self._groups: dict[str, GroupTruth] = {}
+        self._watches: dict[int, ClassicWatch] = {}
+        self._pending: dict[int, list[Note]] = {}
+
+    # --- what it observes --------------------------------------------------------------------------
+
+    def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
+        """Note what a request or timer did; it counts when its batch is written."""
+        watch = self._watches.setdefault(shard.number, ClassicWatch())
+        now_ms = self._now_ms()
+        watch.moved(shard.coordinator, happening, now_ms)
+        if not changed:
+            return
+        notes = self._pending.setdefault(shard.number, [])
+        for slot, changes in _by_group(changed):
+            self._note_group(slot, changes, happening, watch, now_ms, notes)
+
+    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
+        """Answers tell nothing that the records do not."""
+
+    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
+        """What was pending is in the log."""
+        del batch
+        for note in self._pending.pop(shard.number, ()):
+            note()
+
+    def stopped(self, shard: ServedPartition) -> None:
+        """The end of a coordinator says nothing of its groups."""
+
+    def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
+        """What was not written never happened, and phases in memory are forgotten."""
+        del lost
+        self._pending.pop(shard.number, None)
+        self._watches[shard.number] = ClassicWatch()
+
+    # --- what it says ------------------------------------------------------------------------------
+
+    def rows(self, uses: Sequence[Use]) -> Iterator[Row]:
+        """Everything, group by group in the order they appeared, then the uses of partitions."""
+        for truth in self._groups.values():
+            for epoch in truth.epochs:
+                yield from epoch.rows()
+        for truth in self._groups.values():
+            for member in truth.members.all():
+                yield _member_row(truth.group_id, member)
+        for use in uses:
+            yield {
+                "kind": "ownership",
+                "group_id": use.group_id,
+                "topic_id": topic_id_text(use.topic_id),
+                "topic_partition": use.topic_partition,
+                "client_id": use.client,
+                "member_id": use.member_id,
+                "from": use.from_ms,
+                "to": use.to_ms,
+            }
+
+    def epochs(self) -> list[EpochTruth]:
+        """All epochs."""
+        return [epoch for truth in self._groups.values() for epoch in truth.epochs]
+
+    # --- one write of one group --------------------------------------------------------------------
+
+    def _note_group(
+        self,
+        slot: GroupSlot,
+        changes: list[Change],
+        happening: Happening,
+        watch: ClassicWatch,
+        now_ms: int,
+        notes: list[Note],
+    ) -> None:
+        if not any(not _is_offset(change) for change in changes):
+            return
+        truth = self._groups.setdefault(slot.group_id, GroupTruth(slot.group_id))
+        group = slot.group
+        removed = [change for change in changes if isinstance(change, GroupRemoved)]
+        for change in removed:
+            was_empty = _was_empty(change, changes)
+            if group is None or was_empty:
+                notes.append(truth.begin_anew)
+        reasons: tuple[Reason, ...] = ()
+        if isinstance(group, ModernGroup):
+            self._note_modern(truth, group, changes, happening, now_ms, notes)
+        elif isinstance(group, ClassicGroup):
+            reasons = self._note_classic(truth, group, changes, happening, watch, now_ms, notes)
+        members = _member_ids(group)
+        notes.append(lambda: truth.members.follow(members, changes, happening, reasons, now_ms))
+
+    def _note_modern(
+        self,
+        truth: GroupTruth,
+        group: ModernGroup,
+        changes: list[Change],
+        happening: Happening,
+        now_ms: int,
+        notes: list[Note],
+    ) -> None:
+        reasons = modern_reasons(group, changes, happening, now_ms)
+        for change in changes:
+            if isinstance(change, GroupEpochBumped) and change.new_epoch != change.old_epoch:
+                found = EpochTruth(
+                    group.group_id,
+                    0,
+                    change.new_epoch,
+                    GroupType.CONSUMER,
+                    tuple(reasons[change.new_epoch]),
+                    now_ms,
+                )
+                notes.append(partial(_add_modern, truth, found))
+            elif isinstance(change, TargetInstalled) and change.new_assignment_epoch > 0:
+                notes.append(partial(truth.target_installed, change.new_assignment_epoch, now_ms))
+        if group.group_state() == "Stable":
+            notes.append(lambda: truth.converged(now_ms))
+
+    def _note_classic(
+        self,
+        truth: GroupTruth,
+        group: ClassicGroup,
+        changes: list[Change],
+        happening: Happening,
+        watch: ClassicWatch,
+        now_ms: int,
+        notes: list[Note],
+    ) -> tuple[Reason, ...]:
+        told: tuple[Reason, ...] = ()
+        for change in changes:
+            if not isinstance(change, GenerationCompleted):
+                continue
+            was_modern = change.old_generation is None and any(
+                isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER
+                for each in changes
+            )
+            if change.new_generation == (change.old_generation or 0) and not was_modern:
+                continue
+            if was_modern and not group.members:
+                continue
+            if was_modern:
+                reasons = [
+                    Reason(RebalanceCause.PROTOCOL_DOWNGRADED, now_ms),
+                    *modern_reasons(None, changes, happening, now_ms)[0],
+                ]
+                join_started_ms = None
+            else:
+                reasons, join_started_ms = watch.generation_recorded(group)
+            told = tuple(reasons)
+            found = EpochTruth(
+                group.group_id,
+                0,
+                change.new_generation,
+                GroupType.CLASSIC,
+                told,
+                group.current_state_timestamp_ms,
+                join_started_ms,
+                now_ms if group.members else None,
+                now_ms if group.members else None,
+            )
+            notes.append(partial(_add_classic, truth, found))
+        return told
+
+
+def _was_empty(removed: GroupRemoved, changes: list[Change]) -> bool:
+    """Whether a group that was replaced in one write had no members to take along."""
+    if removed.group_type is GroupType.CONSUMER:
+        follower = next((each for each in changes if isinstance(each, GenerationCompleted)), None)
+        return follower is not None and follower.new_generation == 0
+    bumps = [each for each in changes if isinstance(each, GroupEpochBumped)]
+    return len(bumps) < 2
+
+
+def _add_modern(truth: GroupTruth, epoch: EpochTruth) -> None:
+    if not truth.had_epochs:
+        created = Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms)
+        member = next((each for each in epoch.reasons if each.member_id), None)
+        if member is not None:
+            created = created._replace(member_id=member.member_id, instance_id=member.instance_id)
+        epoch.reasons = (created, *epoch.reasons)
+    truth.add(epoch)
+    truth.awaiting.append(epoch)
+
+
+def _add_classic(truth: GroupTruth, epoch: EpochTruth) -> None:
+    if not truth.had_epochs:
+        epoch.reasons = (
+            Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms),
+            *epoch.reasons,
+        )
+    truth.add(epoch)
+
+
+def _member_row(group_id: str, member: MemberTruth) -> Row:
+    return {
+        "kind": "member",
+        "group_id": group_id,
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "joined_at": member.joined_at_ms,
+        "ended_at": member.ended_at_ms,
+        "end": member.end,
+    }
+
+
+def _is_offset(change: Change) -> bool:
+    return type(change).__name__.startswith(("Offset", "Transaction"))
+
+
+def _member_ids(group: object) -> dict[str, str | None]:
+    if isinstance(group, ModernGroup | ClassicGroup):
+        return {member_id: member.instance_id for member_id, member in group.members.items()}
+    return {}
+
+
+def _by_group(changed: Changed) -> list[tuple[GroupSlot, list[Change]]]:
+    """All changes of each slot, in the order of the records."""
+    grouped: dict[str, tuple[GroupSlot, list[Change]]] = {}
+    for slot, changes in changed:
+        grouped.setdefault(slot.group_id, (slot, []))[1].extend(changes)
+    return list(grouped.values())

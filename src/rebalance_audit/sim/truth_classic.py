@@ -1,0 +1,178 @@
+"""The real causes of classic generations: they happen in the coordinator's memory, before any record."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.classic.live_group import LiveGroup
+from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
+from rebalance_audit.coordinator.handling import TimerKind
+from rebalance_audit.coordinator.requests.classic import (
+    JoinGroupRequest,
+    LeaveGroupRequest,
+)
+from rebalance_audit.sim.broker import Happening
+from rebalance_audit.sim.truth_causes import Reason
+
+WATCHED_TIMERS: Final = frozenset(
+    {TimerKind.JOIN, TimerKind.SYNC, TimerKind.SESSION, TimerKind.PENDING_MEMBER}
+)
+TIMER_CAUSES: Final = {
+    TimerKind.JOIN: RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+    TimerKind.SYNC: RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+    TimerKind.SESSION: RebalanceCause.MEMBER_SESSION_EXPIRED,
+    TimerKind.PENDING_MEMBER: RebalanceCause.MEMBER_SESSION_EXPIRED,
+}
+
+
+@dataclass(slots=True)
+class _GroupWatch:
+    """What a group looked like after the last event, and what happened since its last record."""
+
+    members: dict[str, str | None] = field(default_factory=dict)
+    """Member id -> instance id."""
+    metadata: dict[str, object] = field(default_factory=dict)
+    state: ClassicState = ClassicState.EMPTY
+    generation: int = 0
+    leader: str | None = None
+    reasons: list[Reason] = field(default_factory=list)
+    join_started_ms: int | None = None
+
+
+class ClassicWatch:
+    """Follows the classic groups of one coordinator from event to event."""
+
+    def __init__(self) -> None:
+        """Nothing seen yet."""
+        self._groups: dict[str, _GroupWatch] = {}
+
+    def moved(self, coordinator: GroupCoordinator, happening: Happening, now_ms: int) -> None:
+        """Look at the group that a request or timer concerned."""
+        request, timer = happening.request, happening.timer
+        if isinstance(request, JoinGroupRequest | LeaveGroupRequest):
+            group_id = request.group_id
+        elif timer is not None and timer.kind in WATCHED_TIMERS:
+            group_id = timer.group_id
+        elif request is None and timer is None:
+            self._look_at_all(coordinator)
+            return
+        else:
+            return
+        live = coordinator.live_group(group_id)
+        if live is None:
+            self._groups.pop(group_id, None)
+            return
+        watch = self._groups.get(group_id)
+        if watch is None:
+            # First seen in the middle of its life only after a load or a conversion.
+            watch = self._groups[group_id] = _GroupWatch()
+        self._compare(watch, live, happening, now_ms)
+
+    def generation_recorded(self, group: ClassicGroup) -> tuple[list[Reason], int | None]:
+        """The reasons of a generation that was just recorded, and when its join phase began."""
+        watch = self._groups.get(group.group_id)
+        if watch is None:
+            return [], None
+        reasons, watch.reasons = watch.reasons, []
+        if not group.members:
+            at_ms = reasons[-1].at_ms if reasons else group.current_state_timestamp_ms
+            reasons = [*reasons, Reason(RebalanceCause.GROUP_EMPTIED, at_ms)]
+        return reasons, watch.join_started_ms
+
+    def _look_at_all(self, coordinator: GroupCoordinator) -> None:
+        """After a load: what is there now is where watching starts."""
+        for slot in coordinator.context.shard.groups():
+            live = coordinator.live_group(slot.group_id)
+            if live is not None and slot.group_id not in self._groups:
+                watch = self._groups[slot.group_id] = _GroupWatch()
+                _take_over(watch, live)
+
+    def _compare(
+        self, watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
+    ) -> None:
+        found = list(_differences(watch, live, happening, now_ms))
+        starts = _has_started(watch, live)
+        if starts:
+            watch.join_started_ms = now_ms
+        if not found and starts:
+            found = [_rejoin_reason(watch, live, happening, now_ms)]
+        watch.reasons += found
+        _take_over(watch, live)
+
+
+def _take_over(watch: _GroupWatch, live: LiveGroup) -> None:
+    watch.members = {each.member_id: each.instance_id for each in live.members.values()}
+    watch.metadata = {each.member_id: each.protocols for each in live.members.values()}
+    watch.state = live.state
+    watch.generation = live.generation
+    watch.leader = live.leader_member_id
+
+
+def _has_started(watch: _GroupWatch, live: LiveGroup) -> bool:
+    """Whether a join phase began by this event; one whose members all have joined is over at once."""
+    if live.state is ClassicState.PREPARING_REBALANCE:
+        return watch.state is not ClassicState.PREPARING_REBALANCE
+    return (
+        live.state is ClassicState.COMPLETING_REBALANCE
+        and watch.state is not ClassicState.PREPARING_REBALANCE
+        and live.generation > watch.generation
+    )
+
+
+def _differences(
+    watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
+) -> list[Reason]:
+    """Who came and who went by this event."""
+    before = watch.members
+    gone = {
+        member_id: instance_id
+        for member_id, instance_id in before.items()
+        if member_id not in live.members
+    }
+    held = {instance_id: member_id for member_id, instance_id in gone.items() if instance_id}
+    found: list[Reason] = []
+    for member in live.members.values():
+        if member.member_id in before:
+            continue
+        instance_id = member.instance_id
+        if instance_id is not None and instance_id in held:
+            gone.pop(held[instance_id])
+            cause = RebalanceCause.STATIC_MEMBER_REPLACED
+        elif instance_id is not None:
+            cause = RebalanceCause.STATIC_MEMBER_JOINED
+        else:
+            cause = RebalanceCause.MEMBER_JOINED
+        found.append(Reason(cause, now_ms, member.member_id, instance_id))
+    timer = happening.timer
+    cause = (
+        TIMER_CAUSES[timer.kind]
+        if timer is not None
+        else happening.intent or RebalanceCause.MEMBER_LEFT
+    )
+    return [
+        *found,
+        *(Reason(cause, now_ms, member_id, instance_id) for member_id, instance_id in gone.items()),
+    ]
+
+
+def _rejoin_reason(
+    watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
+) -> Reason:
+    """Nobody came or went: a known member joined again and that was reason enough."""
+    request = happening.request
+    if not isinstance(request, JoinGroupRequest):
+        return Reason(RebalanceCause.UNKNOWN, now_ms)
+    member = live.members.get(request.member_id)
+    instance_id = None if member is None else member.instance_id
+    cause = happening.intent
+    if cause is None:
+        changed = watch.metadata.get(request.member_id) != request.protocols
+        is_leader = request.member_id == watch.leader
+        cause = RebalanceCause.UNKNOWN
+        if is_leader:
+            cause = RebalanceCause.LEADER_REJOINED
+        elif changed:
+            cause = RebalanceCause.SUBSCRIPTION_CHANGED
+    return Reason(cause, now_ms, request.member_id, instance_id)
