@@ -58,15 +58,19 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: java $(INSTALLED) $(JARS) test-fast test-spark ## Run all tests
+test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-broker ## Run all tests
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark" -n 2
+	$(PY) -m pytest -m "not spark and not broker" -n 2
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 	$(PY) -m pytest -m spark
+
+.PHONY: test-broker
+test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker
+	$(PY) -m pytest -m broker
 
 .PHONY: lint
 lint: $(INSTALLED) ## Lint, and check the formatting

@@ -1,0 +1,65 @@
+"""A real broker loads real logs, and its admin interface tells what `state` tells."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.describe import describe_group
+from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
+from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.topic_names import read_topic_names
+from tests.support.broker import running_broker
+from tests.support.broker_groups import as_admin_tells, described_groups
+from tests.wire.golden import capture
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.mark.parametrize(
+    ("name", "group_count"),
+    [("classic-static", 2), ("consumer-protocol", 7), ("migration", 4)],
+)
+def test_a_broker_tells_of_a_log_what_state_tells(
+    name: str, group_count: int, tmp_path: Path
+) -> None:
+    """Groups, states, epochs, assignors, members, current and target assignments, offsets."""
+    segments = capture(name).segments
+    expected = replayed_groups(segments)
+    assert len(expected) == group_count
+    with running_broker(tmp_path / "broker", placed=segments) as broker:
+        told = described_groups(broker, [group["group_id"] for group in expected])
+    assert told == [as_admin_tells(group) for group in expected]
+
+
+def replayed_groups(segments: Path) -> list[dict[str, Any]]:
+    """The groups of a log by id, as the state machine describes them."""
+    folder = open_log_folder(segments)
+    names = read_topic_names(folder)
+    shards: dict[int, Shard] = {}
+    for entry in folder.read():
+        assert isinstance(entry, PositionedRecord | PositionedMarker)
+        shard = shards.setdefault(entry.log_partition, Shard(entry.log_partition))
+        if isinstance(entry, PositionedMarker):
+            position = _position(entry)
+            shard.apply_transaction_marker(entry.producer_id, entry.committed, position)
+            continue
+        record = decode_record(entry.key, entry.value)
+        assert isinstance(record, Record)
+        shard.apply(record, _position(entry))
+    slots = [slot for shard in shards.values() for slot in shard.groups()]
+    described = [describe_group(slot, names) for slot in slots]
+    return sorted((group for group in described if group), key=lambda group: group["group_id"])
+
+
+def _position(entry: PositionedRecord | PositionedMarker) -> Position:
+    return Position(
+        entry.log_partition,
+        entry.log_offset,
+        entry.record_timestamp_ms,
+        entry.leader_epoch,
+        entry.producer_id,
+        isinstance(entry, PositionedMarker) or entry.is_transactional,
+    )
