@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
-from pyspark.errors import PySparkException
+from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
@@ -326,8 +326,10 @@ def _check_regex(spark: SparkSession, regex: str | None) -> None:
     assert jvm is not None
     try:
         jvm.java.util.regex.Pattern.compile(regex)
-    except Py4JJavaError as error:
-        raise BadRequest(f"{regex!r} is no regular expression: {java_message(error)}.") from None
+    except (Py4JJavaError, IllegalArgumentException) as error:
+        # pyspark turns the exceptions that it knows into its own, of any Java call.
+        why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
+        raise BadRequest(f"{regex!r} is no regular expression: {why.splitlines()[0]}.") from None
 
 
 @contextmanager

@@ -328,6 +328,8 @@ def _nothing_found(path: Path, topic: str | None) -> str:
     topics = sorted(
         {match["topic"] for name in names if (match := PARTITION_FOLDER.fullmatch(name))}
     )
+    if OFFSETS_TOPIC in topics:
+        return f"{path} has partition folders of {OFFSETS_TOPIC}, but no segment file lies in them."
     if topics:
         sentence += (
             f", found topics {', '.join(topics[:5])}{' and more' if len(topics) > 5 else ''}"
