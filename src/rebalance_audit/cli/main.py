@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "run": "Audit a log with Spark, and write the tables of a lake.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
+    "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""
 

@@ -1,10 +1,13 @@
 """What a release does to the bytes of a record and to the batches that hold it."""
 
+import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.handling import Dialect, RecordDraft
 from rebalance_audit.wire.messages import (
+    ZERO_UUID,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
     ConsumerGroupPartitionMetadataValue,
@@ -56,11 +59,42 @@ def value_version_of(draft: RecordDraft, dialect: Dialect) -> int:
     return _GROUP_METADATA_VERSION if isinstance(value, GroupMetadataValue) else 0
 
 
+_encode_key: Final = lru_cache(1 << 14)(encode_key)
+"""Keys repeat with every commit."""
+_COMMIT_HEAD: Final = {3: struct.Struct(">hqih"), 4: struct.Struct(">hqi")}
+_COMMIT_TIME: Final = struct.Struct(">q")
+_SHORT_TEXT: Final = 126
+_TOPIC_ID_TAG: Final = b"\x01\x00\x10"
+_NO_TAGS: Final = b"\x00"
+
+
+def _encode_commit(value: OffsetCommitValue, value_version: int) -> bytes | None:
+    """An offset commit straight to bytes, as most records are some; None for what is not the usual one."""
+    metadata = value.metadata.encode()
+    head = _COMMIT_HEAD.get(value_version)
+    if head is None or len(metadata) > _SHORT_TEXT:
+        return None
+    time = _COMMIT_TIME.pack(value.commit_timestamp)
+    if value_version == 3:
+        if value.topic_id != ZERO_UUID:
+            return None
+        start = head.pack(3, value.offset, value.leader_epoch, len(metadata))
+        return start + metadata + time
+    tags = _NO_TAGS if value.topic_id == ZERO_UUID else _TOPIC_ID_TAG + value.topic_id
+    start = head.pack(4, value.offset, value.leader_epoch)
+    return start + bytes((len(metadata) + 1,)) + metadata + time + tags
+
+
 def encode_draft(draft: RecordDraft, dialect: Dialect) -> tuple[bytes, bytes | None]:
     """Key and value as the release writes them."""
-    key = encode_key(draft.key)
+    key = _encode_key(draft.key)
     if draft.value is None:
         return key, None
+    value_version = value_version_of(draft, dialect)
+    if isinstance(draft.value, OffsetCommitValue):
+        encoded = _encode_commit(draft.value, value_version)
+        if encoded is not None:
+            return key, encoded
     is_early = dialect is Dialect.R3_7 and isinstance(draft.value, _EARLY_VALUES)
     layout = _EARLY_LAYOUT if is_early else CURRENT_LAYOUT
-    return key, encode_value(draft.value, value_version_of(draft, dialect), layout)
+    return key, encode_value(draft.value, value_version, layout)

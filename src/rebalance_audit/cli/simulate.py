@@ -1,0 +1,90 @@
+"""`rebalance-audit simulate`: a log whose truth is known."""
+
+from pathlib import Path
+
+import click
+
+from rebalance_audit.cli.invocation import debug_option
+from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.sim.options import START_MS, Overrides, draw_options, told
+from rebalance_audit.sim.scenario import Simulation
+
+EXAMPLES = """\b
+Examples:
+  rebalance-audit simulate --seed 7 --out log && rebalance-audit inspect log
+  rebalance-audit simulate --seed 7 --out day --minutes 1440 --groups 200 --members 5
+  rebalance-audit simulate --seed 7 --out load --groups 3 --commits-per-minute 1000000
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--seed", type=int, required=True, help="Decides everything that is not given here.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Folder for segments and truth.jsonl; it must be new or empty.",
+)
+@click.option("--minutes", type=click.IntRange(1), metavar="M", help="Minutes with faults.")
+@click.option("--groups", type=click.IntRange(1), metavar="G", help="How many groups.")
+@click.option("--members", type=click.IntRange(1), metavar="K", help="Members of each group.")
+@click.option(
+    "--dialect",
+    type=click.Choice([dialect.value for dialect in Dialect]),
+    help="The Kafka release whose coordinator writes.",
+)
+@click.option(
+    "--partitions", type=click.IntRange(1), metavar="P", help="Partitions of __consumer_offsets."
+)
+@click.option(
+    "--commits-per-minute",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="A load of offset commits beside the groups.",
+)
+@click.option("--faults/--no-faults", default=True, help="Whether anything goes wrong at all.")
+@debug_option
+def simulate(
+    seed: int,
+    out: Path,
+    minutes: int | None,
+    groups: int | None,
+    members: int | None,
+    dialect: str | None,
+    partitions: int | None,
+    commits_per_minute: int,
+    faults: bool,
+) -> None:
+    """Simulate brokers and clients, and write the log they leave, with the truth about it.
+
+    The same seed and options give the same bytes. OUT gets __consumer_offsets-P/*.log,
+    __cluster_metadata-0/*.log and truth.jsonl: every epoch with its real cause and times, every
+    member's end, every use of a partition. After the minutes with faults everything is healed, and
+    all groups must come to rest.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise click.BadParameter(f"{out} is not empty.", param_hint="--out")
+    overrides = Overrides(
+        minutes,
+        groups,
+        members,
+        None if dialect is None else Dialect(dialect),
+        partitions,
+        commits_per_minute,
+        faults,
+    )
+    options = draw_options(seed, overrides)
+    for line in told(options):
+        click.echo(line, err=True)
+    simulation = Simulation(seed, options)
+    simulation.run()
+    simulation.write(out)
+    seconds = (simulation.scheduler.now_ms - START_MS) // 1000
+    records = sum(served.log.next_offset for served in simulation.cluster.partitions.values())
+    click.echo(
+        f"{out}: {records:,} records in {len(simulation.cluster.partitions)} partition(s), "
+        f"{len(simulation.truth.epochs()):,} epochs of {len(options.groups)} group(s), "
+        f"{seconds:,} simulated seconds, {simulation.scheduler.executed:,} events."
+    )
