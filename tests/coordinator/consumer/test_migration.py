@@ -323,3 +323,30 @@ def test_a_group_that_lost_everybody_in_its_first_join_phase_is_upgraded_too() -
         mixed.run("D joins")
         == "2t; 3 0 h0; 6 0 t0; 5 D; 3 1 hA; 7 D 0-5; 6 1 t1000; 8 D 1/0 STABLE 0-5@1"
     )
+
+
+def test_a_group_above_the_classic_limit_is_not_turned_back() -> None:
+    """Two classic members stay and the limit is one: the leave is an ordinary one."""
+    mixed = _classic()
+    mixed.run("D joins")
+    mixed.driver.config.group_max_size = 1
+    assert mixed.run("D leaves") == "8t D; 7t D; 5t D; 3 3 hA"
+
+
+def test_a_member_that_changes_its_protocol_under_its_id_is_held_to_the_new_one() -> None:
+    """It was told to join again as a classic member; as one of the consumer protocol it need not."""
+    mixed = _classic()
+    mixed.run("D joins")
+    mixed.run("C pings")
+    assert mixed.told == "REBALANCE_IN_PROGRESS"
+    member_id = mixed.ids.pop("C")
+    mixed.run(f"{member_id} joins")
+    assert mixed.told == "2 has 0-1"
+    mixed.run(f"{member_id} beats owns=0-1")
+    for _ in range(10):
+        mixed.run("wait 30000")
+        mixed.run(f"{member_id} beats")
+        mixed.run("D beats")
+    group = mixed.driver.group()
+    assert isinstance(group, ModernGroup)
+    assert member_id in group.members

@@ -1,6 +1,6 @@
 """Sessions, rebalance timeouts, fail-overs, dynamic group settings, and what heartbeats are answered."""
 
-from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.coordinator.handling import Dialect, TimerKind
 from tests.coordinator.consumer.play import Scenario, perform, play
 
 
@@ -37,7 +37,19 @@ def test_a_member_that_revoked_in_time_stays() -> None:
     acting = play()
     for step in ("A joins timeout=20000", "B joins", "A beats", "wait 19999", "A beats owns=0-2"):
         acting.run(step)
+    assert TimerKind.REBALANCE not in {timer.kind for timer in acting.driver.deadlines}
     assert acting.run("wait 20000") == ""
+
+
+def test_a_static_member_that_pauses_is_not_held_to_its_revocation() -> None:
+    """It left the epoch in which it had to revoke; its session alone decides."""
+    acting = play()
+    for step in ("A joins timeout=20000 instance=i", "B joins", "wait 30000", "A beats"):
+        acting.run(step)
+    assert acting.run("A pauses") == "8 A -2/2 UNREVOKED 0-2@0"
+    acting.run("B beats")
+    assert acting.run("wait 44999") == ""
+    assert acting.run("wait 1").startswith("8t A; 7t A; 5t A")
 
 
 def test_timers_start_again_with_a_new_coordinator() -> None:

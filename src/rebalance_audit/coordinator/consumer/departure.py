@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH, ModernMember
-from rebalance_audit.coordinator.partitions import NOTHING, each
+from rebalance_audit.coordinator.partitions import NOTHING
 
 
 def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:
@@ -42,15 +42,12 @@ def draft_removal(work: Work, member_id: str) -> None:
 
 def leave_for_a_while(work: Work, member: ModernMember) -> None:
     """Drafts the [8] of a static member that will be back: it keeps what it has, its session goes on running."""
-    epochs = {}
-    if work.release.assignment_epochs:
-        # Whoever comes back under another id holds the partitions from the beginning.
-        epochs = dict.fromkeys(each(member.assigned), 0)
+    # Without epochs of their own the partitions count as assigned at 0: whoever comes back has them from the beginning.
     left = replace(
         member,
         member_epoch=STATIC_LEAVE_EPOCH,
         pending_revocation=NOTHING,
-        assignment_epochs=epochs,
+        assignment_epochs={},
     )
     work.records.append(work.drafts.current(left))
 
