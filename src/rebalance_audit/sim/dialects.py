@@ -59,8 +59,8 @@ def value_version_of(draft: RecordDraft, dialect: Dialect) -> int:
     return _GROUP_METADATA_VERSION if isinstance(value, GroupMetadataValue) else 0
 
 
-_encode_key: Final = lru_cache(1 << 14)(encode_key)
-"""Keys repeat with every commit."""
+_encode_key: Final = lru_cache(1 << 14, typed=True)(encode_key)
+"""Keys repeat with every commit. Typed, since keys of different types with the same fields are equal."""
 _COMMIT_HEAD: Final = {3: struct.Struct(">hqih"), 4: struct.Struct(">hqi")}
 _COMMIT_TIME: Final = struct.Struct(">q")
 _SHORT_TEXT: Final = 126
