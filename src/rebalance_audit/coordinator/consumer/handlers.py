@@ -150,7 +150,7 @@ class ConsumerHandlers:
             work, change.group_epoch, target.assignment_epoch, after
         )
         if before.classic is not None:
-            work.cancel_all(member_id)
+            work.forget_classic_side(member_id)
         work.arm_session(after)
         response = response_to(work, request, before, after, should_compute=should_compute)
         work.outcome.reply(token, response)

@@ -82,6 +82,12 @@ class Work:
         for kind in MEMBER_TIMERS:
             self.cancel(kind, member_id)
 
+    def forget_classic_side(self, member_id: str) -> None:
+        """The member speaks the consumer protocol now: it need not join or sync any more."""
+        self.soft.joining.discard(member_id)
+        self.cancel(TimerKind.JOIN, member_id)
+        self.cancel(TimerKind.SYNC, member_id)
+
     def setting(self, name: str, default: int) -> int:
         """A setting of this group: its dynamic configuration, else the broker's."""
         return self.config.group_overrides.get(self.group.group_id, {}).get(name, default)
