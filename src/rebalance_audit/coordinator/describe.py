@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from rebalance_audit.coordinator.assignors import group_spec
 from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
@@ -88,35 +89,8 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
 
 
 def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
-    """The server-side assignor that most members prefer; None where none has a preference.
-
-    Of equally many Kafka takes the one that its map of counts has first (ConsumerGroup.preferredServerAssignor): lower
-    slots first, in a slot the last comer.
-    """
-    counts: dict[str, int] = {}
-    for member in members:
-        if member.server_assignor is not None:
-            counts[member.server_assignor] = counts.get(member.server_assignor, 0) + 1
-    if not counts:
-        return None
-    most = max(counts.values())
-    return min(
-        (name for name in reversed(counts) if counts[name] == most),
-        key=lambda name: _map_slot(name, len(counts)),
-    )
-
-
-def _map_slot(text: str, size: int) -> int:
-    """Where Kafka's TimelineHashMap keeps a string key when it has grown to `size` entries."""
-    hash_code = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        hash_code = (31 * hash_code + (high << 8 | low)) & 0xFFFFFFFF
-    signed = hash_code - (1 << 32) if hash_code >> 31 else hash_code
-    slot_bits = 1
-    while 0.75 * size > 1 << slot_bits:
-        slot_bits += 1
-    return (signed * -7046029254386353131 & 0xFFFFFFFFFFFFFFFF) >> (64 - slot_bits)
+    """The server-side assignor that most members prefer; None where none has a preference."""
+    return group_spec.preferred_assignor(member.server_assignor for member in members)
 
 
 def _topics(partitions: Partitions, name_of: Callable[[bytes | str], str]) -> dict[str, list[int]]:

@@ -102,7 +102,14 @@ def effective_assignor(
     configured: Sequence[str],
     change: PreferenceChange | None = None,
 ) -> str:
-    """The assignor that most members name, else the first one that the broker is configured with.
+    """The assignor that most members name, else the first one that the broker is configured with."""
+    return preferred_assignor(recorded, change) or configured[0]
+
+
+def preferred_assignor(
+    recorded: Iterable[str | None], change: PreferenceChange | None = None
+) -> str | None:
+    """The assignor that most members name; None where none names any.
 
     `recorded` are the wishes in the members' records, in the order they came. Of equally many it is the one that
     Kafka's map of counts has first: the recorded counts in TimelineHashMap order, or a HashMap copy of them in which
@@ -117,9 +124,7 @@ def effective_assignor(
     ordered = timeline_order(list(counts), entries_max)
     if change is not None:
         ordered = _counted(change, counts, ordered)
-    if not ordered:
-        return configured[0]
-    return max(ordered, key=counts.__getitem__)
+    return max(ordered, key=counts.__getitem__, default=None)
 
 
 def _counted(change: PreferenceChange, counts: Counter[str], ordered: Sequence[str]) -> list[str]:
