@@ -109,6 +109,14 @@ def test_a_source_that_cannot_be_read_is_one_sentence_and_a_3(
     assert re.fullmatch(sentence, outcome.err.strip())
 
 
+def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> None:
+    """The same for a lake as for a source."""
+    outcome = call("state", "--lake", tmp_path / "lake")
+    assert (outcome.code, outcome.out) == (exit_codes.NOT_READABLE, "")
+    assert outcome.err.startswith(f"Error: {tmp_path}/lake/bronze/records cannot be read")
+    assert outcome.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -74,9 +74,10 @@ def test_a_missing_or_old_java_is_one_sentence(
 
 def test_without_the_packages_of_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who installed the package alone learns what is missing and what works without it."""
-    monkeypatch.setattr("rebalance_audit.cli.java.find_spec", lambda _name: None)
+    monkeypatch.setattr("rebalance_audit.cli.requirements.find_spec", lambda _name: None)
     outcome = call("run", "--source", LOG, "--lake", "lake")
     assert outcome.code == exit_codes.UNFORESEEN
     assert (
-        "install rebalance-audit[spark]. inspect, state and decode work without it." in outcome.err
+        "install rebalance-audit[spark]. inspect, state and decode work on segments without it."
+        in outcome.err
     )

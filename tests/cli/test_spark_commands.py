@@ -41,6 +41,20 @@ def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, s
     assert inspected.split("\n", 2)[2] == report
 
 
+def test_state_of_the_lake_is_that_of_the_segments(demo: tuple[Path, str, str]) -> None:
+    """The same JSON, at the end and at a moment in between; an unknown group is told with what there is."""
+    out, _, _ = demo
+    lake = ("state", "--lake", out, "--cluster", "demo")
+    for moment in ((), ("--at", "2026-11-21T09:11:11Z")):
+        assert call(*lake, *moment) == call("state", out / "log", *moment)
+    unknown = call(*lake, "--group", "group-1-consume")
+    assert unknown.code == exit_codes.BAD_ARGUMENTS
+    assert "did you mean 'group-1-consumer'" in unknown.err
+    other = call("state", "--lake", out, "--cluster", "blue")
+    assert other.code == exit_codes.NOT_READABLE
+    assert "no records of cluster blue" in other.err
+
+
 def test_run_repeated_changes_no_row(demo: tuple[Path, str, str]) -> None:
     """The same log over the same lake: a summary that adds up, and nothing new."""
     out, _, _ = demo

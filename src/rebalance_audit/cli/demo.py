@@ -11,8 +11,8 @@ from rebalance_audit.cli.invocation import (
     debug_option,
     invocation_of,
 )
-from rebalance_audit.cli.java import require_java, require_pyspark
 from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.requirements import require_extra, require_java
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.layout import Layout
@@ -53,15 +53,17 @@ def demo(invocation: Invocation, out: Path) -> None:
     config = invocation.config(
         {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER}
     )
-    require_pyspark()
+    require_extra("spark")
+    require_extra("readers")
     require_java()
-    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli import gold_tables, spark_run  # noqa: PLC0415 - imports Spark
 
     with progress() as tell:
         tell("unpacking the log")
         extract_to(log)
         request = spark_run.request_of(config, command="demo")
-        report, tables = spark_run.audit(request, config, tell, read_gold=True)
+        report = spark_run.audit(request, config, tell)
+    tables = gold_tables.gold_tables(request.lake, request.cluster)
     console = stdout_console()
     print_overview(Layout(console, tables), tables, everything=False)
     _write_report(out / REPORT, tables)

@@ -12,8 +12,8 @@ from rebalance_audit.cli.invocation import (
     debug_option,
     invocation_of,
 )
-from rebalance_audit.cli.java import require_pyspark
 from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.requirements import require_extra
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ def run(
         raise click.UsageError("No source: give --source segments:DIR or --source delta:PATH.")
     if not config.lake.path:
         raise click.UsageError("No lake: give --lake DIR.")
-    require_pyspark()
+    require_extra("spark")
     from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
 
     request = spark_run.request_of(config, **flags)
     with progress() as tell:
-        report, _ = spark_run.audit(request, config, tell)
+        report = spark_run.audit(request, config, tell)
     if as_json:
         click.echo(orjson.dumps(_shape(request, report), option=orjson.OPT_INDENT_2))
     else:
@@ -104,11 +104,9 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
             " in quarantine too"
         )
     changed = {table: rows for table, rows in sorted(report.rows.items()) if rows}
-    lines.append(
-        f"Rows new or changed: {', '.join(f'{table} {rows:,}' for table, rows in changed.items())}"
-        if changed
-        else "No row is new or differs from before"
-    )
+    lines.append("Rows that are new or differ from before:" if changed else "No row is new.")
+    width = max(map(len, changed), default=0)
+    lines += [f"  {table:{width}} {rows:>9,}" for table, rows in changed.items()]
     lines.append(f"Lake: {request.lake}")
     return "\n".join(lines)
 

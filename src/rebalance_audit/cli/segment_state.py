@@ -1,4 +1,4 @@
-"""The groups of one log partition at a moment, replayed from its segments.
+"""The groups of a log at a moment, replayed from its segments.
 
 Nearly all records of a real log are offset commits, and of those only the last one of each key counts, as after
 compaction. A first pass finds it by the keys' bytes alone; the second decodes what is left.
@@ -6,18 +6,20 @@ compaction. A first pass finds it by the keys' bytes alone; the second decodes w
 
 from collections.abc import Iterator
 from itertools import islice, takewhile
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.cli import key_bytes
 from rebalance_audit.cli.ranges import ranges_of
+from rebalance_audit.cli.unknown_group import require_known
 from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.wire.bad_bytes import BadBytes
 from rebalance_audit.wire.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.columns import ColumnChunk, Run
 from rebalance_audit.wire.log_folder import LogFolder
 from rebalance_audit.wire.records import Undecodable, decode_record
-from rebalance_audit.wire.topic_names import TopicNames
+from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 
 _OFFSET_COMMITS: Final = key_bytes.of_types((0, 1))
 
@@ -25,23 +27,49 @@ Row: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp, key, value."""
 
 
-class Replayed(NamedTuple):
-    """One log partition, as far as it was wanted."""
+class State(NamedTuple):
+    """The groups of a log at a moment."""
 
-    shard: Shard
+    groups: list[dict[str, Any]]
+    """In order of their ids, each in the shape of `coordinator.describe`."""
     last_ms: int | None
     """Largest record timestamp that was read; None where nothing was."""
     undecodable: int
     """Records and damaged stretches that could not be applied."""
 
 
-def replay_partition(
+def segment_state(folder: LogFolder, group_ids: tuple[str, ...], at_ms: int | None) -> State:
+    """All groups, or only `group_ids`, as of `at_ms` or the log's end.
+
+    Raises SourceNotReadable, OSError that names the file, and click.BadParameter for a group that no record names.
+    """
+    names = read_topic_names(folder)
+    parts = [
+        _replay_partition(folder, number, names, at_ms, group_ids) for number in folder.segments
+    ]
+    if any(all(part.shard.slot(name) is None for part in parts) for name in group_ids):
+        require_known(group_ids, group_ids_of(folder))
+    groups = (describe_group(slot, names) for part in parts for slot in part.shard.groups())
+    return State(
+        sorted(filter(None, groups), key=lambda group: str(group["group_id"])),
+        max((part.last_ms for part in parts if part.last_ms is not None), default=None),
+        sum(part.undecodable for part in parts),
+    )
+
+
+class _Replayed(NamedTuple):
+    shard: Shard
+    last_ms: int | None
+    undecodable: int
+
+
+def _replay_partition(
     folder: LogFolder,
     log_partition: int,
     names: TopicNames,
-    at_ms: int | None = None,
-    group_ids: tuple[str, ...] = (),
-) -> Replayed:
+    at_ms: int | None,
+    group_ids: tuple[str, ...],
+) -> _Replayed:
     """Apply all records before the first that is later than `at_ms`; of `group_ids` alone where any are given.
 
     `names` learns the topic names that the records tell. Raises OSError that names the file.
@@ -73,7 +101,7 @@ def replay_partition(
             names.add_record(record.key, record.value, record_timestamp_ms)
             at = position._replace(log_offset=log_offset, record_timestamp_ms=record_timestamp_ms)
             shard.apply(record, at)
-    return Replayed(shard, log.last_ms, undecodable + log.damaged)
+    return _Replayed(shard, log.last_ms, undecodable + log.damaged)
 
 
 def group_ids_of(folder: LogFolder) -> set[str]:

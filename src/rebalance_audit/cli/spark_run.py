@@ -3,23 +3,19 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.cli.gold_order import in_key_order
-from rebalance_audit.cli.java import require_java
 from rebalance_audit.cli.progress import Tell
+from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
-from rebalance_audit.lake.run import GOLD_TABLES, run_audit
+from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.session import SUBMITTED, build_session
 from rebalance_audit.lake.sources import local_path, parse_source
-from rebalance_audit.lake.tables import Lake
 from rebalance_audit.resources import checkout_root
 
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
@@ -60,20 +56,11 @@ def _session(app_name: str, config: Config) -> Iterator[SparkSession]:
         spark.stop()
 
 
-def audit(
-    request: RunRequest, config: Config, tell: Tell, *, read_gold: bool = False
-) -> tuple[RunReport, dict[str, list[dict[str, Any]]]]:
-    """One run in a session of its own; with the rows of gold, where they are wanted and few.
-
-    Raises what `run_audit` raises.
-    """
+def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
+    """One run in a session of its own. Raises what `run_audit` raises."""
     tell("starting Spark")
     with _session(f"rebalance-audit {request.command}", config) as spark:
-        report = run_audit(spark, request, tell)
-        if not read_gold:
-            return report, {}
-        tell("reading the tables")
-        return report, _gold_rows(spark, request.lake, request.cluster)
+        return run_audit(spark, request, tell)
 
 
 def _absolute(location: str) -> str:
@@ -90,27 +77,3 @@ def _jars_folder(folder: Path) -> Path:
         return checkout_root() / folder
     except FileNotFoundError:
         return folder
-
-
-def _gold_rows(spark: SparkSession, lake: str, cluster: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of a small lake's gold tables, times as epoch milliseconds. Raises LakeNotReadable."""
-    tables = Lake(spark, lake)
-    found = {}
-    for name in GOLD_TABLES:
-        rows = tables.read(name).where(F.col("cluster") == cluster).toArrow().to_pylist()
-        table = name.partition(".")[2]
-        found[table] = in_key_order(table, map(_in_milliseconds, rows))
-    return found
-
-
-def _in_milliseconds(value: Any) -> Any:
-    """A row, with the times at any depth of it as numbers."""
-    match value:
-        case datetime():
-            return round(value.timestamp() * 1000)
-        case dict():
-            return {name: _in_milliseconds(inner) for name, inner in value.items()}
-        case list():
-            return [_in_milliseconds(inner) for inner in value]
-        case _:
-            return value

@@ -9,65 +9,74 @@ import click
 import orjson
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import debug_option
-from rebalance_audit.cli.segment_state import group_ids_of, replay_partition
-from rebalance_audit.cli.unknown_group import require_known
-from rebalance_audit.coordinator.describe import describe_group
+from rebalance_audit.cli.invocation import (
+    Invocation,
+    config_options,
+    debug_option,
+    invocation_of,
+)
+from rebalance_audit.cli.requirements import require_extra
+from rebalance_audit.cli.segment_state import segment_state
 from rebalance_audit.report import words
 from rebalance_audit.wire.log_folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 
 EXAMPLES: Final = """\b
 Examples:
   rebalance-audit state copy-of-log | jq '.groups[] | {group_id, state}'
   rebalance-audit state copy-of-log --group checkout
-  rebalance-audit state copy-of-log --at 2026-11-21T03:12Z
+  rebalance-audit state --lake /data/lake --cluster blue --at 2026-11-21T03:12Z
 """
 
 _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 
 
 @click.command(epilog=EXAMPLES)
-@options.segments
+@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
+@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@options.cluster
 @options.groups
 @options.moment(
     "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
 )
+@config_options
 @debug_option
-def state(segments: Path, group_ids: tuple[str, ...], at_ms: int | None) -> None:
+@invocation_of
+def state(
+    invocation: Invocation,
+    segments: Path | None,
+    lake: str | None,
+    cluster: str | None,
+    group_ids: tuple[str, ...],
+    at_ms: int | None,
+) -> None:
     """Print the groups as they stood at a moment: state, members, assignments, committed offsets.
 
-    One JSON object. Types, states and assignors are spelled as Kafka's own describe commands spell
-    them; a topic id stands where the log has no name for it.
+    From SEGMENTS, or from a lake, which remembers what Kafka has compacted away since. One JSON object.
+    Types, states and assignors are spelled as Kafka's own describe commands spell them; a topic id
+    stands where the log has no name for it.
     """
-    folder = open_log_folder(segments)
-    names = read_topic_names(folder)
-    replayed = [
-        replay_partition(folder, number, names, at_ms, group_ids) for number in folder.segments
-    ]
-    groups = sorted(
-        (
-            described
-            for part in replayed
-            for slot in part.shard.groups()
-            if (described := describe_group(slot, names)) is not None
-        ),
-        key=lambda group: str(group["group_id"]),
-    )
-    if any(all(part.shard.slot(name) is None for part in replayed) for name in group_ids):
-        require_known(group_ids, group_ids_of(folder))
-    if undecodable := sum(part.undecodable for part in replayed):
+    if segments is not None and lake is not None:
+        raise click.UsageError("Give SEGMENTS or --lake, not both.")
+    if segments is not None:
+        found = segment_state(open_log_folder(segments), group_ids, at_ms)
+    else:
+        config = invocation.config({"lake.path": lake, "cluster": cluster})
+        if not config.lake.path:
+            raise click.UsageError("Nothing to read: give SEGMENTS or --lake DIR.")
+        require_extra("readers")
+        from rebalance_audit.cli.lake_state import lake_state  # noqa: PLC0415 - imports Arrow
+
+        found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
+    if found.undecodable:
         click.echo(
-            f"{words.count(undecodable, 'record')} could not be decoded and are left out;"
-            " `decode` prints them with the reason.",
+            f"{words.count(found.undecodable, 'record')} could not be decoded and are left out;"
+            " `decode` prints those of segments with the reason.",
             err=True,
         )
-    last_ms = max((part.last_ms for part in replayed if part.last_ms is not None), default=None)
-    print_state(words.iso(last_ms if at_ms is None else at_ms), groups)
+    _print(words.iso(found.last_ms if at_ms is None else at_ms), found.groups)
 
 
-def print_state(at: str | None, groups: list[dict[str, Any]]) -> None:
-    """The object on stdout."""
+def _print(at: str | None, groups: list[dict[str, Any]]) -> None:
     form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     shape = orjson.dumps({"at": at, "groups": groups}, option=form)
     # Partition numbers on one line; only structure has line breaks, in strings they are escaped.

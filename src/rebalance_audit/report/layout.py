@@ -33,7 +33,12 @@ class Layout:
         self.wide = console.width >= WIDE
         self._ascii_only = console.options.ascii_only
         self.names = MemberNames(tables["members"])
-        moments = [row["started_at"] for row in tables["epochs"] if row["started_at"] is not None]
+        moments = [
+            moment
+            for name, column in (("epochs", "started_at"), ("rebalances", "ended_at"))
+            for row in tables[name]
+            if (moment := row[column]) is not None
+        ]
         self.one_day = (
             words.day(moments[0])
             if moments and words.day(min(moments)) == words.day(max(moments))

@@ -1,4 +1,4 @@
-"""What Spark needs and Python does not bring, missed in one sentence."""
+"""What a command needs and the package alone does not bring: missed in one sentence."""
 
 import os
 import re
@@ -9,17 +9,20 @@ from typing import Final
 
 import click
 
+PACKAGES: Final = {"spark": ("pyspark", "delta"), "readers": ("deltalake", "pyarrow")}
+"""Extra -> what it brings that is imported first."""
+
 OLDEST_JAVA: Final = 17
 """What Spark 4 runs on."""
 
 
-def require_pyspark() -> None:
-    """Raises click.ClickException where the packages of the extra are not installed."""
-    missing = [name for name in ("pyspark", "delta") if find_spec(name) is None]
+def require_extra(extra: str) -> None:
+    """Raises click.ClickException where the packages of an extra are not installed."""
+    missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
     if missing:
         raise click.ClickException(
-            f"this command needs Spark, and {' and '.join(missing)} cannot be imported: install"
-            " rebalance-audit[spark]. inspect, state and decode work without it."
+            f"this needs {' and '.join(missing)}, which cannot be imported: install rebalance-audit[{extra}]."
+            " inspect, state and decode work on segments without it."
         )
 
 
