@@ -1,12 +1,8 @@
 """What `run` and `demo` do with Spark. Importing this imports it, so the commands do that when they are called."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
-
-from pyspark.sql import SparkSession
 
 from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.requirements import require_java
@@ -39,28 +35,24 @@ def request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequ
     return request
 
 
-@contextmanager
-def _session(app_name: str, config: Config) -> Iterator[SparkSession]:
-    """The session, stopped behind the command. Raises click.ClickException without Java, LakeError without Delta."""
+def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
+    """One run in a session of its own.
+
+    Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
+    """
     if SUBMITTED not in os.environ:
         require_java()
+    tell("starting Spark")
     spark = build_session(
-        app_name,
+        f"rebalance-audit {request.command}",
         master=config.spark.master,
         settings=config.spark.settings,
         jars_folder=_jars_folder(Path(config.spark.jars_folder)),
     )
     try:
-        yield spark
+        return run_audit(spark, request, tell)
     finally:
         spark.stop()
-
-
-def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
-    """One run in a session of its own. Raises what `run_audit` raises."""
-    tell("starting Spark")
-    with _session(f"rebalance-audit {request.command}", config) as spark:
-        return run_audit(spark, request, tell)
 
 
 def _absolute(location: str) -> str:
