@@ -43,7 +43,10 @@ def bytes_kept(times: int) -> int:
     return kept
 
 
+SLACK_BYTES = 16_384
+"""Room for tables that double; a member id kept from each restart would take four times as much."""
+
+
 def test_memory_does_not_grow_with_the_history() -> None:
-    """Eight times as many restarts leave as much behind in the audit as few do."""
-    few = bytes_kept(50)
-    assert bytes_kept(400) < 1.2 * few
+    """Eight hundred restarts leave as much behind in the audit as fifty do."""
+    assert bytes_kept(800) < bytes_kept(50) + SLACK_BYTES
