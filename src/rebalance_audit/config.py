@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.resources import read_text
 
 BASE = "conf/base.toml"
@@ -28,6 +29,7 @@ PREFIX = "REBALANCE_AUDIT_"
 _COMMAND_LINE = "command line"
 
 Milliseconds = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
 
 
 class ConfigError(ValueError):
@@ -65,6 +67,42 @@ class AuditConfig(_Section):
         )
 
 
+class FindingsConfig(_Section):
+    """Thresholds of the findings."""
+
+    storm_epochs: Count
+    storm_window_ms: Milliseconds
+    loop_epochs: Count
+    loop_pause_ms: Milliseconds
+    flapping_returns: Count
+    flapping_window_ms: Milliseconds
+    instance_takeovers: Count
+    instance_window_ms: Milliseconds
+    wave_members: Count
+    wave_share_percent: Count
+    wave_pause_ms: Milliseconds
+    assumed_session_timeout_ms: Milliseconds
+    stuck_ms: Milliseconds
+    no_target_ms: Milliseconds
+    slow_revoke_ms: Milliseconds
+    slow_member_ms: Milliseconds
+    slow_sync_ms: Milliseconds
+    unowned_ms: Milliseconds
+    unbalanced_ms: Milliseconds
+    unbalanced_factor: Count
+    unbalanced_difference: Count
+    unsticky_moves: Count
+    unsticky_factor: Count
+    mixed_ms: Milliseconds
+    coordinator_window_ms: Milliseconds
+    dead_ms: Milliseconds
+    eager_generations: Count
+
+    def finding_rules(self) -> FindingRules:
+        """The thresholds as the audit takes them."""
+        return FindingRules(**self.model_dump())
+
+
 class SparkConfig(_Section):
     """The Spark session."""
 
@@ -84,6 +122,7 @@ class Config(BaseSettings):
     source: SourceConfig
     lake: LakeConfig
     audit: AuditConfig
+    findings: FindingsConfig
     spark: SparkConfig
 
     @classmethod

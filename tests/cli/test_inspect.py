@@ -25,6 +25,7 @@ GOLD_OF_SEGMENTS = {
     "members",
     "ownership",
     "group_states",
+    "findings",
     "topics",
 }
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -137,7 +138,7 @@ def test_the_overview_fits_on_a_screen_and_says_why() -> None:
     assert "times in UTC" in text
     assert re.search(r"● group created: \S+", text)
     assert "● proven  ◐ probable  ○ possible" in text
-    assert len(text.splitlines()) < 40
+    assert len(text.splitlines()) < 50
 
 
 def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:

@@ -55,7 +55,8 @@ def test_every_named_error_exists() -> None:
 def test_defaults_without_configuration_are_those_of_the_configuration() -> None:
     """The quick path around loading the configuration gives what loading it would give."""
     config = load_config()
-    assert (config.cluster, config.audit.departure_rules()) == DEFAULTS
+    rules, thresholds = config.audit.departure_rules(), config.findings.finding_rules()
+    assert (config.cluster, rules, thresholds) == DEFAULTS
 
 
 # --- what goes wrong -----------------------------------------------------------------------------

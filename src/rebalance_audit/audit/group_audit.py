@@ -1,10 +1,11 @@
 """The audit of one group: one pass over its records, rows out as soon as they are final."""
 
 from rebalance_audit.audit.classic_audit import ClassicAudit
+from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.modern_audit import ModernAudit
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.rows import Emit
+from rebalance_audit.audit.rows import Emit, Row
 from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter
 from rebalance_audit.coordinator.changes import (
     Anomaly,
@@ -36,7 +37,13 @@ class GroupAudit:
     ) -> None:
         """`emit` takes each finished row with its table's name."""
         self._slot = GroupSlot(group_id)
-        self._life = Life(group_id, log_partition, emit, options or AuditOptions())
+        self._options = options or AuditOptions()
+        self._emit = emit
+        self._life = Life(group_id, log_partition, self._hand_out, self._options)
+        self._findings: GroupFindings | None = None
+        if self._options.with_findings:
+            self._findings = GroupFindings(self._life, emit)
+            self._life.on_member = self._findings.arrived
         self._splitter = WriteSplitter()
         self._write: list[Step] = []
         self._classic = ClassicAudit(self._life)
@@ -59,7 +66,14 @@ class GroupAudit:
     def finish(self) -> None:
         """The log ends: judge the last write and hand out what is still open."""
         self._judge()
+        if self._findings is not None:
+            self._findings.finish(self._options.log_end_ms)
         self._life.finish()
+
+    def _hand_out(self, table: str, row: Row) -> None:
+        if self._findings is not None:
+            self._findings.row(table, row)
+        self._emit(table, row)
 
     def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
         group = self._slot.group
@@ -109,3 +123,5 @@ class GroupAudit:
         else:
             self._life.delete(write)
         self._life.end_write(write, group)
+        if self._findings is not None:
+            self._findings.wrote(write, group)

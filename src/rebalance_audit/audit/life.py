@@ -4,7 +4,7 @@ A *life* is one incarnation: it ends when the group is deleted, or when an empty
 another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
@@ -50,6 +50,8 @@ class Life:
         self.log_partition = log_partition
         self.options = options
         self._emit = emit
+        self.on_member: Callable[[Stint], None] | None = None
+        """Told of every member id that appears."""
         self.incarnation = 0
         self.protocol: GroupType | None = None
         self.deleted = False
@@ -268,6 +270,8 @@ class Life:
         )
         watch = MemberWatch(stint, position)
         self.watches[member_id] = watch
+        if self.on_member is not None:
+            self.on_member(stint)
         return watch
 
     def close_member(

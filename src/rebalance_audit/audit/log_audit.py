@@ -1,11 +1,12 @@
 """The audit of many groups in one process: what `inspect` and the tests run, and what the Spark reducer must equal."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
+from rebalance_audit.audit.rows import GOLD_WITH_FINDINGS, MEMBERS, Row
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.wire.records import Record, group_id_of
 
@@ -16,8 +17,8 @@ class LogAudit:
     """Feed it group records of any group in log order per partition; `tables()` finishes and returns the rows."""
 
     def __init__(self, options: AuditOptions | None = None) -> None:
-        self._options = options or AuditOptions()
-        self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
+        self._options = replace(options or AuditOptions(), with_findings=True)
+        self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_WITH_FINDINGS}
         self._audits: dict[str, GroupAudit] = {}
 
     def feed(self, record: Record, position: Position) -> None:

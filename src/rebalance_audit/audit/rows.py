@@ -18,6 +18,7 @@ REBALANCES = "rebalances"
 MEMBERS = "members"
 OWNERSHIP = "ownership"
 GROUP_STATES = "group_states"
+FINDINGS = "findings"
 GOLD_OF_GROUP = (
     EPOCHS,
     REBALANCE_CAUSES,
@@ -28,6 +29,9 @@ GOLD_OF_GROUP = (
     GROUP_STATES,
 )
 """Tables that the audit of one group fills."""
+
+GOLD_WITH_FINDINGS = tuple(dict.fromkeys((*GOLD_OF_GROUP, FINDINGS)))
+"""The same with the findings, which a caller gets when its AuditOptions ask for them."""
 
 COMPLETE = "complete"
 GAP = "gap"

@@ -4,16 +4,18 @@ import os
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.cli.invocation import Invocation
 
 _PREFIX: Final = "REBALANCE_AUDIT_"
 
 
 class AuditSettings(NamedTuple):
-    """Name of the cluster, and the times of its brokers that the log does not hold."""
+    """Name of the cluster, the times of its brokers that the log does not hold, and the thresholds of findings."""
 
     cluster: str
     rules: DepartureRules
+    findings: FindingRules = FindingRules()
 
 
 DEFAULTS: Final = AuditSettings("default", DepartureRules())
@@ -29,4 +31,6 @@ def audit_settings(invocation: Invocation, cluster: str | None) -> AuditSettings
     if not (configured or invocation.config_file or invocation.print_config):
         return DEFAULTS._replace(cluster=cluster or DEFAULTS.cluster)
     config = invocation.config({"cluster": cluster})
-    return AuditSettings(config.cluster, config.audit.departure_rules())
+    return AuditSettings(
+        config.cluster, config.audit.departure_rules(), config.findings.finding_rules()
+    )

@@ -53,7 +53,7 @@ def inspect(
     """
     settings = audit_settings(invocation, cluster)
     folder = open_log_folder(segments)
-    audited = audit_segments(folder, settings.rules, group_ids, str(segments))
+    audited = audit_segments(folder, settings.rules, group_ids, str(segments), settings.findings)
     if not set(group_ids) <= audited.group_ids:
         require_known(group_ids, group_ids_of(folder))
     if as_json:

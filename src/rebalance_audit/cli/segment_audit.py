@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
@@ -38,14 +39,26 @@ class Audited(NamedTuple):
 
 
 def audit_segments(
-    folder: LogFolder, rules: DepartureRules, group_ids: Sequence[str] = (), source: str = ""
+    folder: LogFolder,
+    rules: DepartureRules,
+    group_ids: Sequence[str] = (),
+    source: str = "",
+    findings: FindingRules | None = None,
 ) -> Audited:
     """Audit all groups, or only `group_ids`; `source` is what the user calls the folder.
 
     Raises SourceNotReadable, and OSError that names the file.
     """
     total, names = survey(folder)
-    feed = _Feed(AuditOptions(names.name_of, rules), key_bytes.of_groups(group_ids))
+    options = AuditOptions(
+        topic_name=names.name_of,
+        rules=rules,
+        topic_deleted_at=names.deleted_at_ms,
+        topic_lives=names.lives_of,
+        findings=findings or FindingRules(),
+        log_end_ms=total.last_ms,
+    )
+    feed = _Feed(options, key_bytes.of_groups(group_ids))
     parts = ranges_of(folder, folder.segments)
     for found in in_order(_without_commits, parts, workers_for(folder.size_bytes)):
         for log_partition, piece in found:

@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_audit.report import causes, words
+from rebalance_audit.report.findings import print_findings_in_detail
 from rebalance_audit.report.layout import Layout, cell, two_lines
 from rebalance_audit.report.overview import print_rebalances, protocol
 from rebalance_audit.report.ownership_gaps import print_ownership_gaps
@@ -31,6 +32,7 @@ def print_group(layout: Layout, tables: Tables, group_id: str, *, everything: bo
         layout.line(f"{group_id}: the log has no more than offset commits of this group.")
         return
     layout.line(_headline(found[0]))
+    print_findings_in_detail(layout, own.get("findings", ()), everything=everything)
     print_rebalances(layout, own, own["rebalances"], limit=None, with_group=False)
     _epochs(layout, own, everything=everything)
     print_ownership_gaps(layout, own["ownership"], everything=everything)

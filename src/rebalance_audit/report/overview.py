@@ -8,6 +8,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.cause import Certainty
 from rebalance_audit.report import causes, words
+from rebalance_audit.report.findings import print_findings
 from rebalance_audit.report.layout import Layout, cell, two_lines
 from rebalance_audit.report.summary import GroupSummary, Row, Tables, is_classic, summaries
 
@@ -25,6 +26,7 @@ def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
     limit = None if everything else SHOWN
     _groups(layout, groups, limit)
     _causes(layout, tables)
+    print_findings(layout, tables.get("findings", ()), everything=everything)
     print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
 
 

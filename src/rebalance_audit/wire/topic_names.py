@@ -139,6 +139,20 @@ class TopicNames(Mapping[bytes, TopicName]):
         known = self._by_id.get(topic_id)
         return known.name if known else None
 
+    def deleted_at_ms(self, topic_id: bytes) -> int | None:
+        """When the topic was deleted; None where it was not, or where no record says so."""
+        known = self._by_id.get(topic_id)
+        return known.deleted_at_ms if known else None
+
+    def lives_of(self, name: str) -> tuple[tuple[int | None, int | None], ...]:
+        """(time made, time deleted) of each topic that the metadata log has under the name; () where it has none."""
+        lives = (self._by_id[topic_id] for topic_id in self.ids_of(name))
+        return tuple(
+            (life.record_timestamp_ms, life.deleted_at_ms)
+            for life in lives
+            if life.source is TopicNameSource.CLUSTER_METADATA
+        )
+
     def text_of(self, topic_id: bytes) -> str:
         """Name of the topic, or its id as Kafka prints it."""
         return self.name_of(topic_id) or topic_id_text(topic_id)

@@ -1,0 +1,1 @@
+"""What deserves attention in a group's history: one small class per kind of finding, all fed from one pass."""

@@ -1,0 +1,385 @@
+"""What the assignment itself shows: two owners, nobody, unequal shares, moves for nothing."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import (
+    ASSIGNING_TYPES,
+    Lasting,
+    Scene,
+    Trail,
+    Watcher,
+)
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import (
+    Anomaly,
+    AnomalyKind,
+    GenerationCompleted,
+    Position,
+)
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.partitions import (
+    Partitions,
+    TopicPartition,
+    count,
+    each,
+    text_of,
+    union,
+)
+from rebalance_audit.coordinator.slot import Group
+
+if TYPE_CHECKING:
+    from rebalance_audit.audit.cause import Evidence
+
+
+class TwoOwners(Watcher):
+    """Looks for a partition in two assignments of one moment."""
+
+    kind = "two_owners"
+    definition = (
+        "A partition was in the assignments of two members at once: of one classic generation, or of a consumer "
+        "group "
+        "whose coordinator should have refused it."
+    )
+    severity = Severity.CRITICAL
+    advice = (
+        "Records of the partition were probably consumed twice; look at the assignor of the group, or at the "
+        "broker's "
+        "release for a consumer group."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._began: Position | None = None
+        self._last_ms = 0
+        self._times = 0
+        self._topics: set[str] = set()
+        self._trail = Trail()
+        self._incomplete = False
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Look at every new assignment."""
+        for step in write:
+            for change in step.changes:
+                if isinstance(change, Anomaly) and change.kind is AnomalyKind.PARTITION_OWNED_TWICE:
+                    self._note(change.position, change.detail, ())
+                elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
+                    self._look(change.position, group)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """One finding for all of them."""
+        if self._began is not None:
+            missing = " Records are missing from the log, which can look the same."
+            self.find(
+                self._began,
+                self._last_ms,
+                f"Partitions were in two assignments at once, {self._times} times."
+                f"{missing if self._incomplete else ''}",
+                self._trail.evidence(),
+                topics=sorted(self._topics),
+                severity=Severity.INFO if self._incomplete else None,
+            )
+        self._began, self._times, self._incomplete = None, 0, False
+        self._topics.clear()
+        self._trail = Trail()
+
+    def _look(self, position: Position, group: ClassicGroup) -> None:
+        total: Partitions = {}
+        shares = 0
+        for member in group.members.values():
+            shares += count(member.assigned)
+            total = union(total, member.assigned)
+        if shares == count(total):
+            return
+        owners: dict[TopicPartition, str] = {}
+        for member in group.members.values():
+            for partition in each(member.assigned):
+                other = owners.setdefault(partition, member.member_id)
+                if other != member.member_id:
+                    topic = text_of(partition[0])
+                    fact = f"{topic}-{partition[1]} is assigned to {other} and {member.member_id}"
+                    self._note(position, fact, (topic,))
+                    return
+
+    def _note(self, position: Position, fact: str, topics: Sequence[str]) -> None:
+        span = self.scene.life.span
+        self._incomplete |= span is None or span.gap
+        if self._began is None:
+            self._began = position
+        self._last_ms = position.record_timestamp_ms
+        self._times += 1
+        self._topics.update(topics)
+        self._trail.add(evidence_at(position, fact))
+
+
+class LostPartition(Watcher):
+    """Compares what a settled group subscribes to with what it has assigned."""
+
+    kind = "lost_partition"
+    definition = (
+        "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was "
+        "in nobody's assignment."
+    )
+    severity = Severity.CRITICAL
+    advice = (
+        "Set off a rebalance (restart one dynamic member) and check that all members subscribe to the same "
+        "topics and that "
+        "the topic exists."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._lasting: Lasting[tuple[str, frozenset[int]]] = Lasting()
+        self._highest: dict[str, int] = {}
+        """Topic -> highest partition number ever assigned, while it is subscribed to."""
+
+    def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
+        """Look at the new assignment."""
+        self._look(position)
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """A static member's return can change subscriptions without an epoch; an empty group wants nothing."""
+        if group is not None and not group.members:
+            self._close(self._lasting.clear(), write[-1].position.record_timestamp_ms)
+        elif isinstance(group, ClassicGroup):
+            self._look(write[-1].position)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """What nobody owns to the end is still so then."""
+        self._close(self._lasting.clear(), end_ms, going_on=position is None)
+        self._highest.clear()
+
+    def _look(self, position: Position) -> None:
+        life = self.scene.life
+        if life.protocol not in ASSIGNING_TYPES:
+            return
+        assigned: defaultdict[str, set[int]] = defaultdict(set)
+        nameless = False
+        for topic, number in life.moves.owners:
+            name = topic if isinstance(topic, str) else self.scene.options.topic_name(topic)
+            if name is None:
+                nameless = True
+            else:
+                assigned[name].add(number)
+        subscribed = {
+            topic
+            for watch in life.watches.values()
+            for topic in watch.stint.identity.subscribed_topics
+        }
+        missing: dict[tuple[str, frozenset[int]], Position] = {}
+        for topic in subscribed:
+            lost = self._lost(topic, assigned.get(topic), position, nameless=nameless)
+            if lost is not None:
+                missing[topic, lost] = position
+        self._highest = {
+            topic: max((self._highest.get(topic, -1), *assigned.get(topic, ())))
+            for topic in subscribed
+            if topic in assigned or topic in self._highest
+        }
+        self._close(self._lasting.update(missing), position.record_timestamp_ms)
+
+    def _lost(
+        self, topic: str, numbers: set[int] | None, position: Position, *, nameless: bool
+    ) -> frozenset[int] | None:
+        """Numbers without owner; the empty set for a whole topic, None for a topic that is well."""
+        if numbers:
+            expected = max(self._highest.get(topic, -1), *numbers) + 1
+            hole = frozenset(range(expected)) - numbers
+            return hole or None
+        if nameless or self._exists(topic, position.record_timestamp_ms) is not True:
+            return None
+        return frozenset()
+
+    def _exists(self, topic: str, at_ms: int) -> bool | None:
+        """Whether the topic existed then; None where nobody says."""
+        lives = self.scene.options.topic_lives(topic)
+        if not lives:
+            return None
+        return any(
+            (made_ms is None or made_ms <= at_ms) and (gone_ms is None or gone_ms > at_ms)
+            for made_ms, gone_ms in lives
+        )
+
+    def _close(
+        self,
+        ended: list[tuple[tuple[str, frozenset[int]], Position]],
+        end_ms: int,
+        *,
+        going_on: bool = False,
+    ) -> None:
+        for (topic, numbers), since in ended:
+            lasted_ms = end_ms - since.record_timestamp_ms
+            if lasted_ms < self.rules.unowned_ms:
+                continue
+            what, doubt = f"no partition of {topic}", ""
+            if numbers:
+                what = f"not {topic} {join_names([str(number) for number in sorted(numbers)], 8)}"
+                doubt = " It is probably not consumed, unless the topic was made anew with fewer partitions."
+            self.find(
+                since,
+                None if going_on else end_ms,
+                f"The group subscribes to {topic} and looks stable, but for {spell_ms(lasted_ms)} the "
+                "assignments held "
+                f"{what}.{doubt}",
+                (evidence_at(since, f"the assignment lacks {topic}"),),
+                topics=[topic],
+                subject=topic,
+                severity=Severity.WARNING if numbers else None,
+            )
+
+
+class UnbalancedAssignment(Watcher):
+    """Compares the shares of members that subscribe to the same topics."""
+
+    kind = "unbalanced_assignment"
+    definition = (
+        "For at least {unbalanced_ms} a member had {unbalanced_factor} times the mean share, and "
+        "{unbalanced_difference} "
+        "partitions more than another one with the same subscription."
+    )
+    severity = Severity.INFO
+    advice = (
+        "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform) "
+        "where range does not."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._began: Position | None = None
+        self._detail = ""
+        self._members: list[str] = []
+
+    def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
+        """Look at the new assignment."""
+        if self.scene.life.protocol not in ASSIGNING_TYPES:
+            return
+        found = self._unequal(span, group)
+        if found is None:
+            self._close(position.record_timestamp_ms, going_on=False)
+            return
+        self._detail, self._members = found
+        if self._began is None:
+            self._began = position
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """An empty group is not unbalanced."""
+        if group is not None and not group.members:
+            self._close(write[-1].position.record_timestamp_ms, going_on=False)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """It may still be so when the log ends."""
+        self._close(end_ms, going_on=position is None)
+
+    def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
+        watches = self.scene.life.watches
+        shares: defaultdict[tuple[tuple[str, ...], str | None], list[tuple[int, str]]]
+        shares = defaultdict(list)
+        for member_id, member in group.members.items():
+            watch = watches.get(member_id)
+            if watch is not None:
+                identity = watch.stint.identity
+                subscription = (identity.subscribed_topics, identity.subscribed_regex)
+                shares[subscription].append((count(member.assigned), member_id))
+        for members in shares.values():
+            (least, _), (most, who) = min(members), max(members)
+            mean = sum(share for share, _ in members) / len(members)
+            if (
+                most - least >= self.rules.unbalanced_difference
+                and most >= self.rules.unbalanced_factor * mean
+            ):
+                detail = (
+                    f"Member {who} has {most} partitions, the mean is {mean:.1f} and the least {least}, among "
+                    f"{len(members)} members with the same subscription (assignor {span.assignor or 'not known'})"
+                )
+                return detail, [who]
+        return None
+
+    def _close(self, end_ms: int, *, going_on: bool) -> None:
+        began, self._began = self._began, None
+        if began is None or end_ms - began.record_timestamp_ms < self.rules.unbalanced_ms:
+            return
+        lasted = spell_ms(end_ms - began.record_timestamp_ms)
+        self.find(
+            began,
+            None if going_on else end_ms,
+            f"{self._detail}, for {lasted}.",
+            (evidence_at(began, "the assignment took effect"),),
+            members=self._members,
+        )
+
+
+class UnstickyAssignment(Watcher):
+    """Sums up moves and how many of them the comings and goings needed."""
+
+    kind = "unsticky_assignment"
+    definition = (
+        "Over one life of the group assignments moved at least {unsticky_moves} partitions from one member to "
+        "another, and "
+        "at least {unsticky_factor} times as many as the comings and goings of members needed (by equal shares)."
+    )
+    severity = Severity.INFO
+    advice = "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._began: Position | None = None
+        self._last_ms = 0
+        self._moved = 0
+        self._needed = 0.0
+        self._epochs = 0
+        self._assignors: dict[str, None] = {}
+        self._worst: list[tuple[float, int, Evidence]] = []
+        self._members = 0
+
+    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+        """Add up one epoch."""
+        before, self._members = self._members, span.members
+        if span.protocol not in ASSIGNING_TYPES or not span.partitions or span.gap or not before:
+            return
+        moved = span.partitions_moved or 0
+        share = 0.0
+        if span.members:
+            share += span.members_joined / max(span.members, span.members_joined)
+        if span.members_left:
+            share += span.members_left / max(before, span.members_left)
+        needed = min(1.0, share) * span.partitions
+        self._needed += needed
+        if not moved:
+            return
+        if self._began is None:
+            self._began = span.first_position
+        self._last_ms = span.first_position.record_timestamp_ms
+        self._moved += moved
+        self._epochs += 1
+        if span.assignor and len(self._assignors) < 8:
+            self._assignors[span.assignor] = None
+        fact = f"epoch {span.epoch} moved {moved} of {span.partitions} partitions, about {needed:.0f} needed"
+        evidence = evidence_at(span.first_position, fact)
+        self._worst.append((needed - moved, span.first_position.log_offset, evidence))
+        self._worst.sort(key=lambda item: item[:2])
+        del self._worst[6:]
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """One finding for the group's life."""
+        began, moved, needed = self._began, self._moved, self._needed
+        if (
+            began is not None
+            and moved >= self.rules.unsticky_moves
+            and moved >= self.rules.unsticky_factor * needed
+        ):
+            self.find(
+                began,
+                self._last_ms,
+                f"{moved} partitions moved in {self._epochs} epochs, where about {needed:.0f} moves were needed "
+                "by the "
+                f"comings and goings of members (assignor {', '.join(self._assignors) or 'not known'}).",
+                [evidence for _, _, evidence in self._worst],
+            )
+        self._began, self._moved, self._needed, self._epochs = None, 0, 0.0, 0
+        self._assignors.clear()
+        self._worst.clear()
+        self._members = 0

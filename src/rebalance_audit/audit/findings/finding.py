@@ -1,0 +1,87 @@
+"""A finding: what happened, from when to when, the records that show it, and what to do."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from hashlib import sha256
+from typing import NamedTuple
+
+from rebalance_audit.audit.cause import Evidence
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.coordinator.changes import Position
+
+EVIDENCE_LIMIT = 12
+MEMBERS_LIMIT = 20
+_ID_DIGITS = 24
+
+
+class Severity(StrEnum):
+    """How urgent a finding is."""
+
+    INFO = "info"
+    """Worth knowing; nothing is broken."""
+    WARNING = "warning"
+    """Costs time or hides a fault."""
+    CRITICAL = "critical"
+    """Records are probably not consumed, or consumed twice."""
+
+
+class Finding(NamedTuple):
+    """One finding of one group; `subject` tells apart findings of a kind that begin at the same record."""
+
+    kind: str
+    severity: Severity
+    began: Position
+    ended_ms: int | None
+    """None while it lasts when the log ends."""
+    detail: str
+    advice: str
+    evidence: Sequence[Evidence]
+    member_ids: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    subject: str = ""
+
+    def row(self, group_id: str, incarnation: int) -> Row:
+        """The row of gold.findings. The id depends on the log alone: another run over it gives the same."""
+        identity = (
+            self.kind,
+            group_id,
+            incarnation,
+            self.began.log_partition,
+            self.began.log_offset,
+            self.subject,
+        )
+        began_ms = self.began.record_timestamp_ms
+        # Clocks of two coordinators differ: nothing ends before it began.
+        ended_ms = None if self.ended_ms is None else max(self.ended_ms, began_ms)
+        return {
+            "finding_id": sha256(repr(identity).encode()).hexdigest()[:_ID_DIGITS],
+            "kind": self.kind,
+            "severity": self.severity.value,
+            "group_id": group_id,
+            "incarnation": incarnation,
+            "log_partition": self.began.log_partition,
+            "from_at": began_ms,
+            "to_at": ended_ms,
+            "from_offset": self.began.log_offset,
+            "member_ids": list(self.member_ids[:MEMBERS_LIMIT]),
+            "topics": sorted(self.topics),
+            "detail": self.detail,
+            "advice": self.advice,
+            "evidence": [
+                {
+                    "partition": evidence.log_partition,
+                    "offset": evidence.log_offset,
+                    "at": evidence.at_ms,
+                    "fact": evidence.fact,
+                }
+                for evidence in self.evidence[:EVIDENCE_LIMIT]
+            ],
+        }
+
+
+def spell_ms(milliseconds: int) -> str:
+    """A duration for a sentence: `850 ms`, `12.3 s`, `5.5 min`, `3.0 h`, `8.2 d`."""
+    for unit_ms, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
+        if milliseconds >= unit_ms * (2 if unit == "min" else 1):
+            return f"{milliseconds / unit_ms:.1f} {unit}"
+    return f"{milliseconds} ms"

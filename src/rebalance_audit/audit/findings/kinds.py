@@ -1,0 +1,69 @@
+"""The closed list of findings, in the order in which a reader wants them."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from rebalance_audit.audit.findings.assignments import (
+    LostPartition,
+    TwoOwners,
+    UnbalancedAssignment,
+    UnstickyAssignment,
+)
+from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
+from rebalance_audit.audit.findings.progress import (
+    EpochWithoutTarget,
+    RevokerBlocked,
+    SlowMember,
+    SlowRevoker,
+    SlowSync,
+    StuckGroup,
+)
+from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigration
+from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
+from rebalance_audit.audit.findings.subscriptions import (
+    EagerCooperative,
+    RegexesAlike,
+    StaticSubscriptionIgnored,
+)
+from rebalance_audit.audit.findings.watcher import Watcher
+from rebalance_audit.audit.findings.waves import DeployWave
+
+KINDS: Sequence[type[Watcher]] = (
+    StuckGroup,
+    TwoOwners,
+    LostPartition,
+    StaticSubscriptionIgnored,
+    InstanceIdConflict,
+    RebalanceStorm,
+    RebalanceLoop,
+    FlappingMember,
+    SlowRevoker,
+    RevokerBlocked,
+    SlowMember,
+    SlowSync,
+    EpochWithoutTarget,
+    EagerCooperative,
+    HalfFinishedMigration,
+    Downgrade,
+    CoordinatorMoved,
+    DeployWave,
+    UnstickyAssignment,
+    UnbalancedAssignment,
+    RegexesAlike,
+    LogGap,
+    DeadGroup,
+)
+
+
+def definition_of(kind: type[Watcher], rules: FindingRules) -> str:
+    """The kind's definition with its thresholds filled in."""
+    values = {
+        field.name: spell_ms(getattr(rules, field.name))
+        if field.name.endswith("_ms")
+        else getattr(rules, field.name)
+        for field in fields(rules)
+    }
+    return kind.definition.format(**values)

@@ -1,0 +1,183 @@
+"""What happened to the log and its coordinator, and groups that nobody uses any more."""
+
+from collections.abc import Sequence
+
+from rebalance_audit.audit.departures import evidence_at
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.slot import Group
+
+
+class CoordinatorMoved(Watcher):
+    """Watches the leader epoch of the log partition, and what happens to the group right behind a change of it."""
+
+    kind = "coordinator_moved"
+    definition = (
+        "The coordinator of the group changed (the log's leader epoch rose), and within {coordinator_window_ms} "
+        "of its first "
+        "record members were gone or got new ids."
+    )
+    severity = Severity.INFO
+    advice = (
+        "Look at the brokers, not at the clients: a session timeout longer than a fail-over takes keeps members from "
+        "being lost with it."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._leader_epoch: int | None = None
+        self._moved: Position | None = None
+        self._old_epoch = 0
+        self._members_before = 0
+        self._members = 0
+        self._gone: set[str] = set()
+        self._last_ms = 0
+        self._trail = Trail()
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Count those that went soon after the move."""
+        self._see(position)
+        if self._moved is not None and departures:
+            self._last_ms = position.record_timestamp_ms
+            self._gone.update(row["member_id"] for row in departures)
+            self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Notice the move; the first write behind it may already show its consequences."""
+        self._see(write[-1].position)
+        self._members = len(group.members) if group is not None else 0
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Report what was seen so far."""
+        self._close()
+        if position is not None:
+            self._members = 0
+
+    def _see(self, position: Position) -> None:
+        at_ms, leader_epoch = position.record_timestamp_ms, position.leader_epoch
+        moved = self._moved
+        if (
+            moved is not None
+            and at_ms - moved.record_timestamp_ms > self.rules.coordinator_window_ms
+        ):
+            self._close()
+        if leader_epoch is None:
+            return
+        before, self._leader_epoch = self._leader_epoch, leader_epoch
+        if before is not None and leader_epoch > before:
+            self._close()
+            self._moved, self._old_epoch = position, before
+            self._members_before = self._members
+            self._trail.add(
+                evidence_at(
+                    position, f"first record with leader epoch {leader_epoch}, was {before}"
+                )
+            )
+
+    def _close(self) -> None:
+        moved, gone, trail = self._moved, self._gone, self._trail
+        self._moved, self._gone, self._trail = None, set(), Trail()
+        if moved is None or not gone or not self._members_before:
+            return
+        lost = min(len(gone), self._members_before)
+        most = 2 * lost >= self._members_before
+        probably = " The move probably caused it." if most else " It may have caused it."
+        self.find(
+            moved,
+            self._last_ms,
+            f"The coordinator moved (leader epoch {self._old_epoch} to {moved.leader_epoch}); within "
+            f"{spell_ms(self.rules.coordinator_window_ms)} {lost} of {self._members_before} member ids were "
+            f"gone.{probably}",
+            trail.evidence(),
+            members=sorted(gone),
+            severity=Severity.WARNING if most else None,
+        )
+
+
+class LogGap(Watcher):
+    """Collects the epochs before which records are missing."""
+
+    kind = "log_gap"
+    definition = (
+        "Records of the group are missing between two epochs that the log has: compaction or damage took them. A "
+        "log that "
+        "begins in the middle of a group's life is not meant."
+    )
+    severity = Severity.INFO
+    advice = (
+        "Read the log into the lake more often than Kafka compacts it; causes and latencies beside "
+        "the gap are marked."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._trail = Trail()
+        self._began: Position | None = None
+        self._last_ms = 0
+        self._epoch: int | None = None
+
+    def epoch_began(self, span: EpochSpan) -> None:
+        """An epoch with a gap that is not the first one of the log."""
+        before, self._epoch = self._epoch, span.epoch
+        if not span.gap or before is None:
+            return
+        if self._began is None:
+            self._began = span.first_position
+        self._last_ms = span.first_position.record_timestamp_ms
+        fact = f"epoch {span.epoch}, the one before in this log is {before}"
+        self._trail.add(evidence_at(span.first_position, fact))
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """One finding for all gaps of a life."""
+        if self._began is not None:
+            self.find(
+                self._began,
+                self._last_ms,
+                f"Records of the group are missing in {self._trail.length} places of the log.",
+                self._trail.evidence(),
+            )
+        self._began, self._epoch = None, None
+        self._trail = Trail()
+
+
+class DeadGroup(Watcher):
+    """Follows since when the group is empty."""
+
+    kind = "dead_group"
+    definition = "The group has had no members for at least {dead_ms} when the log ends."
+    severity = Severity.INFO
+    advice = (
+        "Delete the group if nobody needs its offsets; check first that no consumer commits to it "
+        "without joining."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._since: Position | None = None
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Note when it became empty."""
+        if group is None or group.members:
+            self._since = None
+        elif self._since is None:
+            self._since = write[-1].position
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Only the end of the log tells how long it lasts."""
+        since, self._since = self._since, None
+        if position is not None or since is None:
+            return
+        if end_ms - since.record_timestamp_ms >= self.rules.dead_ms:
+            self.find(
+                since,
+                None,
+                f"The group has had no members for {spell_ms(end_ms - since.record_timestamp_ms)}.",
+                (evidence_at(since, "the group is empty"),),
+            )

@@ -1,0 +1,118 @@
+"""Hands the history of one group to every kind of finding, beside the audit that makes its rows."""
+
+from collections.abc import Callable, Sequence
+
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import Finding
+from rebalance_audit.audit.findings.kinds import KINDS
+from rebalance_audit.audit.findings.watcher import Scene, Watcher
+from rebalance_audit.audit.life import Life
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.rows import FINDINGS, MEMBERS, Emit, Row
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.slot import Group
+
+
+class GroupFindings:
+    """Follows one `Life`. Call `wrote` behind each write, and `finish` in front of the life's own end.
+
+    Rows of gold.members that leave meanwhile go through `row`, new members through `arrived`.
+    """
+
+    def __init__(self, life: Life, emit: Emit) -> None:
+        self._life = life
+        self._emit = emit
+        self._incarnation = life.incarnation
+        scene = Scene(life, self._report)
+        self._watchers = [kind(scene) for kind in KINDS]
+        self._on_began = self._overriding(Watcher.epoch_began)
+        self._on_settled = self._overriding(Watcher.epoch_settled)
+        self._on_ended = self._overriding(Watcher.epoch_ended)
+        self._on_members = self._overriding(Watcher.members_changed)
+        self._on_wrote = self._overriding(Watcher.wrote)
+        self._span: EpochSpan | None = None
+        self._settled = False
+        self._alive = False
+        self._arrivals: list[Stint] = []
+        self._departures: list[Row] = []
+        self._last_ms = 0
+
+    def arrived(self, stint: Stint) -> None:
+        """A member id appeared in the write that is being judged."""
+        self._arrivals.append(stint)
+
+    def row(self, table: str, row: Row) -> None:
+        """A row that the audit hands out."""
+        if table == MEMBERS:
+            self._departures.append(row)
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """The audit has judged a write; `group` is None when the write left none."""
+        life, position = self._life, write[-1].position
+        self._last_ms = max(self._last_ms, position.record_timestamp_ms)
+        if self._alive and (group is None or life.incarnation != self._incarnation):
+            self._end(position)
+        self._incarnation = life.incarnation
+        self._alive = group is not None
+        if group is None:
+            self._arrivals.clear()
+            self._departures.clear()
+            return
+        self._follow_epochs(position, group)
+        if self._arrivals or self._departures:
+            arrivals, self._arrivals = self._arrivals, []
+            now = self._incarnation
+            departures = [row for row in self._departures if row["incarnation"] == now]
+            self._departures.clear()
+            for watcher in self._on_members:
+                watcher.members_changed(arrivals, departures, position)
+        for watcher in self._on_wrote:
+            watcher.wrote(write, group)
+
+    def finish(self, log_end_ms: int | None) -> None:
+        """The log ends at `log_end_ms`, or with the group's last record where that is not known."""
+        if not self._alive:
+            return
+        end_ms = self._last_ms if log_end_ms is None else max(log_end_ms, self._last_ms)
+        if self._span is not None:
+            self._close_span(self._span, end_ms)
+        for watcher in self._watchers:
+            watcher.ended(None, end_ms)
+
+    def _follow_epochs(self, position: Position, group: Group) -> None:
+        span = self._life.span
+        if span is not self._span:
+            if self._span is not None:
+                before = self._span
+                began = span.first_position if span is not None else position
+                ended_ms = before.ended_at_ms or began.record_timestamp_ms
+                self._close_span(before, ended_ms)
+            self._span, self._settled = span, False
+            if span is not None:
+                for watcher in self._on_began:
+                    watcher.epoch_began(span)
+        if span is not None and not self._settled and span.outcome == "converged":
+            self._settled = True
+            for watcher in self._on_settled:
+                watcher.epoch_settled(span, position, group)
+
+    def _close_span(self, span: EpochSpan, end_ms: int) -> None:
+        for watcher in self._on_ended:
+            watcher.epoch_ended(span, end_ms)
+
+    def _end(self, position: Position) -> None:
+        """The incarnation is over; what it still had is known from the life's rows."""
+        if self._span is not None:
+            self._close_span(self._span, position.record_timestamp_ms)
+        self._span = None
+        for watcher in self._watchers:
+            watcher.ended(position, position.record_timestamp_ms)
+
+    def _report(self, finding: Finding) -> None:
+        self._emit(FINDINGS, finding.row(self._life.group_id, self._incarnation))
+
+    def _overriding(self, hook: Callable[..., None]) -> list[Watcher]:
+        """The watchers that have a hook of their own."""
+        name = hook.__name__
+        return [watcher for watcher in self._watchers if getattr(type(watcher), name) is not hook]

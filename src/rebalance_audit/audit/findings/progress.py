@@ -1,0 +1,419 @@
+"""Epochs that are not reached: stuck groups, epochs without target, slow members, blocked revokers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.cause import Evidence
+from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position
+from rebalance_audit.coordinator.modern.group import UNREVOKED, ModernGroup
+from rebalance_audit.coordinator.partitions import Topic, text_of
+from rebalance_audit.coordinator.slot import Group
+
+
+def _began(span: EpochSpan) -> Evidence:
+    return evidence_at(span.first_position, f"group epoch {span.epoch}")
+
+
+class StuckGroup(Watcher):
+    """Looks at every epoch that was not reached for long."""
+
+    kind = "stuck_group"
+    definition = (
+        "Not every member reached an epoch for at least {stuck_ms} (consumer and streams groups; the join phase of a "
+        "classic group leaves no record)."
+    )
+    severity = Severity.CRITICAL
+    advice = (
+        "Look at the member named first: it probably does not poll, or takes too long to give up "
+        "its partitions."
+    )
+
+    def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
+        """It took long, but every member got there."""
+        self._judge(span, position.record_timestamp_ms, lasting=False)
+
+    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+        """It ended before every member got there."""
+        if span.outcome in (None, "superseded", "open", "deleted"):
+            lasting = span.ended_at_ms is None and span is self.scene.life.span
+            self._judge(span, end_ms, lasting=lasting)
+
+    def _judge(self, span: EpochSpan, end_ms: int, *, lasting: bool) -> None:
+        took_ms = end_ms - span.first_position.record_timestamp_ms
+        if (
+            span.protocol in (GroupType.CLASSIC, GroupType.SHARE)
+            or not span.members
+            or took_ms < self.rules.stuck_ms
+        ):
+            return
+        blockers, why = self._blockers(span)
+        end = "has not been reached" if lasting else "was not reached"
+        self.find(
+            span.first_position,
+            None if lasting else end_ms,
+            f"Epoch {span.epoch} {end} by every member for {spell_ms(took_ms)}: {why}.",
+            (_began(span),),
+            members=blockers,
+        )
+
+    @staticmethod
+    def _blockers(span: EpochSpan) -> tuple[list[str], str]:
+        if span.target_installed_at_ms is None:
+            return [], "no target assignment was computed, so probably no member sent a heartbeat"
+        progress = span.progress.values()
+        revoking = sorted(
+            member.member_id
+            for member in progress
+            if member.revoke_started_at_ms is not None and member.revoked_at_ms is None
+        )
+        if revoking:
+            return revoking, f"{join_names(revoking)} did not give up partitions"
+        slow = sorted(
+            (
+                member.revoked_at_ms - member.revoke_started_at_ms,
+                member.member_id,
+            )
+            for member in progress
+            if member.revoke_started_at_ms is not None and member.revoked_at_ms is not None
+        )
+        if slow:
+            took_ms, member_id = slow[-1]
+            return [member_id], f"{member_id} took {spell_ms(took_ms)} to give up partitions"
+        held_up = sorted({who for member in progress for who in member.waited_for})
+        if held_up:
+            return held_up, f"members waited for {join_names(held_up)}"
+        missing = sorted(
+            member.member_id for member in progress if member.outcome not in ("reached", "left")
+        )
+        if missing:
+            return missing, f"{join_names(missing)} did not take up the assignment"
+        return [], "the log does not tell who held it up"
+
+
+class EpochWithoutTarget(Watcher):
+    """Looks at epochs whose target came late or never."""
+
+    kind = "epoch_without_target"
+    definition = (
+        "An epoch of a group with members had no target assignment for at least {no_target_ms}; some seconds are "
+        "normal, "
+        "since the next heartbeat of any member computes it."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Check whether the group's members were alive: the target comes with the next heartbeat of "
+        "any of them."
+    )
+
+    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+        """Measure the wait, to the target or to the end of the epoch."""
+        if span.protocol in (GroupType.CLASSIC, GroupType.SHARE) or not span.members:
+            return
+        target_ms = span.target_installed_at_ms
+        began_ms = span.first_position.record_timestamp_ms
+        waited_ms = (end_ms if target_ms is None else target_ms) - began_ms
+        if waited_ms < self.rules.no_target_ms:
+            return
+        lasting = target_ms is None and span is self.scene.life.span
+        until = "came late" if target_ms is not None else "did not come before the epoch ended"
+        if lasting:
+            until = "had not come when the log ended"
+        self.find(
+            span.first_position,
+            None if lasting else began_ms + waited_ms,
+            f"The target assignment of epoch {span.epoch} {until}, after {spell_ms(waited_ms)}: probably none of its "
+            f"members ({span.members}) sent a heartbeat.",
+            (_began(span),),
+        )
+
+
+@dataclass(slots=True)
+class _Slowness:
+    began: Position
+    last_ms: int
+    times: int = 0
+    longest_ms: int = 0
+    trail: Trail = field(default_factory=Trail)
+
+
+class _SlowMembers(Watcher):
+    """Collects the slow moments of each living member into one finding, handed out when the member goes."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._slow: dict[str, _Slowness] = {}
+
+    def note(self, member_id: str, began: Position, end_ms: int, fact: str) -> None:
+        """The member was slow once more, from `began` to `end_ms`."""
+        slow = self._slow.setdefault(member_id, _Slowness(began, end_ms))
+        took_ms = end_ms - began.record_timestamp_ms
+        slow.times += 1
+        slow.longest_ms = max(slow.longest_ms, took_ms)
+        slow.last_ms = max(slow.last_ms, end_ms)
+        slow.trail.add(evidence_at(began, f"{fact}, {spell_ms(took_ms)}"))
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Report the slow ones among those that went."""
+        for row in departures:
+            self._close(row["member_id"])
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Report all that are left."""
+        for member_id in list(self._slow):
+            self._close(member_id)
+
+    def sentence(self, member_id: str, times: int, longest: str) -> str:
+        """What was slow."""
+        raise NotImplementedError
+
+    def _close(self, member_id: str) -> None:
+        slow = self._slow.pop(member_id, None)
+        if slow is not None:
+            self.find(
+                slow.began,
+                slow.last_ms,
+                self.sentence(member_id, slow.times, spell_ms(slow.longest_ms)),
+                slow.trail.evidence(),
+                members=[member_id],
+                subject=member_id,
+            )
+
+
+def _times(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"
+
+
+class SlowRevoker(_SlowMembers):
+    """Measures from the record that told a member to give up partitions to the one that shows that it did."""
+
+    kind = "slow_revoker"
+    definition = (
+        "A member of a consumer group took at least {slow_revoke_ms} to give up partitions that it was told to "
+        "give up, or was "
+        "removed before it did."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Make its revocation callback and the processing between two polls shorter: its partitions "
+        "stand still meanwhile."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._told: dict[str, Position] = {}
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Follow who is giving up partitions."""
+        for step in write:
+            for change in step.changes:
+                if type(change) is MemberAssigned:
+                    self._follow(change)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Those that still had not given up count as well."""
+        for member_id, told in self._told.items():
+            if end_ms - told.record_timestamp_ms >= self.rules.slow_revoke_ms:
+                self.note(member_id, told, end_ms, f"{member_id} had not given up its partitions")
+        self._told.clear()
+        super().ended(position, end_ms)
+
+    def sentence(self, member_id: str, times: int, longest: str) -> str:
+        """What was slow."""
+        return f"Member {member_id} was slow to give up partitions {_times(times)}, {longest} at the longest."
+
+    def _follow(self, change: MemberAssigned) -> None:
+        member_id = change.member_id
+        if change.new_state == UNREVOKED and not change.released:
+            self._told.setdefault(member_id, change.position)
+            return
+        told = self._told.pop(member_id, None)
+        if told is None:
+            return
+        end_ms = change.position.record_timestamp_ms
+        if end_ms - told.record_timestamp_ms >= self.rules.slow_revoke_ms:
+            how = "was removed before it gave up" if change.released else "took long to give up"
+            self.note(member_id, told, end_ms, f"{member_id} {how} its partitions")
+            if change.released:
+                self._close(member_id)
+
+
+class SlowMember(_SlowMembers):
+    """Measures the time to an epoch that is the member's own: without waiting for others, without giving up."""
+
+    kind = "slow_member"
+    definition = (
+        "A member of a consumer or streams group took at least {slow_member_ms} from an epoch's target to reach it, "
+        "not counting waits for others and giving up partitions: it heard of it late."
+    )
+    severity = Severity.WARNING
+    advice = "Check the heartbeat interval, and whether the client was frozen, starved or cut off meanwhile."
+
+    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+        """Look at everybody's way to the epoch."""
+        target_ms = span.target_installed_at_ms
+        if target_ms is None or span.protocol in (GroupType.CLASSIC, GroupType.SHARE):
+            return
+        for progress in span.progress.values():
+            if progress.outcome not in (None, "reached"):
+                continue
+            reached_ms = progress.reached_at_ms if progress.reached_at_ms is not None else end_ms
+            own_ms = reached_ms - max(target_ms, progress.started_at_ms or target_ms)
+            own_ms -= progress.waited_ms
+            if progress.waiting_since_ms is not None:
+                own_ms -= reached_ms - progress.waiting_since_ms
+            if progress.revoke_started_at_ms is not None:
+                revoked_ms = progress.revoked_at_ms
+                own_ms -= (
+                    reached_ms if revoked_ms is None else revoked_ms
+                ) - progress.revoke_started_at_ms
+            if own_ms >= self.rules.slow_member_ms:
+                self.note(
+                    progress.member_id,
+                    span.first_position,
+                    reached_ms,
+                    f"{progress.member_id} on its way to epoch {span.epoch}",
+                )
+
+    def sentence(self, member_id: str, times: int, longest: str) -> str:
+        """What was slow."""
+        return f"Member {member_id} was late to take up its assignment {_times(times)}, {longest} at the longest."
+
+
+class SlowSync(Watcher):
+    """Looks at the sync phase of classic generations."""
+
+    kind = "slow_sync"
+    definition = (
+        "The sync phase of a classic generation took at least {slow_sync_ms}: the leader needed that long to "
+        "compute or send "
+        "the assignment."
+    )
+    severity = Severity.WARNING
+    advice = "Look at the leader: no member of the group gets its assignment before the leader has sent it."
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._slow: _Slowness | None = None
+        self._leaders: dict[str, None] = {}
+
+    def epoch_began(self, span: EpochSpan) -> None:
+        """The record that ends the sync phase is the generation's only one."""
+        if span.sync_ms is None or span.sync_ms < self.rules.slow_sync_ms or span.gap:
+            return
+        generation = self.scene.life.previous_generation
+        leader = generation.leader_member_id if generation is not None else None
+        if self._slow is None:
+            self._slow = _Slowness(span.first_position, 0)
+        slow = self._slow
+        slow.times += 1
+        slow.longest_ms = max(slow.longest_ms, span.sync_ms)
+        slow.last_ms = span.first_position.record_timestamp_ms
+        if leader is not None and len(self._leaders) < 8:
+            self._leaders[leader] = None
+        fact = f"generation {span.epoch} was assigned {spell_ms(span.sync_ms)} after its join phase"
+        slow.trail.add(evidence_at(span.first_position, fact))
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """One finding for all slow generations."""
+        slow, leaders = self._slow, list(self._leaders)
+        self._slow = None
+        self._leaders.clear()
+        if slow is not None:
+            self.find(
+                slow.began,
+                slow.last_ms,
+                f"The assignment came late {_times(slow.times)}, {spell_ms(slow.longest_ms)} after the join "
+                "phase at the "
+                f"longest; leader: {join_names(leaders) or 'not known'}.",
+                slow.trail.evidence(),
+                members=leaders,
+            )
+
+
+class RevokerBlocked(Watcher):
+    """Knows which topics a member is giving up, and when topics were deleted."""
+
+    kind = "revoker_blocked_by_deleted_topic"
+    definition = (
+        "A member was removed right when its rebalance timeout ran out, without having given up partitions of a "
+        "topic "
+        "that was deleted by then."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
+        "automatic "
+        "commits probably retries the commit on the deleted topic until its timeout."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._told: dict[str, tuple[Position, frozenset[Topic], int]] = {}
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Follow who is giving up what."""
+        for step in write:
+            for change in step.changes:
+                if type(change) is not MemberAssigned:
+                    continue
+                told = self._told.pop(change.member_id, None)
+                if change.released:
+                    if told is not None:
+                        self._judge(change, *told)
+                elif change.new_state == UNREVOKED and isinstance(group, ModernGroup):
+                    member = group.members.get(change.member_id)
+                    timeout_ms = member.rebalance_timeout_ms if member is not None else -1
+                    if member is None and told is not None:
+                        timeout_ms = told[2]
+                    topics = frozenset(change.new_pending)
+                    self._told[change.member_id] = (change.position, topics, timeout_ms)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Nobody is giving up anything any more."""
+        self._told.clear()
+
+    def _judge(
+        self,
+        change: MemberAssigned,
+        told: Position,
+        topics: frozenset[Topic],
+        timeout_ms: int,
+    ) -> None:
+        gone_ms = change.position.record_timestamp_ms
+        held_ms = gone_ms - told.record_timestamp_ms
+        slack_ms = self.scene.options.rules.rebalance_timeout_slack_ms
+        if timeout_ms < 0 or not 0 <= held_ms - timeout_ms <= slack_ms:
+            return
+        deleted = {
+            topic: deleted_ms
+            for topic in topics
+            if isinstance(topic, bytes)
+            and (deleted_ms := self.scene.options.topic_deleted_at(topic)) is not None
+            and deleted_ms <= gone_ms
+        }
+        if not deleted:
+            return
+        names = sorted(self.scene.options.topic_name(topic) or text_of(topic) for topic in deleted)
+        member_id = change.member_id
+        self.find(
+            told,
+            gone_ms,
+            f"Member {member_id} did not give up {join_names(names)} within its rebalance timeout of "
+            f"{spell_ms(timeout_ms)}; the topic was deleted, which probably blocked it.",
+            (
+                evidence_at(told, f"{member_id} was told to give up {join_names(names)}"),
+                evidence_at(change.position, f"{member_id} was removed {spell_ms(held_ms)} later"),
+            ),
+            members=[member_id],
+            topics=names,
+            subject=member_id,
+        )

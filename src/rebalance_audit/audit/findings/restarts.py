@@ -1,0 +1,277 @@
+"""Members that keep going and coming, and member ids that fight over one instance id."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.cause import Evidence, RebalanceCause
+from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import (
+    Scene,
+    Trail,
+    Watcher,
+    truly_changed,
+)
+from rebalance_audit.audit.members import Identity, Stint
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.coordinator.changes import Position
+
+WHO_LIMIT = 10_000
+"""Clients followed at once; beyond it the one that was quiet longest is forgotten, to bound memory."""
+
+Who = tuple[str, str, str]
+"""Instance id of a static member, else client id and host: what stays when a restart changes the member id."""
+
+
+def who_is(identity: Identity) -> Who:
+    """A client over its restarts."""
+    if identity.instance_id is not None:
+        return identity.instance_id, "", ""
+    return "", identity.client_id, identity.client_host
+
+
+def who_was(row: Row) -> Who:
+    """The same of a row of gold.members."""
+    if row["instance_id"] is not None:
+        return row["instance_id"], "", ""
+    return "", row["client_id"], row["client_host"]
+
+
+def spell_who(who: Who) -> str:
+    """A client for a sentence."""
+    instance_id, client_id, client_host = who
+    if instance_id:
+        return f"instance {instance_id}"
+    return f"client {client_id or '(no id)'} on {client_host.removeprefix('/') or '(no host)'}"
+
+
+@dataclass(slots=True)
+class _Returns:
+    """One client's goings and comings."""
+
+    living: int = 0
+    peak: int = 0
+    """Most members of this client at once, since it was last quiet."""
+    away: int = 0
+    returns: deque[tuple[Position, str]] = field(default_factory=lambda: deque(maxlen=64))
+    last_ms: int = 0
+    began: Position | None = None
+    count: int = 0
+    trail: Trail = field(default_factory=Trail)
+    members: deque[str] = field(default_factory=lambda: deque(maxlen=8))
+
+
+class FlappingMember(Watcher):
+    """Counts how often each client returns after it was gone.
+
+    Anew with each coordinator: a fail-over is not the client's fault.
+    """
+
+    kind = "flapping_member"
+    definition = (
+        "One client (instance id, or client id and host) was gone and came back at least {flapping_returns} times "
+        "within {flapping_window_ms}; times the number of members that it has at once."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Look at this client's own log for crashes, restarts by a supervisor, or processing that outlasts "
+        "max.poll.interval.ms."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._clients: dict[Who, _Returns] = {}
+        self._leader_epoch: int | None = None
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Pair each arrival with an earlier departure of the same client."""
+        at_ms = position.record_timestamp_ms
+        if position.leader_epoch != self._leader_epoch:
+            self._leader_epoch = position.leader_epoch
+            for client in self._clients.values():
+                client.returns.clear()
+                client.away = 0
+        arrivals, departures = truly_changed(arrivals, departures)
+        for row in departures:
+            client = self._client(who_was(row), at_ms)
+            client.living = max(0, client.living - 1)
+            client.away += 1
+        for stint in arrivals:
+            who = who_is(stint.identity)
+            client = self._client(who, at_ms)
+            client.living += 1
+            client.peak = max(client.peak, client.living)
+            if client.away:
+                client.away -= 1
+                self._returned(who, client, stint.member_id, position)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Report those that still flap."""
+        for who, client in self._clients.items():
+            going_on = position is None and end_ms - client.last_ms <= self.rules.flapping_window_ms
+            self._close(who, client, going_on=going_on)
+        self._clients.clear()
+
+    def _client(self, who: Who, at_ms: int) -> _Returns:
+        client = self._clients.pop(who, None)
+        if client is None:
+            client = _Returns()
+            if len(self._clients) >= WHO_LIMIT:
+                oldest = next(iter(self._clients))
+                self._close(oldest, self._clients.pop(oldest), going_on=False)
+        elif at_ms - client.last_ms > self.rules.flapping_window_ms:
+            self._close(who, client, going_on=False)
+            client.away = 0
+            client.returns.clear()
+            client.peak = client.living
+        client.last_ms = at_ms
+        self._clients[who] = client
+        return client
+
+    def _returned(self, who: Who, client: _Returns, member_id: str, position: Position) -> None:
+        evidence = evidence_at(position, f"{spell_who(who)} is back as {member_id}")
+        client.returns.append((position, member_id))
+        at_ms = position.record_timestamp_ms
+        while at_ms - client.returns[0][0].record_timestamp_ms > self.rules.flapping_window_ms:
+            client.returns.popleft()
+        client.members.append(member_id)
+        if client.began is not None:
+            client.count += 1
+            client.trail.add(evidence)
+        elif len(client.returns) >= min(64, self.rules.flapping_returns * max(1, client.peak)):
+            client.began = client.returns[0][0]
+            client.count = len(client.returns)
+            for when, back_as in client.returns:
+                client.trail.add(evidence_at(when, f"{spell_who(who)} is back as {back_as}"))
+
+    def _close(self, who: Who, client: _Returns, *, going_on: bool) -> None:
+        if client.began is None:
+            return
+        took_ms = client.last_ms - client.began.record_timestamp_ms
+        self.find(
+            client.began,
+            None if going_on else client.last_ms,
+            f"{spell_who(who).capitalize()} was gone and came back {client.count} times within {spell_ms(took_ms)}.",
+            client.trail.evidence(),
+            members=list(dict.fromkeys(client.members)),
+            subject="/".join(who),
+        )
+        client.began, client.count = None, 0
+        client.trail = Trail()
+
+
+@dataclass(slots=True)
+class _Fight:
+    """Takeovers of one instance id."""
+
+    takeovers: deque[tuple[Position, str, str]]
+    began: Position | None = None
+    count: int = 0
+    hosts: set[str] = field(default_factory=set)
+    members: deque[str] = field(default_factory=lambda: deque(maxlen=8))
+    trail: Trail = field(default_factory=Trail)
+
+
+class InstanceIdConflict(Watcher):
+    """Counts how often an instance id changes hands.
+
+    Clients that a coordinator's fail-over lost come back under new member ids as well: each coordinator counts anew.
+    """
+
+    kind = "instance_id_conflict"
+    definition = (
+        "At least {instance_takeovers} member ids took over one instance id from another within "
+        "{instance_window_ms}."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Give every process an instance id of its own; two that share one fence each other off in turn, and a "
+        "process "
+        "that is restarted over and over looks the same."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._fights: dict[str, _Fight] = {}
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Every arrival that took an instance id from a member id is a takeover."""
+        hosts = {row["member_id"]: row["client_host"] for row in departures}
+        replaced = {
+            row["next_member_id"]: row["member_id"]
+            for row in departures
+            if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.value
+        }
+        for stint in arrivals:
+            old_id, instance_id = replaced.get(stint.member_id), stint.identity.instance_id
+            if old_id is not None and instance_id is not None:
+                self._took(instance_id, old_id, stint, hosts.get(old_id, ""), position)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """Report the fights that go on."""
+        for instance_id, fight in self._fights.items():
+            last_ms = fight.takeovers[-1][0].record_timestamp_ms
+            going_on = position is None and end_ms - last_ms <= self.rules.instance_window_ms
+            self._close(instance_id, fight, going_on=going_on)
+        self._fights.clear()
+
+    def _took(
+        self, instance_id: str, old_id: str, stint: Stint, old_host: str, position: Position
+    ) -> None:
+        at_ms, window_ms = position.record_timestamp_ms, self.rules.instance_window_ms
+        fight = self._fights.pop(instance_id, None)
+        if fight is not None and (
+            at_ms - fight.takeovers[-1][0].record_timestamp_ms > window_ms
+            or position.leader_epoch != fight.takeovers[-1][0].leader_epoch
+        ):
+            self._close(instance_id, fight, going_on=False)
+            fight = None
+        if fight is None:
+            fight = _Fight(deque(maxlen=max(1, self.rules.instance_takeovers)))
+            if len(self._fights) >= WHO_LIMIT:
+                self._fights.pop(next(iter(self._fights)))
+        self._fights[instance_id] = fight
+        fight.takeovers.append((position, old_id, stint.member_id))
+        if len(fight.hosts) < 8:
+            fight.hosts |= {old_host, stint.identity.client_host} - {""}
+        fight.members.append(stint.member_id)
+        if fight.began is not None:
+            fight.count += 1
+            fight.trail.add(self._evidence(instance_id, *fight.takeovers[-1]))
+            return
+        full = len(fight.takeovers) == fight.takeovers.maxlen
+        if full and at_ms - fight.takeovers[0][0].record_timestamp_ms <= window_ms:
+            fight.began, fight.count = fight.takeovers[0][0], len(fight.takeovers)
+            for takeover in fight.takeovers:
+                fight.trail.add(self._evidence(instance_id, *takeover))
+
+    @staticmethod
+    def _evidence(instance_id: str, position: Position, old_id: str, new_id: str) -> Evidence:
+        return evidence_at(position, f"instance {instance_id} went from {old_id} to {new_id}")
+
+    def _close(self, instance_id: str, fight: _Fight, *, going_on: bool) -> None:
+        if fight.began is None:
+            return
+        last_ms = fight.takeovers[-1][0].record_timestamp_ms
+        hosts = sorted(host.removeprefix("/") for host in fight.hosts)
+        several = len(hosts) > 1
+        self.find(
+            fight.began,
+            None if going_on else last_ms,
+            f"Instance {instance_id} changed hands {fight.count} times within "
+            f"{spell_ms(last_ms - fight.began.record_timestamp_ms)}, "
+            + (
+                f"among hosts {join_names(hosts)}: probably several processes share it."
+                if several
+                else "all from one host: several processes share it, or one is restarted over and over."
+            ),
+            fight.trail.evidence(),
+            members=list(dict.fromkeys(reversed(fight.members))),
+            subject=instance_id,
+            severity=Severity.CRITICAL if several else None,
+        )

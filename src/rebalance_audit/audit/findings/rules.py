@@ -1,0 +1,36 @@
+"""From when on something is worth a finding."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, frozen=True)
+class FindingRules:
+    """Thresholds of the findings; times in milliseconds. The defaults are those of `conf/base.toml`."""
+
+    storm_epochs: int = 30
+    storm_window_ms: int = 600_000
+    loop_epochs: int = 5
+    loop_pause_ms: int = 60_000
+    flapping_returns: int = 3
+    flapping_window_ms: int = 600_000
+    instance_takeovers: int = 4
+    instance_window_ms: int = 120_000
+    wave_members: int = 3
+    wave_share_percent: int = 60
+    wave_pause_ms: int = 120_000
+    assumed_session_timeout_ms: int = 45_000
+    stuck_ms: int = 300_000
+    no_target_ms: int = 30_000
+    slow_revoke_ms: int = 10_000
+    slow_member_ms: int = 30_000
+    slow_sync_ms: int = 10_000
+    unowned_ms: int = 60_000
+    unbalanced_ms: int = 300_000
+    unbalanced_factor: int = 2
+    unbalanced_difference: int = 3
+    unsticky_moves: int = 20
+    unsticky_factor: int = 2
+    mixed_ms: int = 3_600_000
+    coordinator_window_ms: int = 60_000
+    dead_ms: int = 604_800_000
+    eager_generations: int = 2

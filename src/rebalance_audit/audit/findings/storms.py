@@ -1,0 +1,179 @@
+"""Too many epochs: storms, and loops that nobody's coming or going explains."""
+
+from collections import Counter, deque
+
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.coordinator.changes import Position
+
+UNMOVED_CAUSES = frozenset(
+    {
+        RebalanceCause.LEADER_REJOINED,
+        RebalanceCause.SUBSCRIPTION_CHANGED,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        RebalanceCause.REGEX_RESOLVED,
+        RebalanceCause.ASSIGNOR_CHANGED,
+        RebalanceCause.CLIENT_ASSIGNOR_REQUESTED,
+        RebalanceCause.COOPERATIVE_FOLLOW_UP,
+        RebalanceCause.ASSIGNMENT_ONLY,
+    }
+)
+"""Causes that need nobody to come or go."""
+
+
+def _note(span: EpochSpan) -> str:
+    cause = span.verdicts[0].cause.value if span.verdicts else "no cause"
+    return f"epoch {span.epoch}, {cause}"
+
+
+class RebalanceStorm(Watcher):
+    """Counts epochs in a sliding window."""
+
+    kind = "rebalance_storm"
+    definition = "At least {storm_epochs} epochs began within {storm_window_ms}."
+    severity = Severity.WARNING
+    advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._window: deque[tuple[EpochSpan, str]] = deque(maxlen=max(1, self.rules.storm_epochs))
+        self._began: Position | None = None
+        self._last: Position | None = None
+        self._epochs = 0
+        self._causes: Counter[str] = Counter()
+        self._trail = Trail()
+
+    def epoch_began(self, span: EpochSpan) -> None:
+        """Begin, continue or end a storm."""
+        at_ms = span.first_position.record_timestamp_ms
+        cause = span.verdicts[0].cause.value if span.verdicts else "unknown"
+        self._window.append((span, cause))
+        first = self._window[0][0].first_position
+        full = len(self._window) == self._window.maxlen
+        if full and at_ms - first.record_timestamp_ms <= self.rules.storm_window_ms:
+            if self._began is None:
+                self._began = first
+                for earlier, name in self._window:
+                    self._count(earlier, name)
+            else:
+                self._count(span, cause)
+        elif self._began is not None:
+            self._close(self._last)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """A storm that goes on when the log ends has no end."""
+        if self._began is not None:
+            last = self._last
+            over = (
+                last is not None and end_ms - last.record_timestamp_ms > self.rules.storm_window_ms
+            )
+            self._close(last if over or position is not None else None)
+        self._window.clear()
+
+    def _count(self, span: EpochSpan, cause: str) -> None:
+        self._last = span.first_position
+        self._epochs += 1
+        self._causes[cause] += 1
+        self._trail.add(evidence_at(span.first_position, _note(span)))
+
+    def _close(self, end: Position | None) -> None:
+        assert self._began is not None
+        assert self._last is not None
+        took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
+        causes = ", ".join(f"{cause} {times}" for cause, times in self._causes.most_common(3))
+        self.find(
+            self._began,
+            end.record_timestamp_ms if end else None,
+            f"{self._epochs} epochs began within {spell_ms(took_ms)}; their causes: {causes}.",
+            self._trail.evidence(),
+        )
+        self._began, self._epochs = None, 0
+        self._causes.clear()
+        self._trail = Trail()
+
+
+class RebalanceLoop(Watcher):
+    """Follows runs of epochs with one cause in which nobody came or went."""
+
+    kind = "rebalance_loop"
+    definition = (
+        "At least {loop_epochs} epochs in a row, each within {loop_pause_ms} of the one before, in which no member "
+        "came or went and which have one and the same cause: the leader rejoins, subscriptions or topic metadata "
+        "flap."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Give all members of the group the same subscription and client version, and look for a client that asks for "
+        "a rebalance after each rebalance."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._cause: RebalanceCause | None = None
+        self._began: Position | None = None
+        self._last_ms = 0
+        self._epochs = 0
+        self._trail = Trail()
+        self._members: Counter[str] = Counter()
+
+    def epoch_began(self, span: EpochSpan) -> None:
+        """Continue the run, or end it."""
+        cause = span.verdicts[0].cause if span.verdicts else RebalanceCause.UNKNOWN
+        at_ms = span.first_position.record_timestamp_ms
+        unmoved = cause in UNMOVED_CAUSES and not span.members_joined and not span.members_left
+        if (
+            not unmoved
+            or cause is not self._cause
+            or at_ms - self._last_ms > self.rules.loop_pause_ms
+        ):
+            self._close(self._last_ms)
+        if not unmoved:
+            self._cause = None
+            return
+        if self._began is None:
+            self._cause, self._began = cause, span.first_position
+        self._last_ms = at_ms
+        self._epochs += 1
+        self._trail.add(evidence_at(span.first_position, _note(span)))
+        member_id = span.verdicts[0].member_id
+        if member_id is not None and (member_id in self._members or len(self._members) < 100):
+            self._members[member_id] += 1
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """A loop that goes on when the log ends has no end."""
+        going_on = position is None and end_ms - self._last_ms <= self.rules.loop_pause_ms
+        self._close(None if going_on else self._last_ms)
+        self._cause = None
+
+    def _close(self, end_ms: int | None) -> None:
+        if self._began is not None and self._epochs >= self.rules.loop_epochs:
+            began_ms = self._began.record_timestamp_ms
+            mean_ms = (self._last_ms - began_ms) // (self._epochs - 1)
+            members = [member_id for member_id, _ in self._members.most_common()]
+            self.find(
+                self._began,
+                end_ms,
+                f"{self._epochs} epochs in a row with the cause {self._cause}, one every {spell_ms(mean_ms)}, "
+                f"while nobody came or went.{self._who(members)}{self._mixed()}",
+                self._trail.evidence(),
+                members=members,
+            )
+        self._began, self._epochs = None, 0
+        self._trail = Trail()
+        self._members.clear()
+
+    @staticmethod
+    def _who(members: list[str]) -> str:
+        return f" Set off by {join_names(members)}." if members else ""
+
+    def _mixed(self) -> str:
+        subscriptions = {
+            (watch.stint.identity.subscribed_topics, watch.stint.identity.subscribed_regex)
+            for watch in self.scene.life.watches.values()
+        }
+        if len(subscriptions) < 2:
+            return ""
+        return " The members do not all subscribe to the same topics, which probably feeds it."

@@ -1,0 +1,265 @@
+"""What members say they want: changed without effect, written twice, or not what the protocol's name says."""
+
+import re
+from collections.abc import Sequence
+
+from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import GenerationCompleted, Position, RegexResolved
+from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.slot import Group
+
+COOPERATIVE_MARK = "cooperative"
+_WRAPPED = re.compile(r"\((?:\?:)?(.*)\)", re.DOTALL)
+
+
+class StaticSubscriptionIgnored(Watcher):
+    """Compares a static member that returns with the one it replaces."""
+
+    kind = "static_subscription_ignored"
+    definition = (
+        "A static member of a classic group came back with topics that nobody in the group has assigned, and no "
+        "rebalance followed in the same record: the topics stay without owner until something else sets one off."
+    )
+    severity = Severity.CRITICAL
+    advice = (
+        "Set off a rebalance after changing the subscription of static members: restart one member that is not "
+        "static, or "
+        "remove one by kafka-consumer-groups."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._generation = -1
+        self._topics: dict[str, frozenset[str]] = {}
+        """Instance id -> topics of its subscription as of the last record."""
+        self._open: dict[str, tuple[Position, str, frozenset[str]]] = {}
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Look at records of the generation that was there before."""
+        if not isinstance(group, ClassicGroup):
+            if group is not None:
+                self._close(write[-1].position.record_timestamp_ms)
+                self._topics.clear()
+            return
+        completed = [
+            change
+            for step in write
+            for change in step.changes
+            if isinstance(change, GenerationCompleted)
+        ]
+        if not completed:
+            return
+        position = completed[-1].position
+        static = {
+            member.instance_id: member
+            for member in group.members.values()
+            if member.instance_id is not None
+        }
+        topics = {instance_id: _topics(member) for instance_id, member in static.items()}
+        if group.generation == self._generation:
+            assigned = {
+                str(topic) for member in group.members.values() for topic in member.assigned
+            }
+            for instance_id, wanted in topics.items():
+                new = wanted - self._topics.get(instance_id, wanted) - assigned
+                if new:
+                    self._open[instance_id] = (position, static[instance_id].member_id, new)
+        else:
+            self._close(position.record_timestamp_ms)
+        self._generation, self._topics = group.generation, topics
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """It may still be so when the log ends."""
+        self._close(None if position is None else end_ms)
+        self._generation = -1
+        self._topics.clear()
+
+    def _close(self, end_ms: int | None) -> None:
+        for instance_id, (began, member_id, topics) in self._open.items():
+            names = join_names(sorted(topics))
+            self.find(
+                began,
+                end_ms,
+                f"Static member {instance_id} came back subscribed to {names} as well, got its old assignment, "
+                "and nobody "
+                "owned the new topics until the next rebalance.",
+                (evidence_at(began, f"{member_id} subscribes to {names}; no new generation"),),
+                members=[member_id],
+                topics=sorted(topics),
+                subject=instance_id,
+            )
+        self._open.clear()
+
+
+def _topics(member: ClassicMember) -> frozenset[str]:
+    return frozenset(member.subscription.topics if member.subscription is not None else ())
+
+
+def plain_expression(expression: str) -> str:
+    """The expression without what changes nothing: outer parentheses, and anchors, since whole names are matched."""
+    while True:
+        inner = expression.strip()
+        wrapped = _WRAPPED.fullmatch(inner)
+        if wrapped is not None and _balanced(wrapped[1]):
+            inner = wrapped[1]
+        inner = inner.removeprefix("^")
+        if inner.endswith("$") and not inner.endswith("\\$"):
+            inner = inner[:-1]
+        if inner == expression:
+            return inner
+        expression = inner
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for character in re.sub(r"\\.", "", text):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+class RegexesAlike(Watcher):
+    """Compares every new regular expression with those that the group has."""
+
+    kind = "regexes_alike"
+    definition = "Members subscribe by regular expressions that differ in nothing but outer parentheses or anchors."
+    severity = Severity.INFO
+    advice = (
+        "Nothing is wrong with the assignment; write the expression the same way in all clients, so that the "
+        "coordinator resolves one instead of two (librdkafka puts parentheses around it)."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._told: set[str] = set()
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Look at every expression that is new."""
+        if not isinstance(group, ModernGroup):
+            return
+        for step in write:
+            for change in step.changes:
+                if (
+                    isinstance(change, RegexResolved)
+                    and change.old is None
+                    and change.new is not None
+                ):
+                    self._look(change, group)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """A new life tells it again."""
+        self._told.clear()
+
+    def _look(self, change: RegexResolved, group: ModernGroup) -> None:
+        plain = plain_expression(change.regular_expression)
+        alike = sorted(
+            other
+            for other in group.regexes
+            if other != change.regular_expression and plain_expression(other) == plain
+        )
+        if not alike or plain in self._told or len(self._told) >= 1000:
+            return
+        self._told.add(plain)
+        at_ms = change.position.record_timestamp_ms
+        self.find(
+            change.position,
+            at_ms,
+            f"The expressions {change.regular_expression!r} and {join_names([repr(text) for text in alike])} "
+            "match the "
+            "same names and are kept as different ones.",
+            (evidence_at(change.position, f"{change.regular_expression!r} was resolved"),),
+            topics=sorted(change.new or ()),
+            subject=plain,
+        )
+
+
+class EagerCooperative(Watcher):
+    """Looks at what continuing members say that they own when they join a generation."""
+
+    kind = "eager_under_cooperative_name"
+    definition = (
+        "The group's protocol is a cooperative one, but in {eager_generations} generations in a row every "
+        "continuing member "
+        "that had partitions joined with none: it gave up everything, as the eager protocol does."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Take the other assignors out of partition.assignment.strategy once all members know the cooperative "
+        "one: a list "
+        "that still has an eager assignor makes a Java client eager."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._had: dict[str, bool] = {}
+        self._generation = -1
+        self._run: list[Position] = []
+        self._trail = Trail()
+        self._told = False
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """Judge each new generation of a group with a cooperative protocol."""
+        if not isinstance(group, ClassicGroup):
+            self._had, self._generation = {}, -1
+            return
+        for step in write:
+            for change in step.changes:
+                if isinstance(change, GenerationCompleted):
+                    self._judge(change.position, group)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """A new life is judged anew."""
+        self._forget()
+        self._had, self._generation, self._told = {}, -1, False
+
+    def _forget(self) -> None:
+        self._run.clear()
+        self._trail = Trail()
+
+    def _judge(self, position: Position, group: ClassicGroup) -> None:
+        if group.generation == self._generation:
+            return
+        continuing = [
+            member for member_id, member in group.members.items() if self._had.get(member_id)
+        ]
+        cooperative = COOPERATIVE_MARK in (group.protocol_name or "")
+        if not cooperative:
+            self._forget()
+        elif continuing and not self._told:
+            if all(_owns_nothing(member) for member in continuing):
+                self._run.append(position)
+                fact = f"generation {group.generation}: {len(continuing)} continuing members own nothing"
+                self._trail.add(evidence_at(position, fact))
+                self._report(group)
+            else:
+                self._forget()
+        self._generation = group.generation
+        self._had = {
+            member_id: bool(member.assigned) for member_id, member in group.members.items()
+        }
+
+    def _report(self, group: ClassicGroup) -> None:
+        if len(self._run) < self.rules.eager_generations:
+            return
+        self._told = True
+        members = sorted(group.members)
+        self.find(
+            self._run[0],
+            self._run[-1].record_timestamp_ms,
+            f"The group's protocol is {group.protocol_name}, but its members give up all partitions at each "
+            "rebalance, as "
+            f"the eager protocol does ({len(self._run)} generations in a row).",
+            self._trail.evidence(),
+            members=members,
+        )
+
+
+def _owns_nothing(member: ClassicMember) -> bool:
+    return member.subscription is not None and not any(
+        numbers for _, numbers in member.subscription.owned_partitions
+    )

@@ -1,0 +1,167 @@
+"""What a kind of finding sees of a group's history, and how it reports."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, TypeVar
+
+from rebalance_audit.audit.cause import Evidence, RebalanceCause
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding, Severity
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.life import Life
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.coordinator.changes import GroupType, Position
+from rebalance_audit.coordinator.slot import Group
+
+Key = TypeVar("Key")
+
+ASSIGNING_TYPES = (GroupType.CLASSIC, GroupType.CONSUMER)
+"""Groups whose partitions have one owner each."""
+
+
+@dataclass(slots=True, frozen=True)
+class Scene:
+    """What all kinds share."""
+
+    life: Life
+    report: Callable[[Finding], None]
+
+    @property
+    def options(self) -> AuditOptions:
+        """Names and times from outside the log."""
+        return self.life.options
+
+    @property
+    def rules(self) -> FindingRules:
+        """The thresholds."""
+        return self.life.options.findings
+
+
+class Watcher:
+    """One kind of finding. It keeps no more than the group as it stands and windows of a fixed length."""
+
+    kind: ClassVar[str]
+    definition: ClassVar[str]
+    """One sentence; names the thresholds as {name}."""
+    severity: ClassVar[Severity]
+    advice: ClassVar[str]
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    @property
+    def rules(self) -> FindingRules:
+        """The thresholds."""
+        return self.scene.rules
+
+    def epoch_began(self, span: EpochSpan) -> None:
+        """A new epoch or generation; its causes are known, its progress is that of the write."""
+
+    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+        """The next epoch began, or the group or the log ended, at `end_ms`."""
+
+    def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
+        """Every member reached the epoch with the write that ends at `position`."""
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Member ids came (one stint each) or went (one row of gold.members each) in the write at `position`."""
+
+    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+        """One write; `group` as it stands behind it, None when it is gone."""
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """The incarnation ends at `position`, or the log at `end_ms` (position None). Forget everything."""
+
+    def find(
+        self,
+        began: Position,
+        ended_ms: int | None,
+        detail: str,
+        evidence: Sequence[Evidence],
+        *,
+        members: Sequence[str] = (),
+        topics: Sequence[str] = (),
+        subject: str = "",
+        severity: Severity | None = None,
+        advice: str | None = None,
+    ) -> None:
+        """Report a finding of this kind."""
+        self.scene.report(
+            Finding(
+                self.kind,
+                severity or self.severity,
+                began,
+                ended_ms,
+                detail,
+                advice or self.advice,
+                evidence,
+                members,
+                topics,
+                subject,
+            )
+        )
+
+
+def truly_changed(
+    arrivals: Sequence[Stint], departures: Sequence[Row]
+) -> tuple[list[Stint], list[Row]]:
+    """Comings and goings without the static members that only changed their member id."""
+    replaced = {
+        row["next_member_id"]: row["member_id"]
+        for row in departures
+        if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.value
+    }
+    gone = set(replaced.values())
+    return (
+        [stint for stint in arrivals if stint.member_id not in replaced],
+        [row for row in departures if row["member_id"] not in gone],
+    )
+
+
+@dataclass(slots=True)
+class Trail:
+    """Evidence of something that may go on forever: the first records that show it, and the last ones."""
+
+    first: list[Evidence] = field(default_factory=list)
+    last: list[Evidence] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, evidence: Evidence) -> None:
+        """One more record."""
+        self.length += 1
+        half = EVIDENCE_LIMIT // 2
+        if len(self.first) < half:
+            self.first.append(evidence)
+            return
+        self.last.append(evidence)
+        if len(self.last) > half:
+            del self.last[0]
+
+    def evidence(self) -> list[Evidence]:
+        """All that was kept, in order."""
+        return [*self.first, *self.last]
+
+
+class Lasting(Generic[Key]):
+    """Conditions that become findings once they have lasted."""
+
+    def __init__(self) -> None:
+        self._since: dict[Key, Position] = {}
+
+    def update(self, conditions: Mapping[Key, Position]) -> list[tuple[Key, Position]]:
+        """The conditions that hold now, each with the record that it began with; returns those that ended."""
+        ended = [(key, since) for key, since in self._since.items() if key not in conditions]
+        for key, position in conditions.items():
+            self._since.setdefault(key, position)
+        for key, _ in ended:
+            del self._since[key]
+        return ended
+
+    def clear(self) -> list[tuple[Key, Position]]:
+        """Nothing holds any more; returns what did."""
+        return self.update({})

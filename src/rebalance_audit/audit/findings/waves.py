@@ -1,0 +1,185 @@
+"""Deploys: most members go and others come, and what other settings would have saved."""
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.departures import evidence_at
+from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import (
+    Scene,
+    Trail,
+    Watcher,
+    truly_changed,
+)
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.coordinator.changes import GroupType, Position
+
+COOPERATIVE_MARK = "cooperative"
+CHURN_LIMIT = 20_000
+"""Goings and comings of one wave that are paired; beyond it they are only counted."""
+
+
+@dataclass(slots=True)
+class _Wave:
+    began: Position
+    members_before: int
+    last_ms: int
+    came: int = 0
+    went: int = 0
+    static: int = 0
+    """How many of those that came have an instance id."""
+    gone: dict[str, deque[tuple[int, int | None]]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
+    """Client id -> (time, session timeout) of its members that went and are not paired yet."""
+    kept: int = 0
+    downtimes: list[tuple[int, int | None]] = field(default_factory=list)
+    """(time away, session timeout) of each restart: a departure with the next arrival of the same client id."""
+    trail: Trail = field(default_factory=Trail)
+    epochs: int = 0
+    rebalances: set[int] = field(default_factory=set)
+    partitions_moved: int = 0
+    unowned_partition_ms: int = 0
+    eager_epochs: int = 0
+    eager_partitions: int = 0
+    eager_stayed: int = 0
+
+
+class DeployWave(Watcher):
+    """Follows bursts of goings and comings."""
+
+    kind = "deploy_wave"
+    definition = (
+        "At least {wave_share_percent} % of the members, and at least {wave_members}, went and as many others came, "
+        "with never more than {wave_pause_ms} between one and the next: a deploy, a rolling restart or a scale event."
+    )
+    severity = Severity.INFO
+    advice = (
+        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, "
+        "and use "
+        "a cooperative assignor or the consumer protocol, where the figures say that it would have helped."
+    )
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._wave: _Wave | None = None
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Continue the wave, or begin one with a departure."""
+        at_ms = position.record_timestamp_ms
+        arrivals, departures = truly_changed(arrivals, departures)
+        if not arrivals and not departures:
+            return
+        self._let_pass(at_ms)
+        members = len(self.scene.life.watches)
+        wave = self._wave
+        if wave is None:
+            before = members - len(arrivals) + len(departures)
+            if before < self.rules.wave_members:
+                return
+            wave = self._wave = _Wave(position, before, at_ms)
+        wave.last_ms = at_ms
+        wave.trail.add(
+            evidence_at(
+                position, f"{len(departures)} went and {len(arrivals)} came; {members} members"
+            )
+        )
+        for row in departures:
+            wave.went += 1
+            if wave.kept < CHURN_LIMIT:
+                wave.kept += 1
+                wave.gone[row["client_id"]].append((at_ms, row["session_timeout_ms"]))
+        for stint in arrivals:
+            wave.came += 1
+            wave.static += stint.identity.instance_id is not None
+            waiting = wave.gone.get(stint.identity.client_id)
+            if waiting:
+                gone_ms, session_ms = waiting.popleft()
+                wave.downtimes.append((at_ms - gone_ms, session_ms))
+
+    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+        """Add what an epoch inside the wave cost."""
+        wave, at_ms = self._wave, span.first_position.record_timestamp_ms
+        if wave is None or not wave.began.record_timestamp_ms <= at_ms:
+            return
+        if at_ms > wave.last_ms + self.rules.wave_pause_ms:
+            return
+        wave.epochs += 1
+        wave.rebalances.add(span.rebalance_seq)
+        wave.partitions_moved += span.partitions_moved or 0
+        wave.unowned_partition_ms += span.unowned_partition_ms
+        if (
+            span.protocol == GroupType.CLASSIC
+            and span.partitions
+            and COOPERATIVE_MARK not in (span.assignor or "")
+        ):
+            wave.eager_epochs += 1
+            wave.eager_partitions += span.partitions
+            changed = (span.partitions_moved or 0) + (span.partitions_added or 0)
+            wave.eager_stayed += max(0, span.partitions - changed)
+
+    def ended(self, position: Position | None, end_ms: int) -> None:
+        """The wave is over with the group or the log."""
+        self._close()
+
+    def _let_pass(self, now_ms: int) -> None:
+        if self._wave is not None and now_ms - self._wave.last_ms > self.rules.wave_pause_ms:
+            self._close()
+
+    def _close(self) -> None:
+        wave, self._wave = self._wave, None
+        if wave is None:
+            return
+        replaced = min(wave.went, wave.came)
+        if replaced < self.rules.wave_members:
+            return
+        if 100 * replaced < self.rules.wave_share_percent * wave.members_before:
+            return
+        took_ms = wave.last_ms - wave.began.record_timestamp_ms
+        self.find(
+            wave.began,
+            wave.last_ms,
+            f"{wave.went} members went and {wave.came} came within {spell_ms(took_ms)} in a group of "
+            f"{wave.members_before}; it took {wave.epochs} epochs in {len(wave.rebalances)} rebalances, moved "
+            f"{wave.partitions_moved} partitions and left {spell_ms(wave.unowned_partition_ms)} of partition time "
+            f"without owner.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
+            wave.trail.evidence(),
+        )
+
+    def _static_savings(self, wave: _Wave) -> str:
+        if wave.static == wave.came:
+            return " The members already have instance ids."
+        if not wave.downtimes:
+            return (
+                " No departure is followed by an arrival of the same client id, so what static membership would have "
+                "saved is not known."
+            )
+        assumed_ms = self.rules.assumed_session_timeout_ms
+        in_time = sum(
+            away_ms <= (session_ms or assumed_ms) for away_ms, session_ms in wave.downtimes
+        )
+        told = all(session_ms for _, session_ms in wave.downtimes)
+        timeout = (
+            "the members' session timeout"
+            if told
+            else f"an assumed session timeout of {spell_ms(assumed_ms)}"
+        )
+        return (
+            f" With static membership {in_time} of {len(wave.downtimes)} restarts would have needed no rebalance "
+            f"(assumption: each arrival is the restart of the client id's earliest departure, within {timeout})."
+        )
+
+    @staticmethod
+    def _cooperative_savings(wave: _Wave) -> str:
+        if not wave.eager_epochs:
+            return ""
+        return (
+            f" In its {wave.eager_epochs} eager generations {wave.eager_stayed} of {wave.eager_partitions} "
+            "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: it "
+            "would have assigned the same)."
+        )

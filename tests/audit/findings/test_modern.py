@@ -1,0 +1,245 @@
+"""Findings of consumer groups: the story that shows each one, and the nearest story that does not."""
+
+import pytest
+
+from rebalance_audit.audit.options import AuditOptions
+from tests.audit.findings.stories import Write, facts, findings, found_in, only, pick
+from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, log
+
+A_JOINS = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+B_JOINS = (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
+A_REVOKES = (2500, "8 A 2/2 UNREVOKED 0-2|3-5")
+GONE_A = "8t A; 7t A; 5t A; 3 4"
+
+
+def handed_over(after_ms: int) -> list[Write]:
+    """A gives up its partitions so long after it was told, and B gets them."""
+    return [
+        A_JOINS,
+        B_JOINS,
+        A_REVOKES,
+        (2500 + after_ms, "8 A 3/2 0-2"),
+        (2900 + after_ms, "8 B 3/3 3-5"),
+    ]
+
+
+def test_a_healthy_group_has_no_findings() -> None:
+    """A join, a hand-over, a leave and growth at the usual pace say nothing that needs attention."""
+    assert (
+        findings(
+            *handed_over(500),
+            (60_000, "3 4 h2; 7 A 0-2,6; 6 4; 8 A 4/3 0-2,6"),
+            (60_100, "8 B 4/3 3-5"),
+            (90_000, "8t B; 7t B; 5t B; 3 5 h2"),
+            (90_500, "7 A 0-6; 6 5; 8 A 5/4 0-6"),
+        )
+        == {}
+    )
+
+
+def test_a_stuck_group_names_who_blocks_it() -> None:
+    """B waits for what A does not give up: after the threshold the group is stuck on A until A does."""
+    row = only(findings(*handed_over(400_000), slow_revoke_ms=500_000), "stuck_group")
+    assert pick(row, "severity", "member_ids", "from_at", "to_at", "from_offset") == (
+        "critical",
+        ["A"],
+        2000,
+        402_900,
+        7,
+    )
+    assert row["detail"] == (
+        "Epoch 3 was not reached by every member for 6.7 min: A took 6.7 min to give up partitions."
+    )
+    assert "stuck_group" not in findings(*handed_over(290_000))
+
+
+def test_a_group_that_is_still_stuck_when_the_log_ends() -> None:
+    """The end of the log, not the group's last record, tells how long it has lasted; it has no end."""
+    story = log(A_JOINS, B_JOINS, A_REVOKES)
+    options = AuditOptions(log_end_ms=900_000)
+    kinds = {row["kind"]: row for row in found_in(story, options)}
+    assert pick(kinds["stuck_group"], "to_at", "member_ids") == (None, ["A"])
+    assert "A did not give up partitions" in kinds["stuck_group"]["detail"]
+    assert found_in(story) == []
+
+
+def test_an_epoch_that_never_got_a_target() -> None:
+    """The last living member died too: nobody's heartbeat computes a target until the next event."""
+    dead = [*handed_over(500), (60_000, GONE_A), (103_500, "8t B; 7t B; 5t B; 3 5 h0")]
+    row = only(findings(*dead), "epoch_without_target")
+    assert pick(row, "from_at", "to_at", "severity") == (60_000, 103_500, "warning")
+    assert "Epoch" not in findings(*dead, no_target_ms=50_000)
+    assert findings(*dead, no_target_ms=50_000) == {}
+
+
+def test_a_target_that_came_late() -> None:
+    """A target after the threshold is told as late, one within some heartbeats not at all."""
+    late = [*handed_over(500), (60_000, GONE_A), (100_000, "7 B 0-5; 6 4; 8 B 4/3 0-5")]
+    assert "came late, after 40.0 s" in only(findings(*late), "epoch_without_target")["detail"]
+    early = [*late[:-1], (65_000, "7 B 0-5; 6 4; 8 B 4/3 0-5")]
+    assert findings(*early) == {}
+
+
+def test_slow_revokers_come_once_per_member() -> None:
+    """Two slow hand-overs of one member are one finding with both records as evidence."""
+    again = [
+        *handed_over(12_000),
+        (60_000, "3 4 h2; 7 A 0; 7 B 1-5; 6 4"),
+        (60_100, "8 A 3/3 UNREVOKED 0|1-2"),
+        (90_100, "8 A 4/3 0"),
+        (90_200, "8 B 4/3 1-5"),
+    ]
+    row = only(findings(*again), "slow_revoker")
+    assert pick(row, "member_ids", "from_at", "to_at") == (["A"], 2500, 90_100)
+    assert (
+        row["detail"] == "Member A was slow to give up partitions 2 times, 30.0 s at the longest."
+    )
+    assert len(facts(row)) == 2
+    assert "slow_revoker" not in findings(*handed_over(9_000))
+
+
+def test_a_member_that_hears_late() -> None:
+    """A wait for others is theirs; what is left between target and assignment is the member's own."""
+    story = [*handed_over(500)[:-1], (50_000, "8 B 3/3 3-5")]
+    assert findings(*story) == {}
+    late = [
+        *handed_over(500),
+        (60_000, "3 4 h2; 7 A 0-2,6; 6 4; 8 A 4/3 0-2,6"),
+        (95_000, "8 B 4/3 3-5"),
+    ]
+    row = only(findings(*late), "slow_member")
+    assert pick(row, "member_ids", "from_at", "to_at") == (["B"], 60_000, 95_000)
+
+
+@pytest.mark.parametrize(
+    ("deleted_ms", "gone_ms", "expected"),
+    [
+        (5000, 22_500, ["foo"]),
+        (None, 22_500, None),
+        (30_000, 22_500, None),
+        (5000, 12_500, None),
+        (5000, 40_000, None),
+    ],
+    ids=["deleted", "alive", "deleted later", "left earlier", "removed much later"],
+)
+def test_a_revoker_probably_blocked_by_a_deleted_topic(
+    deleted_ms: int | None, gone_ms: int, expected: list[str] | None
+) -> None:
+    """Removal right at the rebalance timeout while a topic to give up is deleted points to the retried commit."""
+    options = AuditOptions(
+        topic_name=TOPIC_NAMES.get,
+        topic_deleted_at=lambda topic: deleted_ms if topic == TOPIC_IDS["foo"] else None,
+    )
+    found = findings(
+        (1000, "5 A timeout=20000; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
+        B_JOINS,
+        A_REVOKES,
+        (gone_ms, GONE_A),
+        (gone_ms + 300, "7 B 0-5; 6 4; 8 B 4/3 0-5"),
+        options=options,
+    )
+    if expected is None:
+        assert "revoker_blocked_by_deleted_topic" not in found
+        return
+    row = only(found, "revoker_blocked_by_deleted_topic")
+    assert pick(row, "topics", "member_ids") == (expected, ["A"])
+    assert "probably" in row["detail"]
+
+
+def test_a_coordinator_that_took_members_with_it() -> None:
+    """Most members gone right behind a new leader epoch: the brokers did it, probably, not the clients."""
+    records = log(*handed_over(500), (60_000, GONE_A), (60_400, "7 B 0-5; 6 4; 8 B 4/3 0-5"))
+    moved = [
+        (record, at._replace(leader_epoch=1 if at.record_timestamp_ms >= 60_000 else 0))
+        for record, at in records
+    ]
+    (row,) = found_in(moved)
+    assert pick(row, "kind", "severity", "member_ids") == ("coordinator_moved", "warning", ["A"])
+    assert "leader epoch 0 to 1" in row["detail"]
+    assert found_in(records) == []
+
+
+def test_missing_records_in_the_middle() -> None:
+    """A jump of the epoch is a gap; a log that merely begins late is not."""
+    row = only(findings(A_JOINS, (2000, "5 B; 3 9; 7 A 0-2; 7 B 3-5; 6 9")), "log_gap")
+    assert pick(row, "severity", "from_at") == ("info", 2000)
+    late = (1000, "5 A; 7 A 0-5; 6 7; 8 A 7/6 0-5; 3 7")
+    assert findings(late, (2000, "5 B; 3 8; 7 B 3-5; 7 A 0-2; 6 8")) == {}
+
+
+def test_a_dead_group() -> None:
+    """Empty for a week when the log ends; an hour is no reason, nor is a group that came back."""
+    story = log(A_JOINS, (5000, "8t A; 7t A; 5t A; 3 3 h0"))
+    week_ms = 604_800_000
+    (row,) = found_in(story, AuditOptions(log_end_ms=week_ms + 5000))
+    assert pick(row, "kind", "from_at", "to_at") == ("dead_group", 5000, None)
+    assert found_in(story, AuditOptions(log_end_ms=3_600_000)) == []
+    alive = log(A_JOINS)
+    assert found_in(alive, AuditOptions(log_end_ms=2 * week_ms)) == []
+
+
+def test_a_migration_that_stays_half_done() -> None:
+    """A classic member beside a consumer one for over an hour is named; a quick migration is none."""
+    mixed = [
+        (1000, "5 A session=6000; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
+        B_JOINS,
+        A_REVOKES,
+        (3000, "8 A 3/2 0-2"),
+        (3400, "8 B 3/3 3-5"),
+    ]
+    done = (4_000_000, "5 A; 8 A 3/3 0-2")
+    row = only(findings(*mixed, done), "half_finished_migration")
+    assert pick(row, "member_ids", "from_at", "to_at") == (["A"], 2000, 4_000_000)
+    assert findings(*mixed, (400_000, done[1])) == {}
+
+
+def test_expressions_that_differ_only_in_writing() -> None:
+    """The parentheses of librdkafka make a second expression of the same; another topic prefix does not."""
+    story = [
+        (1000, "5 A regex=^f.*; 8 A 1/0 -"),
+        (1100, "16 ^f.* foo; 3 2"),
+        (1200, "5 B regex=(^f.*); 8 B 1/0 -"),
+    ]
+    row = only(findings(*story, (1300, "16 (^f.*) foo; 3 3")), "regexes_alike")
+    assert pick(row, "severity", "topics") == ("info", ["foo"])
+    assert findings(*story, (1300, "16 (^fo.*) foo; 3 3")) == {}
+
+
+def test_shares_that_stay_unequal() -> None:
+    """Five partitions against one with the same subscription, for minutes, is unbalanced; three against three not."""
+    unequal = [A_JOINS, (2000, "5 B; 3 3; 7 A 0-4; 7 B 5; 6 3; 8 A 3/2 0-4"), (2400, "8 B 3/0 5")]
+    thresholds = {"unbalanced_ms": 60_000, "unbalanced_factor": 1}
+    later = AuditOptions(log_end_ms=100_000)
+    row = only(findings(*unequal, options=later, **thresholds), "unbalanced_assignment")
+    assert pick(row, "member_ids", "to_at", "severity") == (["A"], None, "info")
+    equal = [A_JOINS, (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 A 3/2 0-2"), (2400, "8 B 3/0 3-5")]
+    assert findings(*equal, options=later, **thresholds) == {}
+
+
+def test_moves_that_nobody_needed() -> None:
+    """Partitions that swap owners while nobody comes or goes were moved for nothing; growth moves nothing."""
+    swaps: list[Write] = []
+    for number in range(6):
+        at_ms, epoch = 100_000 * (number + 1), 4 + number
+        mine, yours = ("3-5", "0-2") if number % 2 == 0 else ("0-2", "3-5")
+        swaps += [
+            (
+                at_ms,
+                f"3 {epoch} h{epoch}; 7 A {mine}; 7 B {yours}; 6 {epoch}; 8 A {epoch}/{epoch - 1} -",
+            ),
+            (at_ms + 100, f"8 B {epoch}/{epoch - 1} {yours}"),
+            (at_ms + 200, f"8 A {epoch}/{epoch} {mine}"),
+        ]
+    row = only(findings(*handed_over(500), *swaps), "unsticky_assignment")
+    assert row["detail"].startswith(
+        "39 partitions moved in 7 epochs, where about 3 moves were needed"
+    )
+    assert "unsticky_assignment" not in findings(*handed_over(500), *swaps[:6])
+
+
+def test_the_same_log_gives_the_same_ids() -> None:
+    """Ids come from the log alone, and differ between findings of one log."""
+    first = found_in(log(*handed_over(400_000)))
+    again = found_in(log(*handed_over(400_000)))
+    assert [row["finding_id"] for row in first] == [row["finding_id"] for row in again]
+    assert len({row["finding_id"] for row in first}) == len(first) > 1
