@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.cli import exit_codes
+from rebalance_audit.cli.spark_run import request_of
+from rebalance_audit.config import load_config
 from tests.cli.call import call, process, segments
 
 LOG = f"segments:{segments('failover')}"
@@ -48,6 +50,20 @@ def test_what_is_wrong_is_said_before_spark_starts(
     assert (outcome.code, outcome.out) == (code, "")
     assert placed(sentence) in outcome.err
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
+    """The configuration is written into the lake, keys of a storage are not."""
+    settings = {
+        "source.spec": LOG,
+        "lake.path": str(tmp_path),
+        "spark.settings": {"spark.hadoop.fs.s3a.secret.key": "pssst", "spark.driver.memory": "4g"},
+    }
+    recorded = request_of(load_config(flags=settings)).config
+    assert recorded is not None
+    assert "pssst" not in recorded
+    assert '"spark.hadoop.fs.s3a.secret.key" = "(redacted)"' in recorded
+    assert '"spark.driver.memory" = "4g"' in recorded
 
 
 @pytest.mark.parametrize("command", [["demo", "--out"], ["run", "--source", LOG, "--lake"]])

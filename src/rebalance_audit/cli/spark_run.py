@@ -1,6 +1,7 @@
 """What `run` and `demo` do with Spark. Importing this imports it, so the commands do that when they are called."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,11 @@ from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.session import SUBMITTED, build_session
 from rebalance_audit.lake.sources import local_path, parse_source
 from rebalance_audit.resources import checkout_root
+
+SECRET: Final = re.compile(
+    r"^(\S*(?:secret|password|token|access\.?key)\S*) = .*$", re.IGNORECASE | re.MULTILINE
+)
+"""A setting that must not be read in the run log of a lake; the names are those that Spark redacts in its own logs."""
 
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 
@@ -28,7 +34,7 @@ def request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequ
         cluster=config.cluster,
         layers=LAYERS[layers],
         rules=config.audit.departure_rules(),
-        config=effective_config(config),
+        config=SECRET.sub(r'\1 = "(redacted)"', effective_config(config)),
         **limits,
     )
     check_request(request)
