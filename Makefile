@@ -72,6 +72,11 @@ test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker
 
+.PHONY: swarm
+swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and rest after healing
+	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) \
+	  $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
+
 .PHONY: lint
 lint: $(INSTALLED) ## Lint, and check the formatting
 	$(PY) -m ruff check .

@@ -126,7 +126,7 @@ class TruthRecorder:
             return
         notes = self._pending.setdefault(shard.number, [])
         for slot, changes in _by_group(changed):
-            self._note_group(slot, changes, happening, watch, now_ms, notes)
+            self._note_group(shard, slot, changes, happening, watch, now_ms, notes)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
         """Answers tell nothing that the records do not."""
@@ -176,6 +176,7 @@ class TruthRecorder:
 
     def _note_group(
         self,
+        shard: ServedPartition,
         slot: GroupSlot,
         changes: list[Change],
         happening: Happening,
@@ -197,6 +198,9 @@ class TruthRecorder:
             self._note_modern(truth, group, changes, happening, now_ms, notes)
         elif isinstance(group, ClassicGroup):
             reasons = self._note_classic(truth, group, changes, happening, watch, now_ms, notes)
+            live = shard.coordinator.live_group(slot.group_id)
+            if live is not None and group.members and _was_modern(changes):
+                watch.converted(live, now_ms)
         members = _member_ids(group)
         notes.append(lambda: truth.members.follow(members, changes, happening, reasons, now_ms))
 
@@ -240,10 +244,7 @@ class TruthRecorder:
         for change in changes:
             if not isinstance(change, GenerationCompleted):
                 continue
-            was_modern = change.old_generation is None and any(
-                isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER
-                for each in changes
-            )
+            was_modern = change.old_generation is None and _was_modern(changes)
             if change.new_generation == (change.old_generation or 0) and not was_modern:
                 continue
             if was_modern and not group.members:
@@ -272,6 +273,13 @@ class TruthRecorder:
         return told
 
 
+def _was_modern(changes: list[Change]) -> bool:
+    """Whether the write took a consumer group away."""
+    return any(
+        isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER for each in changes
+    )
+
+
 def _was_empty(removed: GroupRemoved, changes: list[Change]) -> bool:
     """Whether a group that was replaced in one write had no members to take along."""
     if removed.group_type is GroupType.CONSUMER:
@@ -282,6 +290,8 @@ def _was_empty(removed: GroupRemoved, changes: list[Change]) -> bool:
 
 
 def _add_modern(truth: GroupTruth, epoch: EpochTruth) -> None:
+    if truth.had_epochs and truth.epochs[-1].epoch == epoch.epoch:
+        return  # an upgrade takes the generation over: no new epoch
     if not truth.had_epochs:
         created = Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms)
         member = next((each for each in epoch.reasons if each.member_id), None)

@@ -59,7 +59,8 @@ def modern_reasons(
         for change in changes
     )
     if is_upgrade:
-        reasons[bumps[0]].append(Reason(RebalanceCause.PROTOCOL_UPGRADED, now_ms))
+        for epoch in bumps:
+            reasons[epoch].append(Reason(RebalanceCause.PROTOCOL_UPGRADED, now_ms))
     found = reasons[newest]
     if happening.timer is not None and happening.timer.kind is TimerKind.REGEX:
         found.append(Reason(RebalanceCause.REGEX_RESOLVED, now_ms))
@@ -70,7 +71,8 @@ def modern_reasons(
     found += _member_reasons(changes, happening, now_ms, after_upgrade=is_upgrade)
     if group is not None and not group.members:
         found.append(Reason(RebalanceCause.GROUP_EMPTIED, now_ms))
-    if not found:
+    if all(reason.cause is RebalanceCause.STATIC_MEMBER_REPLACED for reason in found):
+        # A replacement alone bumps nothing.
         found.append(Reason(RebalanceCause.TOPIC_METADATA_CHANGED, now_ms))
     return reasons
 

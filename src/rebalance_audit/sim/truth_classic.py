@@ -10,11 +10,13 @@ from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
 from rebalance_audit.coordinator.handling import TimerKind
 from rebalance_audit.coordinator.requests.classic import (
+    JoinGroupProtocol,
     JoinGroupRequest,
     LeaveGroupRequest,
 )
 from rebalance_audit.sim.broker import Happening
 from rebalance_audit.sim.truth_causes import Reason
+from rebalance_audit.wire.consumer_protocol import decode_subscription
 
 WATCHED_TIMERS: Final = frozenset(
     {TimerKind.JOIN, TimerKind.SYNC, TimerKind.SESSION, TimerKind.PENDING_MEMBER}
@@ -33,7 +35,8 @@ class _GroupWatch:
 
     members: dict[str, str | None] = field(default_factory=dict)
     """Member id -> instance id."""
-    metadata: dict[str, object] = field(default_factory=dict)
+    topics: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Member id -> topics that it subscribes to."""
     state: ClassicState = ClassicState.EMPTY
     generation: int = 0
     leader: str | None = None
@@ -66,9 +69,16 @@ class ClassicWatch:
             return
         watch = self._groups.get(group_id)
         if watch is None:
-            # First seen in the middle of its life only after a load or a conversion.
             watch = self._groups[group_id] = _GroupWatch()
         self._compare(watch, live, happening, now_ms)
+
+    def converted(self, live: LiveGroup, now_ms: int) -> None:
+        """A consumer group became this classic one, which may have to rebalance for it."""
+        watch = self._groups[live.group_id] = _GroupWatch()
+        _take_over(watch, live)
+        if live.state is ClassicState.PREPARING_REBALANCE:
+            watch.join_started_ms = now_ms
+            watch.reasons.append(Reason(RebalanceCause.PROTOCOL_DOWNGRADED, now_ms))
 
     def generation_recorded(self, group: ClassicGroup) -> tuple[list[Reason], int | None]:
         """The reasons of a generation that was just recorded, and when its join phase began."""
@@ -92,19 +102,22 @@ class ClassicWatch:
     def _compare(
         self, watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
     ) -> None:
-        found = list(_differences(watch, live, happening, now_ms))
+        found = _differences(watch, live, happening, now_ms)
         starts = _has_started(watch, live)
         if starts:
             watch.join_started_ms = now_ms
-        if not found and starts:
-            found = [_rejoin_reason(watch, live, happening, now_ms)]
+        if starts:
+            known = {reason.cause for reason in found}
+            rejoin = _rejoin_reason(watch, happening, now_ms)
+            if rejoin is not None and rejoin.cause not in known:
+                found.append(rejoin)
         watch.reasons += found
         _take_over(watch, live)
 
 
 def _take_over(watch: _GroupWatch, live: LiveGroup) -> None:
     watch.members = {each.member_id: each.instance_id for each in live.members.values()}
-    watch.metadata = {each.member_id: each.protocols for each in live.members.values()}
+    watch.topics = {each.member_id: _topics_of(each.protocols) for each in live.members.values()}
     watch.state = live.state
     watch.generation = live.generation
     watch.leader = live.leader_member_id
@@ -151,28 +164,35 @@ def _differences(
         if timer is not None
         else happening.intent or RebalanceCause.MEMBER_LEFT
     )
-    return [
-        *found,
-        *(Reason(cause, now_ms, member_id, instance_id) for member_id, instance_id in gone.items()),
+    found += [
+        Reason(cause, now_ms, member_id, instance_id) for member_id, instance_id in gone.items()
     ]
-
-
-def _rejoin_reason(
-    watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
-) -> Reason:
-    """Nobody came or went: a known member joined again and that was reason enough."""
     request = happening.request
-    if not isinstance(request, JoinGroupRequest):
-        return Reason(RebalanceCause.UNKNOWN, now_ms)
-    member = live.members.get(request.member_id)
-    instance_id = None if member is None else member.instance_id
+    if isinstance(request, JoinGroupRequest) and request.member_id in before:
+        topics = _topics_of(request.protocols)
+        if request.member_id in live.members and topics != watch.topics[request.member_id]:
+            instance_id = request.group_instance_id
+            cause = RebalanceCause.SUBSCRIPTION_CHANGED
+            found.append(Reason(cause, now_ms, request.member_id, instance_id))
+    return found
+
+
+def _topics_of(protocols: tuple[JoinGroupProtocol, ...]) -> frozenset[str]:
+    subscription = decode_subscription(protocols[0].metadata) if protocols else None
+    return frozenset() if subscription is None else frozenset(subscription.topics)
+
+
+def _rejoin_reason(watch: _GroupWatch, happening: Happening, now_ms: int) -> Reason | None:
+    """Why a known member joined again and so set off a rebalance; None where something else did."""
+    request = happening.request
+    if not isinstance(request, JoinGroupRequest) or request.member_id not in watch.members:
+        return None
+    instance_id = request.group_instance_id
     cause = happening.intent
     if cause is None:
-        changed = watch.metadata.get(request.member_id) != request.protocols
+        # A follower is heard only when its metadata changed: with the same topics, what it owns.
         is_leader = request.member_id == watch.leader
-        cause = RebalanceCause.UNKNOWN
+        cause = RebalanceCause.SUBSCRIPTION_CHANGED
         if is_leader:
             cause = RebalanceCause.LEADER_REJOINED
-        elif changed:
-            cause = RebalanceCause.SUBSCRIPTION_CHANGED
     return Reason(cause, now_ms, request.member_id, instance_id)

@@ -1,0 +1,144 @@
+"""Whole simulations: reproducible, sound under every fault, readable by everything that reads logs."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.coordinator.policy import Policy
+from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.sim.invariants import require_equal
+from rebalance_audit.sim.options import Overrides, draw_options
+from rebalance_audit.sim.scenario import Simulation, simulate
+from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
+from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.topic_names import read_topic_names
+
+SHORT = Overrides(minutes=1)
+SEEDS = int(os.environ.get("SWARM_SEEDS", "24"))
+FIRST_SEED = int(os.environ.get("SWARM_FIRST_SEED", "0"))
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """Every file of a simulation."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+def test_every_seed_keeps_the_invariants_and_comes_to_rest(seed: int) -> None:
+    """Shapes, faults and dialect are drawn from the seed; a failure names it and who blocks whom."""
+    simulation = simulate(seed, SHORT if SEEDS < 100 else None)
+    assert simulation.invariants.checks
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_every_dialect_works_with_members_of_every_kind(dialect: Dialect) -> None:
+    """Six groups per release, so that each meets most kinds of clients."""
+    simulation = simulate(3, Overrides(minutes=1, groups=6, dialect=dialect))
+    assert simulation.truth.epochs()
+
+
+def test_the_same_seed_writes_the_same_bytes_also_in_another_process(tmp_path: Path) -> None:
+    """Neither the order of sets nor anything else outside of the seed decides."""
+    for name in ("once", "twice"):
+        simulate(12, Overrides(minutes=1, groups=5)).write(tmp_path / name)
+    command = [
+        *(sys.executable, "-m", "rebalance_audit.cli.main", "simulate", "--seed", "12"),
+        *("--minutes", "1", "--groups", "5", "--out", str(tmp_path / "elsewhere")),
+    ]
+    subprocess.run(
+        command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "77"}
+    )
+    once = written(tmp_path / "once")
+    assert len(once) > 2
+    assert once == written(tmp_path / "twice") == written(tmp_path / "elsewhere")
+
+
+def replayed(folder: Path, partition: int, policy: Policy) -> Shard:
+    """A shard as any reader of the files builds it."""
+    shard = Shard(partition, policy)
+    for entry in open_log_folder(folder).read(partition):
+        assert isinstance(entry, PositionedRecord | PositionedMarker), entry
+        position = Position(
+            partition,
+            entry.log_offset,
+            entry.record_timestamp_ms,
+            entry.leader_epoch,
+            entry.producer_id,
+            isinstance(entry, PositionedMarker) or entry.producer_id >= 0,
+        )
+        if isinstance(entry, PositionedMarker):
+            shard.apply_transaction_marker(entry.producer_id, entry.committed, position)
+        else:
+            record = decode_record(entry.key, entry.value)
+            assert isinstance(record, Record)
+            shard.apply(record, position)
+    return shard
+
+
+@pytest.mark.parametrize("seed", [5, 9, 16, 21])
+def test_the_files_replay_to_the_state_that_the_brokers_ended_in(seed: int, tmp_path: Path) -> None:
+    """Whatever codec, segment size, compaction and transactions the seed has."""
+    simulation = simulate(seed, SHORT)
+    simulation.write(tmp_path)
+    for number, served in simulation.cluster.partitions.items():
+        if served.log.next_offset:
+            policy = Policy.LENIENT if served.log.was_cleaned else Policy.STRICT
+            require_equal(served.shard, replayed(tmp_path, number, policy), str(number))
+
+
+def test_topic_names_are_read_from_the_metadata_log(tmp_path: Path) -> None:
+    """Deleted topics keep their names, and a topic that was made again has two ids."""
+    simulation = Simulation(1, draw_options(1, SHORT))
+    topics = simulation.cluster.topics
+    first = topics.create("orders", 3)
+    topics.grow("orders", 5)
+    topics.delete("orders")
+    second = topics.create("orders", 2)
+    simulation.cluster.partition_of("g")
+    simulation.write(tmp_path)
+    (tmp_path / "__consumer_offsets-0").mkdir(exist_ok=True)
+    (tmp_path / "__consumer_offsets-0" / f"{0:020d}.log").touch()
+    names = read_topic_names(open_log_folder(tmp_path))
+    assert names.ids_of("orders") == (first.topic_id, second.topic_id)
+    assert names[first.topic_id].is_deleted
+    assert not names[second.topic_id].is_deleted
+
+
+def truth_rows(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """Rows of one kind."""
+    for line in (folder / "truth.jsonl").read_bytes().splitlines():
+        row = orjson.loads(line)
+        if row["kind"] == kind:
+            yield row
+
+
+def test_truth_tells_every_epoch_member_and_use(tmp_path: Path) -> None:
+    """Rows of all kinds, times in order, causes known."""
+    simulate(12, Overrides(minutes=1, groups=5)).write(tmp_path)
+    epochs = list(truth_rows(tmp_path, "epoch"))
+    assert epochs
+    for row in epochs:
+        times = [
+            row["join_started_at"],
+            row["started_at"],
+            row["target_installed_at"],
+            row["converged_at"],
+        ]
+        known = [at_ms for at_ms in times if at_ms is not None]
+        assert known == sorted(known), row
+    (run,) = truth_rows(tmp_path, "run")
+    assert run["seed"] == 12
+    assert all(row["joined_at"] for row in truth_rows(tmp_path, "member"))
+    assert all(row["client_id"] for row in truth_rows(tmp_path, "ownership"))
