@@ -1,15 +1,19 @@
 """The case studies of KIP-848, step by step: epochs and partitions after every heartbeat.
 
-One row per step: (what happens, group epoch, target, members). A member reads `epoch:partitions`, with `|` before what it
-has to give up and `<` before what it waits for. Two things differ from the text by Kafka's own rules: the first epoch of a
-new group is 1 up to 4.2 (played here as 4.1), and a join computes its target and reconciles the joiner at once.
+One row per step: (what happens, group epoch, target, members). A member reads `epoch:partitions`, with `|` before
+what it has to give up and `<` before what it waits for. Two things differ from the text by Kafka's own rules: the
+first epoch of a new group is 1 up to 4.2 (played here as 4.1), and a join computes its target and reconciles the
+joiner at once. So does a heartbeat that finds the target behind the group epoch.
 """
+
+from collections.abc import Mapping
 
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.coordinator.modern.group import STABLE, ModernGroup
 from rebalance_audit.coordinator.partitions import Partitions
+from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play
 from tests.support.coordinator_driver import Topics
 
@@ -22,21 +26,27 @@ def numbers(partitions: Partitions) -> str:
     return ",".join(map(str, found)) or "-"
 
 
-def state_of(acting: Play) -> tuple[int, str, str]:
-    """Group epoch, target assignment and member assignments in the notation of the rows."""
+def state_of(acting: Play, ids: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    """Group epoch, target assignment and member assignments in the notation of the rows.
+
+    `ids` are the member ids of members whose letter is not their id.
+    """
     group = acting.driver.group()
     assert isinstance(group, ModernGroup)
+    letters = {member_id: letter for letter, member_id in (ids or {}).items()}
+    known = sorted((letters.get(member_id, member_id), member_id) for member_id in group.members)
     target = f"{group.assignment_epoch}:" + " ".join(
-        f"{name}={numbers(group.target_of(name))}" for name in sorted(group.members)
+        f"{letter}={numbers(group.target_of(member_id))}" for letter, member_id in known
     )
     members = []
-    for name, member in sorted(group.members.items()):
+    for name, member_id in known:
+        member = group.members[member_id]
         text = f"{name}={member.member_epoch}:{numbers(member.assigned)}"
         if member.pending_revocation:
             text += f"|{numbers(member.pending_revocation)}"
         elif member.member_state != STABLE:
             held = set(numbers(member.assigned).split(","))
-            wanted = [n for n in numbers(group.target_of(name)).split(",") if n not in held]
+            wanted = [n for n in numbers(group.target_of(member_id)).split(",") if n not in held]
             text += f"<{','.join(wanted)}"
         members.append(text)
     return group.group_epoch, target, " ".join(members)
@@ -115,3 +125,40 @@ PARTITION_ADDED: list[Step] = [
 def test_case_study(story: list[Step], partition_count: int) -> None:
     """Group epoch, target and every member are as the text shows them, step by step."""
     tell(story, partition_count)
+
+
+MIGRATION: list[Step] = [
+    # The generation has become the epoch and B and C classic members at it; A's return is a join of its own.
+    ("A joins", 2, "2:A=0,1 B=3,4 C=2,5", "A=2:0,1 B=1:3,4 C=1:2,5"),
+    ("B pings; B asks; B syncs", 2, "2:A=0,1 B=3,4 C=2,5", "A=2:0,1 B=2:3,4 C=1:2,5"),
+    ("C pings; C asks; C syncs", 2, "2:A=0,1 B=3,4 C=2,5", "A=2:0,1 B=2:3,4 C=2:2,5"),
+    ("B quits", 3, "2:A=0,1 C=2,5", "A=2:0,1 C=2:2,5"),
+    ("A beats", 3, "3:A=0,1,4 C=2,3,5", "A=3:0,1,4 C=2:2,5"),
+    # C is told to join again, gives up all it has, and is at epoch 3 with the JoinGroup response.
+    ("C pings; C asks", 3, "3:A=0,1,4 C=2,3,5", "A=3:0,1,4 C=3:2,3,5"),
+    ("C syncs", 3, "3:A=0,1,4 C=2,3,5", "A=3:0,1,4 C=3:2,3,5"),
+    # B returns with the new protocol as D, and waits for both others.
+    ("D joins", 4, "4:A=0,1 C=2,3 D=4,5", "A=3:0,1,4 C=3:2,3,5 D=4:-<4,5"),
+    ("A beats", 4, "4:A=0,1 C=2,3 D=4,5", "A=3:0,1|4 C=3:2,3,5 D=4:-<4,5"),
+    ("C pings; C asks", 4, "4:A=0,1 C=2,3 D=4,5", "A=3:0,1|4 C=4:2,3 D=4:-<4,5"),
+    ("D beats", 4, "4:A=0,1 C=2,3 D=4,5", "A=3:0,1|4 C=4:2,3 D=4:5<4"),
+    ("C syncs", 4, "4:A=0,1 C=2,3 D=4,5", "A=3:0,1|4 C=4:2,3 D=4:5<4"),
+    ("A beats owns=0-1", 4, "4:A=0,1 C=2,3 D=4,5", "A=4:0,1 C=4:2,3 D=4:5<4"),
+    ("D beats", 4, "4:A=0,1 C=2,3 D=4,5", "A=4:0,1 C=4:2,3 D=4:4,5"),
+]
+
+
+def test_online_migration() -> None:
+    """A classic group is upgraded by the first member of the new protocol, and led on member by member."""
+    acting = play(Topics.of(foo=6), dialect=Dialect.R4_1)
+    mixed = MixedPlay(acting)
+    for command in ("A asks", "A asks", "B asks", "B asks", "C asks", "C asks", "wait 9000"):
+        mixed.run(command)
+    mixed.run("A syncs gives=A:0-1,,B:3-4,,C:2+foo:5")
+    for command in ("B syncs", "C syncs", "A quits"):
+        mixed.run(command)
+    del mixed.ids["A"]
+    for command, group_epoch, target, members in MIGRATION:
+        for single in command.split("; "):
+            mixed.run(single)
+        assert state_of(acting, mixed.ids) == (group_epoch, target, members), command
