@@ -49,7 +49,7 @@ STORIES = {
         join A
         join B         | B=B
         join B
-        wait 6000      | A joined 1 range of A,B; B joined 1 range
+        wait 6000      | B joined 1 range; A joined 1 range of A,B
         sync B
         wait 45000     | B REBALANCE_IN_PROGRESS
         join B         | B joined 2 range of B

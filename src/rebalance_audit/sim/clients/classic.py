@@ -261,6 +261,8 @@ class ClassicClient(Client):
         revoked = self.owned - self._assigned
         generation = self.generation
         if revoked:
+            # The callback holds up the poll loop: no other rebalance is answered before it is over.
+            self.phase = "revoking"
             self._commit(revoked)
             delay_ms = self.config.revoke_ms
             self._when_polled(delay_ms, lambda: self._revoked_some(revoked, generation))
@@ -269,8 +271,9 @@ class ClassicClient(Client):
 
     def _revoked_some(self, revoked: frozenset[HeldPartition], generation: int) -> None:
         """A cooperative member gave up what it lost, and asks for the rebalance that hands it out."""
-        self._drop(revoked & self.owned)
-        if self.phase == "member" and generation == self.generation:
+        if self.phase == "revoking" and generation == self.generation:
+            self._drop(revoked & self.owned)
+            self.phase = "member"
             self._use(generation)
             self._rejoin(RebalanceCause.COOPERATIVE_FOLLOW_UP)
 

@@ -38,6 +38,7 @@ class ConsumerClient(Client):
         self._told_owned: frozenset[HeldPartition] | None = None
         self._is_reconciling = False
         self._rounds = 0
+        self._beats_again = False
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -110,14 +111,19 @@ class ConsumerClient(Client):
     # --- heartbeats --------------------------------------------------------------------------------
 
     def _beat_now(self) -> None:
-        """Send a heartbeat, and the next ones at the coordinator's interval from now on."""
+        """Send a heartbeat, and the next ones at the coordinator's interval from now on.
+
+        One at a time: while another is under way, this one waits for its answer.
+        """
         self._rounds += 1
-        self._send()
+        if "heartbeat" in self._awaited:
+            self._beats_again = True
+        else:
+            self._send()
 
     def _send(self) -> None:
-        request = self._request()
-        round_number = self._rounds
-        self._ask("heartbeat", request, self._heard, lambda: self._unheard(round_number))
+        self._beats_again = False
+        self._ask("heartbeat", self._request(), self._heard, self._unheard)
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
         config = self.config
@@ -149,10 +155,9 @@ class ConsumerClient(Client):
             TopicPartitions(topic_id, tuple(numbers)) for topic_id, numbers in by_topic.items()
         )
 
-    def _unheard(self, round_number: int) -> None:
-        if round_number == self._rounds:
-            self._tells_all = True
-            self._send()
+    def _unheard(self) -> None:
+        self._tells_all = True
+        self._send()
 
     def _heard(self, response: ConsumerGroupHeartbeatResponse) -> None:
         error = response.error_code
@@ -187,7 +192,7 @@ class ConsumerClient(Client):
                 for topic_id, numbers in response.assignment.topic_partitions
                 for number in numbers
             )
-        self._again_in(response.heartbeat_interval_ms)
+        self._again_in(0 if self._beats_again else response.heartbeat_interval_ms)
         self._reconcile()
 
     def _reconcile(self) -> None:
