@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "demo": "Audit a bundled real log with local Spark, and print what happened.",
     "inspect": "Audit a folder of segments here and now, and print what happened.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
+    "explain": "Tell in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
@@ -29,6 +30,7 @@ EXAMPLES: Final = """\b
 Examples:
   rebalance-audit inspect copy-of-log                   what happened, on this terminal
   rebalance-audit inspect copy-of-log --group checkout  one group in detail
+  rebalance-audit explain copy-of-log checkout          the same in sentences
   rebalance-audit state copy-of-log --at 2026-11-21T03:12Z
   rebalance-audit decode copy-of-log | jq .key.type
   rebalance-audit run --source segments:copy-of-log --lake lake

@@ -23,17 +23,28 @@ def tables_json(tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str)
     return b"{" + b",\n".join(parts) + b"}\n"
 
 
+def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[str, Any]:
+    """Every column of one row of a gold table, times as ISO 8601."""
+    return _shaper(table)(row, cluster)
+
+
 def _rows(table: str, rows: Sequence[Mapping[str, Any]], cluster: str) -> list[bytes]:
+    shape_of = _shaper(table)
+    return [b"\n" + orjson.dumps(shape_of(row, cluster)) for row in rows]
+
+
+def _shaper(table: str) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
     columns = [
         (column.name, _converter(column.type))
         for column in table_schemas()[f"gold.{table}"].columns
     ]
-    lines = []
-    for row in rows:
-        shape = {name: convert(row.get(name)) for name, convert in columns}
-        shape["cluster"] = cluster
-        lines.append(b"\n" + orjson.dumps(shape))
-    return lines
+
+    def shape(row: Mapping[str, Any], cluster: str) -> dict[str, Any]:
+        shaped = {name: convert(row.get(name)) for name, convert in columns}
+        shaped["cluster"] = cluster
+        return shaped
+
+    return shape
 
 
 def _converter(column_type: str) -> Convert:

@@ -9,11 +9,11 @@ import click
 _NAMED: Final = 10
 
 
-def require_known(wanted: Iterable[str], known: Collection[str]) -> None:
+def require_known(wanted: Iterable[str], known: Collection[str], hint: str = "--group") -> None:
     """Raises click.BadParameter for the first unknown group, with what was probably meant or what there is."""
     for group_id in wanted:
         if group_id not in known:
-            raise click.BadParameter(_sentence(group_id, known), param_hint="--group")
+            raise click.BadParameter(_sentence(group_id, known), param_hint=hint)
 
 
 def _sentence(group_id: str, known: Collection[str]) -> str:

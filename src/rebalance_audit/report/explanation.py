@@ -1,0 +1,390 @@
+"""Answers about one group in sentences: why, how long, who, which partitions, and what is not known and why.
+
+Sentences carry whole member ids and full moments in UTC; a terminal may shorten both.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.audit.cause import DEFINITIONS, RebalanceCause
+from rebalance_audit.report import causes, words
+from rebalance_audit.report.findings import gravest_first, label
+from rebalance_audit.report.ownership_gaps import partitions_text
+from rebalance_audit.report.summary import Row, Tables, is_classic, summaries
+
+EVIDENCE_SHOWN: Final = 3
+STRETCHES_SHOWN: Final = 5
+MEMBERS_SHOWN: Final = 3
+
+_CERTAINTY_WORDS: Final = {
+    "proven": "The records admit no other cause",
+    "probable": "This is probable, not proven",
+    "possible": "This is one possibility of several",
+}
+_DEPARTURE_CAUSES: Final = frozenset(
+    {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
+)
+
+
+class Section(NamedTuple):
+    """One question and the sentences that answer it."""
+
+    title: str
+    sentences: list[str]
+
+
+class Explanation(NamedTuple):
+    """What there is to say, and the rows that it is said from."""
+
+    heading: str
+    sections: list[Section]
+    rows: Mapping[str, Any]
+    """For programs: rows by what they are (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
+
+
+def explain_group(own: Tables) -> Explanation:
+    """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
+    summary = summaries(own)[0]
+    rebalances = own["rebalances"]
+    state = summary.group_state or "deleted"
+    members = f" with {words.count(summary.members, 'member')}" if summary.members else ""
+    heading = f"{summary.group_id} is {state}{members} at the end of the log."
+    protocols = " then ".join(summary.protocols) or "not known"
+    epochs = words.count(summary.epochs, "epoch")
+    how_often = [
+        f"It went through {epochs} in {words.count(summary.rebalances, 'rebalance')}; protocol: {protocols}."
+    ]
+    if summary.unsettled_ms or summary.at_least:
+        bound = "at least " if summary.at_least else ""
+        how_often.append(
+            f"It was not stable for {bound}{words.duration(summary.unsettled_ms)} in sum, and its partitions "
+            "were without "
+            f"owner for {words.duration(summary.unowned_partition_ms)} in sum over partitions."
+        )
+    if summary.open_since_ms is not None:
+        how_often.append(
+            f"A rebalance that began at {_at(summary.open_since_ms)} is still going on at the end of the log."
+        )
+    why = _why_mostly(own)
+    sections = [Section("How often", how_often), Section("Why, mostly", why)]
+    longest = max(rebalances, key=lambda row: row["duration_ms"] or -1, default=None)
+    if longest is not None and longest["duration_ms"]:
+        sections.append(Section("The longest rebalance", list(_rebalance(longest))))
+    if rebalances:
+        last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]))
+        if last is not longest:
+            sections.append(Section("The last rebalance", list(_rebalance(last))))
+    sections += _findings(own.get("findings", ()))
+    sections.append(Section("Not known", list(dict.fromkeys(_not_known_of_group(own)))))
+    rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
+    return Explanation(heading, [section for section in sections if section.sentences], rows)
+
+
+def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Explanation:
+    """One epoch or generation; with `moment_ms` also how the group stood then."""
+    key = (epoch["incarnation"], epoch["epoch"])
+    its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
+    progress = [row for row in own["convergence"] if _key(row) == key]
+    rebalance = next(
+        (
+            row
+            for row in own["rebalances"]
+            if (row["incarnation"], row["rebalance_seq"])
+            == (epoch["incarnation"], epoch["rebalance_seq"])
+        ),
+        None,
+    )
+    end_ms = _end_of(own, epoch)
+    sections = []
+    if moment_ms is not None:
+        sections.append(Section(f"At {_at(moment_ms)}", list(_state_at(own, moment_ms))))
+    sections += [
+        Section("Why", list(_why(its_causes))),
+        Section("How long", list(_how_long(epoch, rebalance))),
+        Section("Who held it up", list(_who(epoch, progress))),
+        Section("Partitions", list(_partitions(epoch, own["ownership"], end_ms))),
+    ]
+    near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
+    sections += _findings(near)
+    sections.append(Section("Not known", list(_not_known(epoch, its_causes))))
+    rows = {
+        "epoch": epoch,
+        "rebalance": rebalance,
+        "causes": its_causes,
+        "convergence": progress,
+        "findings": near,
+    }
+    heading = (
+        f"{_noun(epoch)} {epoch['epoch']} of {epoch['group_id']} began at {_at(_start_of(epoch))}."
+    )
+    return Explanation(heading, [section for section in sections if section.sentences], rows)
+
+
+def epoch_at(own: Tables, moment_ms: int) -> Row | None:
+    """The epoch that was the group's current one at the moment; None before the first."""
+    begun = [row for row in own["epochs"] if (_start_of(row) or 0) <= moment_ms]
+    return max(begun, key=lambda row: (row["incarnation"], row["epoch"]), default=None)
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+def _at(moment_ms: int | None) -> str:
+    return (
+        "a time that the log does not hold"
+        if moment_ms is None
+        else f"{words.moment(moment_ms)} UTC"
+    )
+
+
+def _noun(epoch: Row) -> str:
+    return "Generation" if is_classic(epoch) else "Epoch"
+
+
+def _key(row: Row) -> tuple[int, int]:
+    return row["incarnation"], row["epoch"]
+
+
+def _start_of(epoch: Row) -> int | None:
+    at_ms: int | None = (
+        epoch["started_at"] if epoch["started_at"] is not None else epoch["converged_at"]
+    )
+    return at_ms
+
+
+def _end_of(own: Tables, epoch: Row) -> int | None:
+    later = [
+        _start_of(row) or 0
+        for row in own["epochs"]
+        if _key(row) > _key(epoch) and row["incarnation"] == epoch["incarnation"]
+    ]
+    return min(later, default=None)
+
+
+def _why(its_causes: Sequence[Row]) -> Iterator[str]:
+    for row in sorted(its_causes, key=lambda row: row["cause_seq"]):
+        lead = "" if row["cause_seq"] == 0 else "Also: "
+        yield (
+            f"{lead}{causes.label(row['cause'])}. {row['detail']} {_CERTAINTY_WORDS[row['certainty']]}"
+            f"{_alternatives(row)}."
+        )
+        for item in row["evidence"][:EVIDENCE_SHOWN]:
+            yield f"Evidence: {item['fact']} ({item['partition']}@{item['offset']}, {_at(item['at'])})."
+
+
+def _alternatives(row: Row) -> str:
+    others = ", ".join(map(causes.label, row["alternatives"] or ()))
+    return f"; not excluded: {others}" if others else ""
+
+
+def _how_long(epoch: Row, rebalance: Row | None) -> Iterator[str]:
+    if is_classic(epoch):
+        yield from _how_long_classic(epoch)
+    elif epoch["converged_at"] is not None:
+        yield (
+            f"Every member had reached it {words.duration(epoch['convergence_ms'])} later, at "
+            f"{_at(epoch['converged_at'])}: "
+            f"{words.duration(epoch['assign_ms'])} until the target assignment, "
+            f"{words.duration(epoch['reconcile_ms'])} until the last member had taken it up."
+        )
+    elif epoch["outcome"] == "superseded":
+        yield f"It was never reached by every member: epoch {epoch['superseded_by']} took its place."
+    elif epoch["outcome"] == "emptied":
+        yield "It left the group without members, so there was nothing to converge to."
+    elif epoch["outcome"] == "open":
+        yield "Not every member had reached it when the log ended."
+    if rebalance is not None and rebalance["epochs"] and rebalance["epochs"] > 1:
+        bound = "at least " if is_classic(epoch) else ""
+        took = (
+            f"took {bound}{words.duration(rebalance['duration_ms'])}"
+            if rebalance["ended_at"] is not None
+            else "was still going on when the log ended"
+        )
+        yield (
+            f"It belongs to a rebalance of {rebalance['epochs']} epochs, {rebalance['first_epoch']} to "
+            f"{rebalance['last_epoch']}, which {took}."
+        )
+
+
+def _how_long_classic(epoch: Row) -> Iterator[str]:
+    if epoch["sync_ms"] is not None:
+        yield (
+            f"The leader's assignment came {words.duration(epoch['sync_ms'])} after the end of the join phase, at "
+            f"{_at(epoch['converged_at'])}."
+        )
+    earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
+    if earliest is not None and latest is not None:
+        yield (
+            f"The join phase began between {_at(earliest)} and {_at(latest)}, so the rebalance took between "
+            f"{words.duration((epoch['converged_at'] or latest) - latest)} and "
+            f"{words.duration((epoch['converged_at'] or latest) - earliest)}."
+        )
+
+
+def _who(epoch: Row, progress: Sequence[Row]) -> Iterator[str]:
+    waited = sorted(
+        (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
+    )
+    for row in waited[:MEMBERS_SHOWN]:
+        for_whom = ", ".join(row["waited_for"] or ()) or "members that the log does not name"
+        yield f"{row['member_id']} waited {words.duration(row['waited_ms'])} for {for_whom} to release partitions."
+    revoked = sorted(
+        (row for row in progress if row["revoke_ms"]), key=lambda row: -row["revoke_ms"]
+    )
+    for row in revoked[:MEMBERS_SHOWN]:
+        yield (
+            f"{row['member_id']} took {words.duration(row['revoke_ms'])} to give up "
+            f"{words.count(row['partitions_revoked'] or 0, 'partition')}."
+        )
+    for row in progress:
+        if row["revoke_started_at"] is not None and row["revoked_at"] is None:
+            yield f"{row['member_id']} was told at {_at(row['revoke_started_at'])} to give up partitions and did not."
+    if epoch["slowest_member_id"] and epoch["slowest_member_ms"] and not is_classic(epoch):
+        yield (
+            f"The last to arrive was {epoch['slowest_member_id']}, after "
+            f"{words.duration(epoch['slowest_member_ms'])}."
+        )
+
+
+def _partitions(epoch: Row, ownership: Sequence[Row], end_ms: int | None) -> Iterator[str]:
+    if epoch["partitions"]:
+        yield (
+            f"{words.count(epoch['partitions'], 'partition')} in the assignment: "
+            f"{words.number(epoch['partitions_moved'])} "
+            f"changed owner, {words.number(epoch['partitions_added'])} came, "
+            f"{words.number(epoch['partitions_dropped'])} went."
+        )
+    stretches: dict[tuple[Any, ...], list[Row]] = {}
+    start_ms = _start_of(epoch)
+    for row in ownership:
+        until_ms, unowned_ms = row["from_at"], row["unowned_before_ms"]
+        if not unowned_ms or until_ms is None or start_ms is None:
+            continue
+        since_ms = until_ms - unowned_ms
+        if until_ms >= start_ms and (end_ms is None or since_ms < end_ms):
+            story = (since_ms, until_ms, row["previous_member_id"], row["member_id"])
+            stretches.setdefault(story, []).append(row)
+    longest = sorted(stretches.items(), key=lambda item: item[0][0] - item[0][1])
+    for (since_ms, until_ms, before, after), rows in longest[:STRETCHES_SHOWN]:
+        whose = f"first with {before}, then" if before else "then"
+        yield (
+            f"{partitions_text(rows)} stood still for {words.duration(until_ms - since_ms)}, "
+            f"from {_at(since_ms)} to {_at(until_ms)}: {whose} with {after}."
+        )
+    if len(longest) > STRETCHES_SHOWN:
+        yield f"… and {words.count(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
+    if not longest and epoch["unowned_partition_ms"]:
+        yield f"Partitions were without owner for {words.duration(epoch['unowned_partition_ms'])} in sum."
+
+
+def _findings(rows: Sequence[Row]) -> list[Section]:
+    sentences = [
+        f"{row['severity']}: {label(row['kind'])}. {row['detail']} {row['advice']}"
+        for row in gravest_first(rows)
+    ]
+    return [Section("Findings", sentences)] if sentences else []
+
+
+def _overlaps(finding: Row, epoch: Row, end_ms: int | None) -> bool:
+    start_ms = _start_of(epoch)
+    if finding["incarnation"] != epoch["incarnation"] or start_ms is None:
+        return False
+    ends_before = finding["to_at"] is not None and finding["to_at"] < start_ms
+    return not ends_before and (end_ms is None or finding["from_at"] < end_ms)
+
+
+def _state_at(own: Tables, moment_ms: int) -> Iterator[str]:
+    states = [row for row in own["group_states"] if row["from_at"] <= moment_ms]
+    last = max(
+        states,
+        key=lambda row: (row["incarnation"], row["from_at"], row["from_offset"]),
+        default=None,
+    )
+    if last is None:
+        return
+    if last["to_at"] is not None and last["to_at"] <= moment_ms:
+        yield f"The group did not exist: it was deleted at {_at(last['to_at'])}."
+        return
+    yield f"The group was {last['group_state']}, since {_at(last['from_at'])}."
+    owners: dict[str, list[Row]] = {}
+    for row in own["ownership"]:
+        over = row["to_at"] is not None and row["to_at"] <= moment_ms
+        if row["from_at"] is not None and row["from_at"] <= moment_ms and not over:
+            owners.setdefault(row["member_id"], []).append(row)
+    for member_id in sorted(owners)[:20]:
+        yield f"{member_id} had {partitions_text(owners[member_id])}."
+    if len(owners) > 20:
+        yield f"… and {words.count(len(owners) - 20, 'more member')} had partitions."
+
+
+def _why_mostly(own: Tables) -> list[str]:
+    counts: dict[str, int] = {}
+    for row in own["epochs"]:
+        if row["primary_cause"]:
+            counts[row["primary_cause"]] = counts.get(row["primary_cause"], 0) + 1
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        f"{causes.label(cause)}, {words.count(times, 'epoch')}: {DEFINITIONS[RebalanceCause(cause)]}"
+        for cause, times in ranked[:5]
+    ]
+
+
+def _rebalance(row: Row) -> Iterator[str]:
+    bound = "at least " if is_classic(row) else ""
+    took = (
+        f"and took {bound}{words.duration(row['duration_ms'])}"
+        if row["ended_at"] is not None
+        else "and was still going on when the log ended"
+    )
+    cause = (
+        causes.label(row["primary_cause"])
+        if row["primary_cause"]
+        else "a cause that the log does not hold"
+    )
+    epochs = (
+        f"epoch {row['first_epoch']}"
+        if row["first_epoch"] == row["last_epoch"]
+        else f"epochs {row['first_epoch']} to {row['last_epoch']}"
+    )
+    yield (
+        f"It began at {_at(row['started_at'])} ({epochs}) {took}; cause: {cause} "
+        f"({row['primary_certainty'] or 'unknown'})."
+    )
+    if row["blocked_by"]:
+        yield f"Members waited for {', '.join(row['blocked_by'][:MEMBERS_SHOWN])}."
+
+
+def _not_known(epoch: Row, its_causes: Sequence[Row]) -> Iterator[str]:
+    if is_classic(epoch):
+        yield (
+            "When exactly the join phase began and who it waited for: a classic generation leaves one record, at "
+            "its end."
+        )
+    if epoch["completeness"] == "gap":
+        yield "What happened right before: records are missing from the log there."
+    if any(
+        row["cause"] in _DEPARTURE_CAUSES and row["certainty"] != "proven" for row in its_causes
+    ):
+        yield (
+            "Whether the member left, expired or was removed: all of them write the same records; the broker's "
+            "log says."
+        )
+    if not is_classic(epoch) and epoch["target_installed_at"] is None and epoch["members"]:
+        yield "What assignment it would have had: no target was computed for it."
+
+
+def _not_known_of_group(own: Tables) -> Iterator[str]:
+    if any(is_classic(row) for row in own["epochs"]):
+        yield (
+            "When the join phases of classic generations began: each leaves one record, at its end, so durations "
+            "are lower "
+            "bounds."
+        )
+    gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
+    if gaps:
+        yield f"What happened before {words.count(gaps, 'epoch')}: records are missing from the log there."
+    if any(row["primary_cause"] in _DEPARTURE_CAUSES for row in own["epochs"]):
+        yield (
+            "Whether members left, expired or were removed, where the times do not tell: all of them write the "
+            "same records."
+        )

@@ -1,0 +1,131 @@
+"""`explain`: the words an operator reads, from segments and from a lake."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.cli.call import call, segments
+from tests.support.lake_without_spark import write_lake
+
+SLOW = (segments("consumer-protocol"), "slow")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with the gold tables of one capture, under the cluster name blue."""
+    path = tmp_path_factory.mktemp("lake")
+    tables = audit_segments(open_log_folder(SLOW[0]), DepartureRules()).tables
+    write_lake(path, tables, "blue")
+    return path
+
+
+def told(*arguments: str | Path) -> dict[str, Any]:
+    """What --json prints, sentences by section."""
+    outcome = call("explain", *arguments, "--json")
+    assert outcome.code == 0, outcome.err
+    found: dict[str, Any] = json.loads(outcome.out)
+    found["by_title"] = {part["title"]: part["sentences"] for part in found["sections"]}
+    return found
+
+
+def test_an_epoch_in_words_says_why_how_long_who_and_which_partitions() -> None:
+    """A join that had to wait for a slow revoker: cause with evidence, wait, blocker, partitions that stood still."""
+    outcome = call("explain", *SLOW, "--epoch", "4")
+    text = " ".join(outcome.out.split())
+    assert outcome.code == 0
+    assert "Epoch 4 of slow began at 2026-11-21 09:25:10.274 UTC." in text
+    assert "member joined. Member fast-1 joined. The records admit no other cause." in text
+    assert "Evidence: group epoch 4 (1@142, 2026-11-21 09:25:10.274 UTC)." in text
+    assert "Every member had reached it 9.0 s later" in text
+    assert "fast-1 waited 9.0 s for slow-0 to release partitions." in text
+    assert "slow-0 took 10.0 s to give up 2 partitions." in text
+    assert "orders 5-7 stood still for 497 ms" in text
+    assert "warning: slow revoker." in text
+
+
+def test_the_group_as_a_whole_has_its_longest_and_its_last_rebalance() -> None:
+    """Without --epoch and --at: how often, why mostly, the longest rebalance, and what the log cannot tell."""
+    sections = told(segments("classic-static"), "fleet")["by_title"]
+    assert sections["How often"][0].startswith("It went through 8 epochs in 8 rebalances")
+    assert "at least" in sections["The longest rebalance"][0]
+    assert any("static subscription ignored" in sentence for sentence in sections["Findings"])
+    assert any(
+        "each leaves one record, at its end" in sentence for sentence in sections["Not known"]
+    )
+
+
+def test_a_moment_tells_the_state_and_the_owners_then() -> None:
+    """The epoch in force, the state, and who had which partitions; the alternatives of an unsure cause are named."""
+    sections = told(segments("classic-static"), "fleet", "--at", "2026-11-21T09:07:06Z")["by_title"]
+    then = sections["At 2026-11-21 09:07:06.000 UTC"]
+    assert then[0].startswith("The group was Stable, since")
+    assert sum("had orders" in sentence for sentence in then) == 3
+    assert "not excluded: member left, member session expired" in sections["Why"][0]
+    assert any("the broker's log says" in sentence for sentence in sections["Not known"])
+    assert any("so the rebalance took between 4 ms and" in text for text in sections["How long"])
+
+
+def test_programs_get_the_rows_behind_the_sentences() -> None:
+    """--json has the epoch, its causes and each member's way to it, with the columns of the contract."""
+    found = told(*SLOW, "--epoch", "4")
+    assert found["epoch"]["epoch"] == 4
+    assert found["epoch"]["started_at"] == "2026-11-21T09:25:10.274Z"
+    assert [row["cause"] for row in found["causes"]] == ["member_joined"]
+    assert len(found["convergence"]) == 3
+    assert found["rebalance"]["first_epoch"] == 3
+
+
+@pytest.mark.parametrize(
+    "question", [(), ("--epoch", "4"), ("--at", "2026-11-21T09:25:12Z")], ids=" ".join
+)
+def test_a_lake_answers_as_the_segments_do(lake: Path, question: tuple[str, ...]) -> None:
+    """The same sentences, whether the rows come from this process or from Delta tables."""
+    here = told(*SLOW, *question, "--cluster", "blue")
+    there = told("--lake", lake, "--cluster", "blue", SLOW[1], *question)
+    for found in (here, there):
+        found["by_title"].pop("Findings", None)
+    assert there["by_title"] == here["by_title"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((SLOW[0], "slo"), 2, "did you mean 'slow'"),
+        ((*SLOW, "--epoch", "99"), 2, "no epoch 99; this group has 3, from 2 to 4"),
+        ((*SLOW, "--epoch", "2", "--at", "2026-11-21"), 2, "Give --epoch or --at"),
+        ((*SLOW, "--at", "2020-01-01"), 2, "first epoch of this group began at 2026-11-21"),
+        ((*SLOW, "extra"), 2, "one GROUP"),
+        (("slow",), 2, "Nothing to read"),
+        (("/nowhere", "slow"), 3, "/nowhere"),
+        (("--lake", "/nowhere", "slow"), 3, "/nowhere"),
+    ],
+    ids=[
+        "near name",
+        "no epoch",
+        "two questions",
+        "too early",
+        "too much",
+        "no log",
+        "bad log",
+        "bad lake",
+    ],
+)
+def test_what_cannot_be_answered_is_one_sentence(
+    arguments: tuple[str | Path, ...], code: int, said: str
+) -> None:
+    """Bad arguments are a 2, a log or lake that cannot be read is a 3."""
+    outcome = call("explain", *arguments)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert said in outcome.err
+
+
+def test_a_group_that_the_lake_does_not_have(lake: Path) -> None:
+    """The groups of the lake's cluster are named."""
+    outcome = call("explain", "--lake", lake, "--cluster", "blue", "nix")
+    assert outcome.code == 2
+    assert "'slow'" in outcome.err
