@@ -83,14 +83,22 @@ class Cluster:
         hear: Respond,
         intent: RebalanceCause | None = None,
     ) -> None:
-        """Send a request over the network; `hear` gets each response that finds its way back."""
+        """Send a request over the network; `hear` gets each response that finds its way back.
+
+        Where the network brings a request twice, the second goes unanswered: its connection is gone.
+        """
         network = self.network
         node = self.node_of(served)
 
         def respond(response: Response) -> None:
             network.carry(node, source, lambda: hear(response))
 
-        network.carry(source, node, lambda: served.receive(request, respond, intent))
+        answers = [respond]
+
+        def arrive() -> None:
+            served.receive(request, answers.pop() if answers else _nobody, intent)
+
+        network.carry(source, node, arrive)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic; the coordinators drop its offsets."""
@@ -115,3 +123,7 @@ class Cluster:
     def _topics_changed(self) -> None:
         for served in self.partitions.values():
             served.topics_changed()
+
+
+def _nobody(_: Response) -> None:
+    """Hears an answer that nobody waits for."""
