@@ -244,6 +244,21 @@ class ServedPartition:
         self._append(batch)
         return changed
 
+    def append_bulk(self, records: Sequence[LoggedRecord]) -> None:
+        """Append a batch of offset commits that nobody asked for and nobody waits for.
+
+        The records begin at `next_offset` behind a flush. Only the last one of every key is applied: the others would
+        be replaced by it at once.
+        """
+        self.flush()
+        batch = self._batch(list(records))
+        batch.packed = batch.encoded()
+        last_of_key = {record.key: record for record in records}
+        batch.records = sorted(last_of_key.values())
+        for slot, changes in replay_batch(self.number, batch, self.shard):
+            self.coordinator.applied(slot, changes)
+        self._append(batch)
+
     def _batch(self, records: list[LoggedRecord], producer: Producer = NO_PRODUCER) -> LoggedBatch:
         stamps = self._options.stamps_append_time
         append_time_ms = self._scheduler.now_ms if stamps else None

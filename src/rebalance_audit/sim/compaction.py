@@ -39,7 +39,7 @@ class Cleaner:
         for segment in closed:
             kept: list[LoggedBatch] = []
             for batch in segment.batches:
-                before = len(batch.records)
+                before = len(batch.records) + (batch.packed is not None)
                 stays = (
                     self._clean_batch(
                         batch, batch.base_offset in aborted, latest, with_data, now_ms
@@ -63,6 +63,7 @@ class Cleaner:
         now_ms: int,
     ) -> bool:
         """Take from the batch what later records replace; whether it stays at all."""
+        batch.packed = None
         if batch.marker is not None:
             return batch.base_offset in with_data or not self._expired(batch.base_offset, now_ms)
         batch.records = [

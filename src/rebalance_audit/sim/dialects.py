@@ -30,6 +30,10 @@ _EXPIRING_COMMIT_VERSION: Final = 1
 """The one version that holds an expiry."""
 
 
+TOPIC_ID_FROM_VERSION: Final = 4
+"""Of offset commits."""
+
+
 class LogRules(NamedTuple):
     """How one release writes."""
 

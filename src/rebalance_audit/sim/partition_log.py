@@ -44,9 +44,13 @@ class LoggedBatch:
     codec: Codec = Codec.NONE
     append_time_ms: int | None = None
     """Set where the topic stamps batches with the time of their append."""
+    packed: bytes | None = None
+    """The whole batch as bytes, where `records` holds only the last one of every key: all that replay needs."""
 
     def size_bytes(self) -> int:
         """About how many bytes the batch takes."""
+        if self.packed is not None:
+            return len(self.packed)
         return _BATCH_OVERHEAD_BYTES + sum(
             _RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
             for record in self.records
@@ -54,6 +58,8 @@ class LoggedBatch:
 
     def encoded(self) -> bytes:
         """The batch as a segment file holds it."""
+        if self.packed is not None:
+            return self.packed
         if self.marker is not None:
             return encode_marker(
                 self.base_offset,

@@ -7,6 +7,7 @@ from typing import Final
 import orjson
 
 from rebalance_audit.sim.broker import ServedPartition
+from rebalance_audit.sim.bulk import BulkLoad
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.committers import Committer, TransactionalCommitter
 from rebalance_audit.sim.cluster import Cluster
@@ -61,7 +62,7 @@ class Simulation:
         )
         self.cluster.holdings.on_acquire.append(self.invariants.acquired)
         self.fleets: list[Fleet] = []
-        self._committers: list[Committer] = []
+        self._committers: list[Committer | BulkLoad] = []
         self._cleaners: dict[int, Cleaner] = {}
         self._checked: dict[int, int] = {}
         """Log partition -> end of the log at its last full comparison."""
@@ -104,6 +105,8 @@ class Simulation:
                 )
             else:
                 self.fleets.append(Fleet(self.cluster, plan, chance))
+        if self.options.commits_per_minute:
+            self._committers.append(BulkLoad(self.cluster, self.options.commits_per_minute))
         for fleet in self.fleets:
             fleet.start()
             self._plan_for(fleet)
@@ -115,6 +118,9 @@ class Simulation:
     def _heal(self) -> None:
         self._hurts = False
         self.cluster.network.heal()
+        for committer in self._committers:
+            if isinstance(committer, BulkLoad):
+                committer.stop()
         for fleet in self.fleets:
             fleet.heal()
 
