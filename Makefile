@@ -99,11 +99,14 @@ contracts: $(INSTALLED) ## Check who imports whom
 codegen: $(INSTALLED) ## Write the files that are generated from schemas/
 	$(PY) -m rebalance_audit.wire.codegen
 	$(PY) -m rebalance_audit.table_schemas --write
+	$(PY) -m tests.cli.readme --write
+	$(PY) -m rebalance_audit.report.findings_page --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are fresh
 	$(PY) -m rebalance_audit.wire.codegen --check
 	$(PY) -m rebalance_audit.table_schemas --check
+	$(PY) -m rebalance_audit.report.findings_page --check
 
 # --- results -----------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """The output that README.md shows is what the commands print: `python -m tests.cli.readme --write` puts it there.
 
-A fenced block of `console` begins with one command behind `$ `. A comment above the block may choose lines of the
-output (`<!-- lines 1-12 20-30 -->`); what is left out becomes one line with an ellipsis.
+A fenced block of `console` begins with one command behind `$ `. A comment above it may choose parts of the output,
+which blank lines separate: `<!-- show #1, Groups = 7 -->` is the first part, and seven lines of the one that begins with
+Groups. What is left out becomes a line with an ellipsis.
 """
 
 import io
@@ -18,6 +19,7 @@ from rich.console import Console
 
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.cli.demo import what_next
+from rebalance_audit.cli.gold_tables import TABLES
 from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report.layout import Layout
@@ -26,8 +28,9 @@ from rebalance_audit.wire.log_folder import open_log_folder
 
 README: Final = Path(__file__).parents[2] / "README.md"
 BLOCK: Final = re.compile(
-    r"(?P<head>(?:<!-- lines (?P<ranges>[-\d ]+?) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
+    r"(?P<head>(?:<!-- show (?P<parts>.+) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
 )
+WANTED: Final = re.compile(r"(?:#(?P<number>\d+)|(?P<name>.+?))(?: = (?P<limit>\d+))?")
 COLUMNS: Final = 96
 """What a code block shows without a scroll bar."""
 
@@ -52,7 +55,7 @@ def commands(text: str) -> list[str]:
 def _output(block: re.Match[str], folder: Path) -> str:
     command = block["command"]
     output = _demo(folder) if command == "make demo" else _run(command, folder)
-    return "".join(f"{line}\n" for line in _chosen(output.splitlines(), block["ranges"]))
+    return "".join(f"{line}\n" for line in _chosen(output, block["parts"]))
 
 
 def _run(command: str, folder: Path) -> str:
@@ -79,23 +82,42 @@ def _demo(folder: Path) -> str:
     audited = audit_segments(open_log_folder(folder / OUT / "log"), DepartureRules())
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
-    print_overview(Layout(console, audited.tables), audited.tables, everything=False)
-    return f"{text.getvalue()}{what_next(Path(OUT), audited.tables, audited.facts.records)}"
+    tables = {name: audited.tables[name] for name in TABLES}
+    print_overview(Layout(console, tables), tables, everything=False)
+    return f"{text.getvalue()}{what_next(Path(OUT), tables, audited.facts.records)}"
 
 
-def _chosen(lines: list[str], ranges: str | None) -> Iterator[str]:
-    if ranges is None:
-        yield from lines
+def _chosen(output: str, parts: str | None) -> Iterator[str]:
+    if parts is None:
+        yield from output.splitlines()
         return
-    shown = 0
-    for part in ranges.split():
-        first, _, last = part.partition("-")
-        if int(first) > shown + 1:
+    found = [part.splitlines() for part in re.split(r"\n\n+", output.strip("\n"))]
+    shown, cut = -1, False
+    for wanted in parts.split(", "):
+        at, limit = _part(wanted, found)
+        if shown >= 0:
+            yield ""
+        if at > shown + 1 and not cut:
             yield "…"
-        shown = int(last or first)
-        yield from lines[int(first) - 1 : shown]
-    if shown < len(lines):
+        yield from found[at][:limit]
+        cut = limit is not None and limit < len(found[at])
+        if cut:
+            yield "…"
+        shown = at
+    if shown < len(found) - 1 and not cut:
         yield "…"
+
+
+def _part(wanted: str, found: list[list[str]]) -> tuple[int, int | None]:
+    """Number of the part that the comment names, and how many of its lines are wanted."""
+    match = WANTED.fullmatch(wanted)
+    assert match is not None, wanted
+    limit = int(match["limit"]) if match["limit"] else None
+    if match["number"]:
+        return int(match["number"]) - 1, limit
+    begins = [at for at, part in enumerate(found) if part[0].startswith(match["name"])]
+    assert begins, f"no part begins with {match['name']}"
+    return begins[0], limit
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""Gold tables of a lake as rows, without Spark. Importing this imports Arrow and delta-rs."""
+"""Gold tables of a lake as rows, read without Spark. Importing this imports Arrow, delta-rs and what a run imports."""
 
 from typing import Any, Final
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.cli.gold_order import in_key_order
 from rebalance_audit.lake.read import read_rows
+from rebalance_audit.lake.run import GOLD_TABLES
 
-TABLES: Final = (*GOLD_OF_GROUP, "topics")
+TABLES: Final = tuple(name.removeprefix("gold.") for name in GOLD_TABLES)
+"""What a run fills."""
 
 
 def gold_tables(lake: str, cluster: str) -> dict[str, list[dict[str, Any]]]:
