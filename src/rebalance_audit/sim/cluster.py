@@ -1,6 +1,6 @@
 """The whole cluster as clients see it: brokers, the network to them, topics, and who believes to own what."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -19,6 +19,10 @@ from rebalance_audit.sim.holdings import Holdings
 from rebalance_audit.sim.network import Network, NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
 from rebalance_audit.sim.topics import Topics
+
+
+def _always() -> bool:
+    return True
 
 
 @dataclass(slots=True)
@@ -82,10 +86,12 @@ class Cluster:
         request: Response,
         hear: Respond,
         intent: RebalanceCause | None = None,
+        is_open: Callable[[], bool] = _always,
     ) -> None:
         """Send a request over the network; `hear` gets each response that finds its way back.
 
-        Where the network brings a request twice, the second goes unanswered: its connection is gone.
+        Where the network brings a request twice, the second goes unanswered: its connection is gone. A request that
+        comes when its connection is no more open is not read: its sender has given it up and asked again.
         """
         network = self.network
         node = self.node_of(served)
@@ -96,6 +102,8 @@ class Cluster:
         answers = [respond]
 
         def arrive() -> None:
+            if not is_open():
+                return
             served.receive(request, answers.pop() if answers else _nobody, intent)
 
         network.carry(source, node, arrive)

@@ -14,7 +14,7 @@ class Holder(Protocol):
     group_id: str
     member_id: str
     generation: int
-    """Of the classic protocol; -1 where there is none."""
+    """Or member epoch, as the client knows it."""
 
 
 class Use(NamedTuple):

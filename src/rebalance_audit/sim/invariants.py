@@ -143,6 +143,7 @@ class Invariants:
             not isinstance(response, JoinGroupResponse)
             or not isinstance(request, JoinGroupRequest)
             or response.error_code is not ErrorCode.NONE
+            or not response.leader  # a classic member of a consumer group: nobody leads there
         ):
             return
         self.checks += 1
@@ -162,25 +163,24 @@ class Invariants:
         """A client starts to use a partition: nobody else may use it now."""
         for other in others:
             self.checks += 1
-            if self._may_use(holder, partition) and self._may_use(other, partition):
+            if self._may_use(holder) and self._may_use(other):
                 raise InvariantBrokenError(
                     f"{holder.name} uses {partition} of {holder.group_id}, and so may {other.name}"
                 )
 
-    def _may_use(self, holder: Holder, partition: HeldPartition) -> bool:
-        """Whether the coordinator takes the client for the partition's owner: it would accept its commits."""
+    def _may_use(self, holder: Holder) -> bool:
+        """Whether the coordinator takes the client for a member at its epoch: it would accept its commits."""
         served = self._served_by(holder.group_id)
         if not served.is_active:
             return False
         slot = served.shard.slot(holder.group_id)
         group = None if slot is None else slot.group
-        topic_id, number = partition
         if isinstance(group, ModernGroup):
             member = group.members.get(holder.member_id)
-            return member is not None and (
-                number in member.assigned.get(topic_id, ())
-                or number in member.pending_revocation.get(topic_id, ())
-            )
+            return member is not None and holder.generation in {
+                member.member_epoch,
+                member.previous_member_epoch,
+            }
         live = served.coordinator.live_group(holder.group_id)
         return (
             live is not None

@@ -245,7 +245,10 @@ class Client(ABC):
                 del self._awaited[channel]
                 no_answer()
 
-        self.cluster.ask(self.name, self.served, request, arrived, intent)
+        def is_open() -> bool:
+            return self._awaited.get(channel) == serial
+
+        self.cluster.ask(self.name, self.served, request, arrived, intent, is_open)
         self._later(timeout_ms or self.config.request_timeout_ms, timed_out)
 
     def _tell(self, request: tuple[object, ...]) -> None:

@@ -31,7 +31,7 @@ class ConsumerClient(Client):
     def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
         """Configured and not started."""
         super().__init__(cluster, config, chance)
-        self.member_epoch = LEFT_EPOCH
+        self.generation = LEFT_EPOCH
         self._target: frozenset[HeldPartition] = frozenset()
         self._tells_all = True
         """The next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
@@ -39,6 +39,15 @@ class ConsumerClient(Client):
         self._is_reconciling = False
         self._rounds = 0
         self._beats_again = False
+
+    @property
+    def member_epoch(self) -> int:
+        """The epoch that the client knows."""
+        return self.generation
+
+    @member_epoch.setter
+    def member_epoch(self, member_epoch: int) -> None:
+        self.generation = member_epoch
 
     # --- life --------------------------------------------------------------------------------------
 
