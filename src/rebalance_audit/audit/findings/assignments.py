@@ -42,14 +42,13 @@ class TwoOwners(Watcher):
     kind = "two_owners"
     definition = (
         "A partition was in the assignments of two members at once: of one classic generation, or of a consumer "
-        "group "
-        "whose coordinator should have refused it."
+        "group whose coordinator should have refused it; only worth knowing where records are missing."
     )
     severity = Severity.CRITICAL
+    other_severity = Severity.INFO
     advice = (
         "Records of the partition were probably consumed twice; look at the assignor of the group, or at the "
-        "broker's "
-        "release for a consumer group."
+        "broker's release for a consumer group."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -81,7 +80,7 @@ class TwoOwners(Watcher):
                 f"{missing if self._incomplete else ''}",
                 self._trail.evidence(),
                 topics=sorted(self._topics),
-                severity=Severity.INFO if self._incomplete else None,
+                other=self._incomplete,
             )
         self._began, self._times, self._incomplete = None, 0, False
         self._topics.clear()
@@ -121,14 +120,14 @@ class LostPartition(Watcher):
 
     kind = "lost_partition"
     definition = (
-        "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was "
-        "in nobody's assignment."
+        "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was in nobody's "
+        "assignment; a warning where only some of its partitions are missing."
     )
     severity = Severity.CRITICAL
+    other_severity = Severity.WARNING
     advice = (
-        "Set off a rebalance (restart one dynamic member) and check that all members subscribe to the same "
-        "topics and that "
-        "the topic exists."
+        "Set off a rebalance (restart one dynamic member) and check that all members subscribe to the same topics "
+        "and that the topic exists."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -228,7 +227,7 @@ class LostPartition(Watcher):
                 (evidence_at(since, f"the assignment lacks {topic}"),),
                 topics=[topic],
                 subject=topic,
-                severity=Severity.WARNING if numbers else None,
+                other=bool(numbers),
             )
 
 
@@ -238,13 +237,12 @@ class UnbalancedAssignment(Watcher):
     kind = "unbalanced_assignment"
     definition = (
         "For at least {unbalanced_ms} a member had {unbalanced_factor} times the mean share, and "
-        "{unbalanced_difference} "
-        "partitions more than another one with the same subscription."
+        "{unbalanced_difference} partitions more than another one with the same subscription."
     )
     severity = Severity.INFO
     advice = (
-        "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform) "
-        "where range does not."
+        "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform) where range does "
+        "not."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -318,8 +316,8 @@ class UnstickyAssignment(Watcher):
     kind = "unsticky_assignment"
     definition = (
         "Over one life of the group assignments moved at least {unsticky_moves} partitions from one member to "
-        "another, and "
-        "at least {unsticky_factor} times as many as the comings and goings of members needed (by equal shares)."
+        "another, and at least {unsticky_factor} times as many as the comings and goings of members needed (by "
+        "equal shares)."
     )
     severity = Severity.INFO
     advice = "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."

@@ -19,13 +19,13 @@ class CoordinatorMoved(Watcher):
     kind = "coordinator_moved"
     definition = (
         "The coordinator of the group changed (the log's leader epoch rose), and within {coordinator_window_ms} "
-        "of its first "
-        "record members were gone or got new ids."
+        "of its first record members were gone or got new ids; a warning where it took at least half of them."
     )
     severity = Severity.INFO
+    other_severity = Severity.WARNING
     advice = (
-        "Look at the brokers, not at the clients: a session timeout longer than a fail-over takes keeps members from "
-        "being lost with it."
+        "Look at the brokers, not at the clients: a session timeout longer than a fail-over takes keeps members "
+        "from being lost with it."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -97,7 +97,7 @@ class CoordinatorMoved(Watcher):
             f"gone.{probably}",
             trail.evidence(),
             members=sorted(gone),
-            severity=Severity.WARNING if most else None,
+            other=most,
         )
 
 
@@ -107,13 +107,12 @@ class LogGap(Watcher):
     kind = "log_gap"
     definition = (
         "Records of the group are missing between two epochs that the log has: compaction or damage took them. A "
-        "log that "
-        "begins in the middle of a group's life is not meant."
+        "log that begins in the middle of a group's life is not meant."
     )
     severity = Severity.INFO
     advice = (
-        "Read the log into the lake more often than Kafka compacts it; causes and latencies beside "
-        "the gap are marked."
+        "Read the log into the lake more often than Kafka compacts it; causes and latencies beside the gap are "
+        "marked."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -154,8 +153,8 @@ class DeadGroup(Watcher):
     definition = "The group has had no members for at least {dead_ms} when the log ends."
     severity = Severity.INFO
     advice = (
-        "Delete the group if nobody needs its offsets; check first that no consumer commits to it "
-        "without joining."
+        "Delete the group if nobody needs its offsets; check first that no consumer commits to it without "
+        "joining."
     )
 
     def __init__(self, scene: Scene) -> None:

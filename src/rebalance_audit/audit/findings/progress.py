@@ -26,14 +26,11 @@ class StuckGroup(Watcher):
 
     kind = "stuck_group"
     definition = (
-        "Not every member reached an epoch for at least {stuck_ms} (consumer and streams groups; the join phase of a "
-        "classic group leaves no record)."
+        "Not every member reached an epoch for at least {stuck_ms} (consumer and streams groups; the join phase "
+        "of a classic group leaves no record)."
     )
     severity = Severity.CRITICAL
-    advice = (
-        "Look at the member named first: it probably does not poll, or takes too long to give up "
-        "its partitions."
-    )
+    advice = "Look at the member named first: it probably does not poll, or takes too long to give up its partitions."
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """It took long, but every member got there."""
@@ -103,14 +100,10 @@ class EpochWithoutTarget(Watcher):
     kind = "epoch_without_target"
     definition = (
         "An epoch of a group with members had no target assignment for at least {no_target_ms}; some seconds are "
-        "normal, "
-        "since the next heartbeat of any member computes it."
+        "normal, since the next heartbeat of any member computes it."
     )
     severity = Severity.WARNING
-    advice = (
-        "Check whether the group's members were alive: the target comes with the next heartbeat of "
-        "any of them."
-    )
+    advice = "Check whether the group's members were alive: the target comes with the next heartbeat of any of them."
 
     def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
         """Measure the wait, to the target or to the end of the epoch."""
@@ -198,13 +191,12 @@ class SlowRevoker(_SlowMembers):
     kind = "slow_revoker"
     definition = (
         "A member of a consumer group took at least {slow_revoke_ms} to give up partitions that it was told to "
-        "give up, or was "
-        "removed before it did."
+        "give up, or was removed before it did."
     )
     severity = Severity.WARNING
     advice = (
-        "Make its revocation callback and the processing between two polls shorter: its partitions "
-        "stand still meanwhile."
+        "Make its revocation callback and the processing between two polls shorter: its partitions stand still "
+        "meanwhile."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -251,8 +243,8 @@ class SlowMember(_SlowMembers):
 
     kind = "slow_member"
     definition = (
-        "A member of a consumer or streams group took at least {slow_member_ms} from an epoch's target to reach it, "
-        "not counting waits for others and giving up partitions: it heard of it late."
+        "A member of a consumer or streams group took at least {slow_member_ms} from an epoch's target to reach "
+        "it, not counting waits for others and giving up partitions: it heard of it late."
     )
     severity = Severity.WARNING
     advice = "Check the heartbeat interval, and whether the client was frozen, starved or cut off meanwhile."
@@ -294,8 +286,7 @@ class SlowSync(Watcher):
     kind = "slow_sync"
     definition = (
         "The sync phase of a classic generation took at least {slow_sync_ms}: the leader needed that long to "
-        "compute or send "
-        "the assignment."
+        "compute or send the assignment."
     )
     severity = Severity.WARNING
     advice = "Look at the leader: no member of the group gets its assignment before the leader has sent it."
@@ -345,14 +336,12 @@ class RevokerBlocked(Watcher):
     kind = "revoker_blocked_by_deleted_topic"
     definition = (
         "A member was removed right when its rebalance timeout ran out, without having given up partitions of a "
-        "topic "
-        "that was deleted by then."
+        "topic that was deleted by then."
     )
     severity = Severity.WARNING
     advice = (
         "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
-        "automatic "
-        "commits probably retries the commit on the deleted topic until its timeout."
+        "automatic commits probably retries the commit on the deleted topic until its timeout."
     )
 
     def __init__(self, scene: Scene) -> None:

@@ -25,8 +25,8 @@ class Downgrade(Watcher):
     definition = "A group went back from the consumer protocol to the classic one."
     severity = Severity.WARNING
     advice = (
-        "If nobody rolled back on purpose, look for the last members of an old release or "
-        "configuration that joined."
+        "If nobody rolled back on purpose, look for the last members of an old release or configuration that "
+        "joined."
     )
 
     def epoch_began(self, span: EpochSpan) -> None:
@@ -48,13 +48,13 @@ class HalfFinishedMigration(Watcher):
 
     kind = "half_finished_migration"
     definition = (
-        "For at least {mixed_ms} a consumer group had members of the classic protocol beside "
-        "members of the consumer protocol."
+        "For at least {mixed_ms} a consumer group had members of the classic protocol beside members of the "
+        "consumer protocol."
     )
     severity = Severity.WARNING
     advice = (
-        "Move the members named here to group.protocol=consumer as well; until then every "
-        "rebalance waits for the slower protocol."
+        "Move the members named here to group.protocol=consumer as well; until then every rebalance waits for the "
+        "slower protocol."
     )
 
     def __init__(self, scene: Scene) -> None:

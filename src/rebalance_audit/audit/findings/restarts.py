@@ -184,13 +184,13 @@ class InstanceIdConflict(Watcher):
     kind = "instance_id_conflict"
     definition = (
         "At least {instance_takeovers} member ids took over one instance id from another within "
-        "{instance_window_ms}."
+        "{instance_window_ms}; critical where they came from several hosts."
     )
     severity = Severity.WARNING
+    other_severity = Severity.CRITICAL
     advice = (
         "Give every process an instance id of its own; two that share one fence each other off in turn, and a "
-        "process "
-        "that is restarted over and over looks the same."
+        "process that is restarted over and over looks the same."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -273,5 +273,5 @@ class InstanceIdConflict(Watcher):
             fight.trail.evidence(),
             members=list(dict.fromkeys(reversed(fight.members))),
             subject=instance_id,
-            severity=Severity.CRITICAL if several else None,
+            other=several,
         )

@@ -100,14 +100,14 @@ class RebalanceLoop(Watcher):
 
     kind = "rebalance_loop"
     definition = (
-        "At least {loop_epochs} epochs in a row, each within {loop_pause_ms} of the one before, in which no member "
-        "came or went and which have one and the same cause: the leader rejoins, subscriptions or topic metadata "
-        "flap."
+        "At least {loop_epochs} epochs in a row, each within {loop_pause_ms} of the one before, in which no "
+        "member came or went and which have one and the same cause: the leader rejoins, subscriptions or topic "
+        "metadata flap."
     )
     severity = Severity.WARNING
     advice = (
-        "Give all members of the group the same subscription and client version, and look for a client that asks for "
-        "a rebalance after each rebalance."
+        "Give all members of the group the same subscription and client version, and look for a client that asks "
+        "for a rebalance after each rebalance."
     )
 
     def __init__(self, scene: Scene) -> None:

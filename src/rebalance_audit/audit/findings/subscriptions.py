@@ -27,8 +27,7 @@ class StaticSubscriptionIgnored(Watcher):
     severity = Severity.CRITICAL
     advice = (
         "Set off a rebalance after changing the subscription of static members: restart one member that is not "
-        "static, or "
-        "remove one by kafka-consumer-groups."
+        "static, or remove one by kafka-consumer-groups."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -184,14 +183,13 @@ class EagerCooperative(Watcher):
     kind = "eager_under_cooperative_name"
     definition = (
         "The group's protocol is a cooperative one, but in {eager_generations} generations in a row every "
-        "continuing member "
-        "that had partitions joined with none: it gave up everything, as the eager protocol does."
+        "continuing member that had partitions joined with none: it gave up everything, as the eager protocol "
+        "does."
     )
     severity = Severity.WARNING
     advice = (
-        "Take the other assignors out of partition.assignment.strategy once all members know the cooperative "
-        "one: a list "
-        "that still has an eager assignor makes a Java client eager."
+        "Take the other assignors out of partition.assignment.strategy once all members know the cooperative one: "
+        "a list that still has an eager assignor makes a Java client eager."
     )
 
     def __init__(self, scene: Scene) -> None:

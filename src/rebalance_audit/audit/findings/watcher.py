@@ -47,10 +47,17 @@ class Watcher:
     definition: ClassVar[str]
     """One sentence; names the thresholds as {name}."""
     severity: ClassVar[Severity]
+    other_severity: ClassVar[Severity | None] = None
+    """Of the cases that are more, or less, grave."""
     advice: ClassVar[str]
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+
+    @classmethod
+    def severities(cls) -> str:
+        """`warning`, or `warning or critical`."""
+        return " or ".join(filter(None, (cls.severity, cls.other_severity)))
 
     @property
     def rules(self) -> FindingRules:
@@ -87,18 +94,17 @@ class Watcher:
         members: Sequence[str] = (),
         topics: Sequence[str] = (),
         subject: str = "",
-        severity: Severity | None = None,
-        advice: str | None = None,
+        other: bool = False,
     ) -> None:
-        """Report a finding of this kind."""
+        """Report a finding of this kind; `other` for its other severity."""
         self.scene.report(
             Finding(
                 self.kind,
-                severity or self.severity,
+                (self.other_severity if other else None) or self.severity,
                 began,
                 ended_ms,
                 detail,
-                advice or self.advice,
+                self.advice,
                 evidence,
                 members,
                 topics,

@@ -53,14 +53,15 @@ class DeployWave(Watcher):
 
     kind = "deploy_wave"
     definition = (
-        "At least {wave_share_percent} % of the members, and at least {wave_members}, went and as many others came, "
-        "with never more than {wave_pause_ms} between one and the next: a deploy, a rolling restart or a scale event."
+        "At least {wave_share_percent} % of the members, and at least {wave_members}, went and as many others "
+        "came, with never more than {wave_pause_ms} between one and the next: a deploy, a rolling restart or a "
+        "scale event."
     )
     severity = Severity.INFO
     advice = (
         "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, "
-        "and use "
-        "a cooperative assignor or the consumer protocol, where the figures say that it would have helped."
+        "and use a cooperative assignor or the consumer protocol, where the figures say that it would have "
+        "helped."
     )
 
     def __init__(self, scene: Scene) -> None:
@@ -156,8 +157,8 @@ class DeployWave(Watcher):
             return " The members already have instance ids."
         if not wave.downtimes:
             return (
-                " No departure is followed by an arrival of the same client id, so what static membership would have "
-                "saved is not known."
+                "No departure is followed by an arrival of the same client id, so what static membership would "
+                "have saved is not known."
             )
         assumed_ms = self.rules.assumed_session_timeout_ms
         in_time = sum(
@@ -180,6 +181,6 @@ class DeployWave(Watcher):
             return ""
         return (
             f" In its {wave.eager_epochs} eager generations {wave.eager_stayed} of {wave.eager_partitions} "
-            "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: it "
-            "would have assigned the same)."
+            "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: "
+            "it would have assigned the same)."
         )

@@ -1,0 +1,77 @@
+"""docs/findings.md: every kind of finding with its definition, thresholds and advice, from the kinds themselves."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Final
+
+from rebalance_audit.audit.findings.kinds import KINDS, definition_of
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.resources import checkout_root
+
+PAGE: Final = "docs/findings.md"
+
+NOT_FOUND: Final = {
+    "a hanging transaction on an offset": "an audit sees no commits; question 14 of [questions.md](questions.md)",
+    "growth of the topic by group and record type": "the same; question 13",
+    "session expiries in a series": "a leave and an expiry write the same records",
+    "a wait for UNRELEASED_INSTANCE_ID": "a refused join writes no record; question 9",
+    "a classic group that hangs in its join phase": "nothing is written before the generation is complete",
+    "clients of an old release that a group cannot serve": "what is refused writes no record",
+}
+"""What users may expect and the audit does not find, with the reason."""
+
+_HEAD: Final = """\
+# Findings
+
+What deserves attention in a group's history. `inspect` prints findings, the gravest first; `inspect --json` has
+them in the list `findings`, `explain` where they touch the epoch that was asked for. Each has the records that
+show it and one sentence of advice. Columns: [tables.md](tables.md), `gold.findings`.
+
+Findings follow from the same records as everything else, so they say *probably* where the records leave room.
+Thresholds are those of `[findings]` in `conf/base.toml`; the figures below are its defaults. A group that goes
+about its business has none.
+
+Severity: *critical*, records are probably not consumed or consumed twice; *warning*, it costs time or hides a fault;
+*info*, worth knowing.
+
+<!-- written by `python -m rebalance_audit.report.findings_page --write` -->
+"""
+
+
+def page() -> str:
+    """The text of docs/findings.md."""
+    rules = FindingRules()
+    parts = [_HEAD]
+    for kind in KINDS:
+        used = [field.name for field in fields(rules) if f"{{{field.name}}}" in kind.definition]
+        parts.append(f"## {kind.kind}\n")
+        parts.append(f"{definition_of(kind, rules)}\n")
+        parts.append(f"Severity: {kind.severities()}. Thresholds: {_names(used)}.\n")
+        parts.append(f"What to do: {kind.advice}\n")
+    parts.append("## What is not found, and why\n")
+    parts.append("\n".join(f"- {what}: {reason}." for what, reason in NOT_FOUND.items()) + "\n")
+    return "\n".join(parts)
+
+
+def _names(thresholds: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in thresholds) or "none"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page (`--write`), or check that it is fresh (`--check`: 1 when it is not)."""
+    path = checkout_root() / PAGE
+    if arguments == ["--write"]:
+        path.write_text(page(), encoding="utf-8")
+        return 0
+    if arguments != ["--check"]:
+        sys.stderr.write("usage: python -m rebalance_audit.report.findings_page --write|--check\n")
+        return 2
+    if path.is_file() and path.read_text(encoding="utf-8") == page():
+        return 0
+    sys.stderr.write(f"{PAGE} is not what the kinds of findings say: run `make codegen`\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
