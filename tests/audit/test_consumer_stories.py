@@ -45,7 +45,7 @@ def test_a_join_moves_half_of_the_partitions() -> None:
         "primary_cause",
         "primary_certainty",
     ) == [
-        (2, 1000, 1000, 1000, "converged", 1, 1, 6, 0, 6, 0, "A", "group_created", "proven"),
+        (2, 1000, 1000, 1000, "converged", 1, 1, 6, 0, 6, 0, "A", "member_joined", "proven"),
         (3, 2000, 2000, 3400, "converged", 2, 1, 6, 3, 0, 1200, "B", "member_joined", "proven"),
     ]
     assert pick(

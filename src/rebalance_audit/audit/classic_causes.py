@@ -21,6 +21,7 @@ TRIGGERS = frozenset(
     {
         RebalanceCause.MEMBER_JOINED,
         RebalanceCause.STATIC_MEMBER_JOINED,
+        RebalanceCause.STATIC_MEMBER_REPLACED,
         RebalanceCause.MEMBER_DEPARTED,
         RebalanceCause.SUBSCRIPTION_CHANGED,
         RebalanceCause.ASSIGNOR_CHANGED,
@@ -92,27 +93,48 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
     verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
     if not verdicts:
         verdicts = [_same_members(scene)]
-    if not scene.downgraded:
-        verdicts = _race(verdicts)
+    began_empty = scene.first or (scene.old is not None and not scene.old.members)
+    if not began_empty:
+        unseen = _unseen(scene)
+        verdicts = [_unwitnessed(verdict, verdicts, unseen) for verdict in verdicts]
     if scene.skipped:
         verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
     return tuple(verdicts)
 
 
-def _race(verdicts: list[Verdict]) -> list[Verdict]:
-    """Differences of several kinds met in one join phase: each is a fact, which came first is not known."""
-    kinds = {verdict.cause for verdict in verdicts} & TRIGGERS
-    if len(kinds) < 2:
-        return verdicts
-    return [
-        verdict._replace(
-            certainty=Certainty.PROBABLE,
-            alternatives=tuple(sorted(kinds - {verdict.cause})),
-        )
-        if verdict.certainty is Certainty.PROVEN and verdict.cause in kinds
-        else verdict
-        for verdict in verdicts
-    ]
+def _unseen(scene: ClassicScene) -> frozenset[RebalanceCause]:
+    """What can have set the rebalance off and leaves no trace in the generation that came of it.
+
+    A member that joined and went within the join phase, one that changed its mind twice, a leader that rejoined.
+    """
+    unseen = {
+        RebalanceCause.LEADER_REJOINED,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.SUBSCRIPTION_CHANGED,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+    }
+    before = scene.old
+    if before is not None and COOPERATIVE_MARK in (before.protocol_name or ""):
+        unseen.add(RebalanceCause.COOPERATIVE_FOLLOW_UP)
+    everybody = {**(before.members if before else {}), **scene.new.members}
+    if any(member.instance_id is not None for member in everybody.values()):
+        unseen.add(RebalanceCause.STATIC_MEMBER_REPLACED)
+    return frozenset(unseen)
+
+
+def _unwitnessed(
+    verdict: Verdict, verdicts: Sequence[Verdict], unseen: frozenset[RebalanceCause]
+) -> Verdict:
+    """A difference is a fact, but the log does not hold what set the rebalance off: something else may have come first.
+
+    Only an empty group admits nothing but a join.
+    """
+    if verdict.cause not in TRIGGERS:
+        return verdict
+    others = sorted({other.cause for other in verdicts} & TRIGGERS)
+    candidates = dict.fromkeys((*verdict.alternatives, *others, *sorted(unseen)))
+    candidates.pop(verdict.cause, None)
+    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=tuple(candidates))
 
 
 def _lost(scene: ClassicScene) -> Verdict:
@@ -330,13 +352,7 @@ def _same_members(scene: ClassicScene) -> Verdict:
         elif fresh or minus(old.assigned(), new.assigned()):
             cause = RebalanceCause.TOPIC_METADATA_CHANGED
             detail = "The same members share another set of partitions."
-    candidates = (
-        RebalanceCause.LEADER_REJOINED,
-        RebalanceCause.TOPIC_METADATA_CHANGED,
-        RebalanceCause.COOPERATIVE_FOLLOW_UP,
-        RebalanceCause.ASSIGNMENT_ONLY,
-        RebalanceCause.UNKNOWN,
-    )
+    candidates = (*sorted(_unseen(scene)), RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
     certainty = (
         Certainty.POSSIBLE if cause is RebalanceCause.LEADER_REJOINED else Certainty.PROBABLE
     )
@@ -352,8 +368,8 @@ def _same_members(scene: ClassicScene) -> Verdict:
 
 PATTERNS: Sequence[Callable[[ClassicScene], Iterator[Verdict]]] = (
     _downgraded,
-    _created,
     _joins,
+    _created,
     _departures,
     _subscriptions,
     _protocols,

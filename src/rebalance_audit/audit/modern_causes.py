@@ -397,8 +397,8 @@ def _unexplained(scene: Scene) -> Verdict:
 
 
 PATTERNS: Sequence[Callable[[Scene], Iterator[Verdict]]] = (
-    _created,
     _joins,
+    _created,
     _new_topics,
     _subscriptions,
     _assignors,
