@@ -1,7 +1,7 @@
 """The output that README.md shows is what the commands print: `python -m tests.cli.readme --write` puts it there.
 
 A fenced block of `console` begins with one command behind `$ `. A comment above it may choose parts of the output,
-which blank lines separate: `<!-- show #1, Groups = 7 -->` is the first part, and seven lines of the one that begins with
+which blank lines separate: `<!-- show #1, Groups = 7 -->` is the first part, and seven lines of the one beginning with
 Groups. What is left out becomes a line with an ellipsis.
 """
 
