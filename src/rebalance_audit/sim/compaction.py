@@ -31,10 +31,7 @@ class Cleaner:
             if not segment.batches or segment.batches[-1].last_offset < first_unstable
         ]
         aborted, with_data, last_of_producer = _transactions(log)
-        latest: dict[bytes, int] = {}
-        for batch in _batches(closed):
-            if batch.base_offset not in aborted:
-                latest.update((each.key, each.log_offset) for each in batch.records if each.key)
+        latest = _latest(closed, aborted)
         removed = 0
         for segment in closed:
             kept: list[LoggedBatch] = []
@@ -85,6 +82,15 @@ class Cleaner:
 def _batches(segments: list[LogSegment]) -> Iterator[LoggedBatch]:
     for segment in segments:
         yield from segment.batches
+
+
+def _latest(segments: list[LogSegment], aborted: set[int]) -> dict[bytes, int]:
+    """Key -> offset of the record that stays."""
+    latest: dict[bytes, int] = {}
+    for batch in _batches(segments):
+        if batch.base_offset not in aborted:
+            latest.update((each.key, each.log_offset) for each in batch.records if each.key)
+    return latest
 
 
 def _first_unstable_offset(log: PartitionLog) -> int:

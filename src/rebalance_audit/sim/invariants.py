@@ -20,6 +20,10 @@ from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.partitions import each
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
+from rebalance_audit.coordinator.requests.offsets import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.coordinator.slot import CommittedOffset, Group, GroupSlot
 from rebalance_audit.sim.batch_writer import LoggedRecord
@@ -137,8 +141,9 @@ class Invariants:
                 )
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """A generation has one leader: whoever is told of a generation is told of the same one."""
-        del shard
+        """Whoever is told of a generation is told of the same leader; who is told of a commit can rely on it."""
+        if isinstance(request, OffsetCommitRequest) and isinstance(response, OffsetCommitResponse):
+            self._check_commit(shard, request, response)
         if (
             not isinstance(response, JoinGroupResponse)
             or not isinstance(request, JoinGroupRequest)
@@ -158,6 +163,26 @@ class Invariants:
             f"generation {response.generation_id} of {request.group_id} has two leaders, {known} and "
             f"{response.leader}",
         )
+
+    def _check_commit(
+        self, shard: ServedPartition, request: OffsetCommitRequest, response: OffsetCommitResponse
+    ) -> None:
+        """What is acknowledged is in the log, itself or a later one, unless its topic is gone by now."""
+        slot = shard.shard.slot(request.group_id)
+        image = shard.coordinator.context.image
+        for asked, told in zip(request.topics, response.topics, strict=False):
+            if asked.name != told.name or image.topic(asked.name) is None:
+                continue
+            for partition, answer in zip(asked.partitions, told.partitions, strict=True):
+                if answer.error_code is not ErrorCode.NONE:
+                    continue
+                self.checks += 1
+                place = asked.name, partition.partition_index
+                held = None if slot is None else slot.offsets.get(place)
+                _require(
+                    held is not None and held.log_offset < shard.log.next_offset,
+                    f"the commit of {place} by {request.group_id} was acknowledged and is not written",
+                )
 
     def acquired(self, holder: Holder, partition: HeldPartition, others: Iterable[Holder]) -> None:
         """A client starts to use a partition: nobody else may use it now."""
