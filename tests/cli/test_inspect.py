@@ -136,7 +136,7 @@ def test_the_overview_fits_on_a_screen_and_says_why() -> None:
     text = call("inspect", segments("failover")).out
     assert "139 records, 81 of them offset commits, in 1 partition" in text
     assert "times in UTC" in text
-    assert re.search(r"● group created: \S+", text)
+    assert re.search(r"● (static )?member joined: \S+", text)
     assert "● proven  ◐ probable  ○ possible" in text
     assert len(text.splitlines()) < 50
 
@@ -157,7 +157,7 @@ def test_a_classic_rebalance_is_given_as_a_lower_bound() -> None:
     """The log does not hold when a classic group began to rebalance: no figure pretends that it does."""
     text = call("inspect", segments("classic-static")).out
     assert "not stable for at least" in text
-    assert re.search(r"fleet +1 +≥ 30 ms +● group created: pod-0", text)
+    assert re.search(r"fleet +1 +≥ 30 ms +[●◐○] [a-z ]+: pod-0", text)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 160, 200])
