@@ -18,6 +18,7 @@ from rebalance_audit.coordinator.changes import (
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.batch_writer import LoggedRecord
 from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
@@ -119,10 +120,12 @@ class TruthRecorder:
 
     def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
         """Note what a request or timer did; it counts when its batch is written."""
-        watch = self._watches.setdefault(shard.number, ClassicWatch())
+        watch = self._watches.get(shard.number)
+        if watch is None:
+            watch = self._watches[shard.number] = ClassicWatch()
         now_ms = self._now_ms()
         watch.moved(shard.coordinator, happening, now_ms)
-        if not changed:
+        if not changed or isinstance(happening.request, OffsetCommitRequest):
             return
         notes = self._pending.setdefault(shard.number, [])
         for slot, changes in _by_group(changed):

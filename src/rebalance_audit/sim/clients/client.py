@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import ErrorCode, Topic
@@ -65,6 +65,14 @@ class ClientConfig:
     """Consumer protocol: the member id is the client's (KIP-1082), else the coordinator's."""
 
 
+class _Awaited(NamedTuple):
+    """A request that waits for its answer."""
+
+    serial: int
+    deadline_ms: int
+    no_answer: Action
+
+
 class Client(ABC):
     """A consumer process. Events of an earlier life are void; those of a frozen process wait for its thaw."""
 
@@ -88,8 +96,10 @@ class Client(ABC):
         self._scheduler = cluster.scheduler
         self._life = 0
         self._deferred: list[Action] = []
-        self._awaited: dict[str, int] = {}
-        """Channel -> serial number of the request that it waits for."""
+        self._awaited: dict[str, _Awaited] = {}
+        """Channel -> the request whose answer it waits for."""
+        self._watched: dict[str, int] = {}
+        """Channel -> when the client looks next whether the answer is overdue."""
         self._serial = 0
 
     # --- life --------------------------------------------------------------------------------------
@@ -104,6 +114,7 @@ class Client(ABC):
         self.busy_until_ms = 0
         self._deferred.clear()
         self._awaited.clear()
+        self._watched.clear()
         self._begin()
         if self.config.commit_interval_ms:
             self._later(self.chance.between(1, self.config.commit_interval_ms), self._commit_round)
@@ -229,27 +240,47 @@ class Client(ABC):
     ) -> None:
         """Send a request; the last one of a channel is the one whose response counts."""
         self._serial += 1
-        serial = self._awaited[channel] = self._serial
-        life = self._life
+        serial, life = self._serial, self._life
+        now_ms = self._scheduler.now_ms
+        deadline_ms = now_ms + (timeout_ms or self.config.request_timeout_ms)
+        self._awaited[channel] = _Awaited(serial, deadline_ms, no_answer)
 
-        def arrived(response: tuple[object, ...]) -> None:
-            self._run(life, lambda: heard(response))
+        def is_open() -> bool:
+            awaited = self._awaited.get(channel)
+            return awaited is not None and awaited.serial == serial
 
         def heard(response: tuple[object, ...]) -> None:
-            if self._awaited.get(channel) == serial:
+            if is_open():
                 del self._awaited[channel]
                 hear(response)
 
-        def timed_out() -> None:
-            if self._awaited.get(channel) == serial:
-                del self._awaited[channel]
-                no_answer()
-
-        def is_open() -> bool:
-            return self._awaited.get(channel) == serial
+        def arrived(response: tuple[object, ...]) -> None:
+            if self.frozen or life != self._life:
+                self._run(life, lambda: heard(response))
+            else:
+                heard(response)
 
         self.cluster.ask(self.name, self.served, request, arrived, intent, is_open)
-        self._later(timeout_ms or self.config.request_timeout_ms, timed_out)
+        if self._watched.get(channel, deadline_ms + 1) > deadline_ms:
+            self._watch(channel, deadline_ms)
+
+    def _watch(self, channel: str, at_ms: int) -> None:
+        self._watched[channel] = at_ms
+        self._later(at_ms - self._scheduler.now_ms, lambda: self._look(channel, at_ms))
+
+    def _look(self, channel: str, at_ms: int) -> None:
+        """See whether an answer is overdue; most have come long ago, and another request waits for its own."""
+        if self._watched.get(channel) != at_ms:
+            return
+        del self._watched[channel]
+        awaited = self._awaited.get(channel)
+        if awaited is None:
+            return
+        if awaited.deadline_ms > self._scheduler.now_ms:
+            self._watch(channel, awaited.deadline_ms)
+            return
+        del self._awaited[channel]
+        awaited.no_answer()
 
     def _tell(self, request: tuple[object, ...]) -> None:
         """Send a request whose response nobody waits for."""
