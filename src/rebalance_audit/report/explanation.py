@@ -58,8 +58,7 @@ def explain_group(own: Tables) -> Explanation:
         bound = "at least " if summary.at_least else ""
         how_often.append(
             f"It was not stable for {bound}{words.duration(summary.unsettled_ms)} in sum, and its partitions "
-            "were without "
-            f"owner for {words.duration(summary.unowned_partition_ms)} in sum over partitions."
+            f"were without owner for {bound}{words.duration(summary.unowned_partition_ms)} in sum over partitions."
         )
     if summary.open_since_ms is not None:
         how_often.append(

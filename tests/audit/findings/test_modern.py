@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_audit.audit.options import AuditOptions
 from tests.audit.findings.stories import Write, facts, findings, found_in, only, pick
-from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, log
+from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, Log, log
 
 A_JOINS = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
 B_JOINS = (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
@@ -146,17 +146,38 @@ def test_a_revoker_probably_blocked_by_a_deleted_topic(
     assert "probably" in row["detail"]
 
 
+def moved_at(at_ms: int, *writes: Write) -> Log:
+    """A log whose leader epoch is 1 instead of 0 from a moment on."""
+    return [
+        (record, at._replace(leader_epoch=int(at.record_timestamp_ms >= at_ms)))
+        for record, at in log(*writes)
+    ]
+
+
 def test_a_coordinator_that_took_members_with_it() -> None:
     """Most members gone right behind a new leader epoch: the brokers did it, probably, not the clients."""
-    records = log(*handed_over(500), (60_000, GONE_A), (60_400, "7 B 0-5; 6 4; 8 B 4/3 0-5"))
-    moved = [
-        (record, at._replace(leader_epoch=1 if at.record_timestamp_ms >= 60_000 else 0))
-        for record, at in records
-    ]
-    (row,) = found_in(moved)
-    assert pick(row, "kind", "severity", "member_ids") == ("coordinator_moved", "warning", ["A"])
+    lost = [*handed_over(500), (60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]
+    (row,) = found_in(moved_at(60_000, *lost))
+    assert pick(row, "kind", "severity", "member_ids", "from_at", "to_at") == (
+        "coordinator_moved",
+        "warning",
+        ["A", "B"],
+        60_000,
+        60_400,
+    )
     assert "leader epoch 0 to 1" in row["detail"]
-    assert found_in(records) == []
+    assert "probably caused it" in row["detail"]
+    assert findings(*lost) == {}
+
+
+def test_one_member_that_goes_behind_a_move_may_have_left_by_itself() -> None:
+    """It is told, without blaming the move; long after the move it is not told at all."""
+    left = [*handed_over(500), (60_000, GONE_A), (60_400, "7 B 0-5; 6 4; 8 B 4/3 0-5")]
+    (row,) = found_in(moved_at(60_000, *left))
+    assert row["severity"] == "info"
+    assert row["detail"].endswith("It may have caused it.")
+    later = [*left, (60_500, "5 C; 3 5; 7 B 0-2; 7 C 3-5; 6 5; 8 C 5/0 UNRELEASED -")]
+    assert found_in(moved_at(60_450, *later)) == []
 
 
 def test_missing_records_in_the_middle() -> None:

@@ -14,11 +14,11 @@ from rebalance_audit.audit.findings.watcher import (
     Trail,
     Watcher,
 )
-from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import (
     Anomaly,
     AnomalyKind,
     GenerationCompleted,
+    GroupStateChanged,
     Position,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
@@ -44,6 +44,7 @@ class TwoOwners(Watcher):
         "A partition was in the assignments of two members at once: of one classic generation, or of a consumer "
         "group whose coordinator should have refused it; only worth knowing where records are missing."
     )
+    changes = (Anomaly, GenerationCompleted)
     severity = Severity.CRITICAL
     other_severity = Severity.INFO
     advice = (
@@ -60,14 +61,13 @@ class TwoOwners(Watcher):
         self._trail = Trail()
         self._incomplete = False
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def changed(self, change: Anomaly | GenerationCompleted, group: Group) -> None:
         """Look at every new assignment."""
-        for step in write:
-            for change in step.changes:
-                if isinstance(change, Anomaly) and change.kind is AnomalyKind.PARTITION_OWNED_TWICE:
-                    self._note(change.position, change.detail, ())
-                elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
-                    self._look(change.position, group)
+        if isinstance(change, GenerationCompleted):
+            if isinstance(group, ClassicGroup):
+                self._look(change.position, group)
+        elif change.kind is AnomalyKind.PARTITION_OWNED_TWICE:
+            self._note(change.position, change.detail, ())
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """One finding for all of them."""
@@ -123,6 +123,7 @@ class LostPartition(Watcher):
         "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was in nobody's "
         "assignment; a warning where only some of its partitions are missing."
     )
+    changes = (GenerationCompleted, GroupStateChanged)
     severity = Severity.CRITICAL
     other_severity = Severity.WARNING
     advice = (
@@ -140,12 +141,12 @@ class LostPartition(Watcher):
         """Look at the new assignment."""
         self._look(position)
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def changed(self, change: GenerationCompleted | GroupStateChanged, group: Group) -> None:
         """A static member's return can change subscriptions without an epoch; an empty group wants nothing."""
-        if group is not None and not group.members:
-            self._close(self._lasting.clear(), write[-1].position.record_timestamp_ms)
-        elif isinstance(group, ClassicGroup):
-            self._look(write[-1].position)
+        if isinstance(change, GenerationCompleted):
+            self._look(change.position)
+        elif not group.members:
+            self._close(self._lasting.clear(), change.position.record_timestamp_ms)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """What nobody owns to the end is still so then."""
@@ -239,6 +240,7 @@ class UnbalancedAssignment(Watcher):
         "For at least {unbalanced_ms} a member had {unbalanced_factor} times the mean share, and "
         "{unbalanced_difference} partitions more than another one with the same subscription."
     )
+    changes = (GroupStateChanged,)
     severity = Severity.INFO
     advice = (
         "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform) where range does "
@@ -263,10 +265,10 @@ class UnbalancedAssignment(Watcher):
         if self._began is None:
             self._began = position
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def changed(self, change: GroupStateChanged, group: Group) -> None:
         """An empty group is not unbalanced."""
-        if group is not None and not group.members:
-            self._close(write[-1].position.record_timestamp_ms, going_on=False)
+        if not group.members:
+            self._close(change.position.record_timestamp_ms, going_on=False)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """It may still be so when the log ends."""

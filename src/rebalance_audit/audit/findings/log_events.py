@@ -8,8 +8,7 @@ from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.audit.writes import Step
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.changes import GroupStateChanged, Position
 from rebalance_audit.coordinator.slot import Group
 
 
@@ -19,7 +18,8 @@ class CoordinatorMoved(Watcher):
     kind = "coordinator_moved"
     definition = (
         "The coordinator of the group changed (the log's leader epoch rose), and within {coordinator_window_ms} "
-        "of its first record members were gone or got new ids; a warning where it took at least half of them."
+        "of its first record members were gone or got new ids; a warning where it took two or more, and at least "
+        "half of them."
     )
     severity = Severity.INFO
     other_severity = Severity.WARNING
@@ -49,10 +49,10 @@ class CoordinatorMoved(Watcher):
             self._gone.update(row["member_id"] for row in departures)
             self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def wrote(self, position: Position, group: Group) -> None:
         """Notice the move; the first write behind it may already show its consequences."""
-        self._see(write[-1].position)
-        self._members = len(group.members) if group is not None else 0
+        self._see(position)
+        self._members = len(group.members)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """Report what was seen so far."""
@@ -87,7 +87,7 @@ class CoordinatorMoved(Watcher):
         if moved is None or not gone or not self._members_before:
             return
         lost = min(len(gone), self._members_before)
-        most = 2 * lost >= self._members_before
+        most = lost > 1 and 2 * lost >= self._members_before
         probably = " The move probably caused it." if most else " It may have caused it."
         self.find(
             moved,
@@ -151,6 +151,7 @@ class DeadGroup(Watcher):
 
     kind = "dead_group"
     definition = "The group has had no members for at least {dead_ms} when the log ends."
+    changes = (GroupStateChanged,)
     severity = Severity.INFO
     advice = (
         "Delete the group if nobody needs its offsets; check first that no consumer commits to it without "
@@ -161,12 +162,12 @@ class DeadGroup(Watcher):
         super().__init__(scene)
         self._since: Position | None = None
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def changed(self, change: GroupStateChanged, group: Group) -> None:
         """Note when it became empty."""
-        if group is None or group.members:
+        if group.members:
             self._since = None
         elif self._since is None:
-            self._since = write[-1].position
+            self._since = change.position
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """Only the end of the log tells how long it lasts."""

@@ -25,12 +25,16 @@ class GroupFindings:
         self._emit = emit
         self._incarnation = life.incarnation
         scene = Scene(life, self._report)
-        self._watchers = [kind(scene) for kind in KINDS]
+        self._watchers = [of_kind(scene) for of_kind in KINDS]
         self._on_began = self._overriding(Watcher.epoch_began)
         self._on_settled = self._overriding(Watcher.epoch_settled)
         self._on_ended = self._overriding(Watcher.epoch_ended)
         self._on_members = self._overriding(Watcher.members_changed)
         self._on_wrote = self._overriding(Watcher.wrote)
+        self._on_change: dict[type, list[Watcher]] = {}
+        for watcher in self._watchers:
+            for kind in watcher.changes:
+                self._on_change.setdefault(kind, []).append(watcher)
         self._span: EpochSpan | None = None
         self._settled = False
         self._alive = False
@@ -67,8 +71,12 @@ class GroupFindings:
             self._departures.clear()
             for watcher in self._on_members:
                 watcher.members_changed(arrivals, departures, position)
+        for step in write:
+            for change in step.changes:
+                for watcher in self._on_change.get(type(change), ()):
+                    watcher.changed(change, group)
         for watcher in self._on_wrote:
-            watcher.wrote(write, group)
+            watcher.wrote(position, group)
 
     def finish(self, log_end_ms: int | None) -> None:
         """The log ends at `log_end_ms`, or with the group's last record where that is not known."""

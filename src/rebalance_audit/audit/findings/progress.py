@@ -10,7 +10,6 @@ from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.coordinator.modern.group import UNREVOKED, ModernGroup
 from rebalance_audit.coordinator.partitions import Topic, text_of
@@ -193,6 +192,7 @@ class SlowRevoker(_SlowMembers):
         "A member of a consumer group took at least {slow_revoke_ms} to give up partitions that it was told to "
         "give up, or was removed before it did."
     )
+    changes = (MemberAssigned,)
     severity = Severity.WARNING
     advice = (
         "Make its revocation callback and the processing between two polls shorter: its partitions stand still "
@@ -202,13 +202,6 @@ class SlowRevoker(_SlowMembers):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._told: dict[str, Position] = {}
-
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """Follow who is giving up partitions."""
-        for step in write:
-            for change in step.changes:
-                if type(change) is MemberAssigned:
-                    self._follow(change)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """Those that still had not given up count as well."""
@@ -222,7 +215,8 @@ class SlowRevoker(_SlowMembers):
         """What was slow."""
         return f"Member {member_id} was slow to give up partitions {_times(times)}, {longest} at the longest."
 
-    def _follow(self, change: MemberAssigned) -> None:
+    def changed(self, change: MemberAssigned, group: Group) -> None:
+        """Follow who is giving up partitions."""
         member_id = change.member_id
         if change.new_state == UNREVOKED and not change.released:
             self._told.setdefault(member_id, change.position)
@@ -338,6 +332,7 @@ class RevokerBlocked(Watcher):
         "A member was removed right when its rebalance timeout ran out, without having given up partitions of a "
         "topic that was deleted by then."
     )
+    changes = (MemberAssigned,)
     severity = Severity.WARNING
     advice = (
         "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
@@ -348,23 +343,19 @@ class RevokerBlocked(Watcher):
         super().__init__(scene)
         self._told: dict[str, tuple[Position, frozenset[Topic], int]] = {}
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def changed(self, change: MemberAssigned, group: Group) -> None:
         """Follow who is giving up what."""
-        for step in write:
-            for change in step.changes:
-                if type(change) is not MemberAssigned:
-                    continue
-                told = self._told.pop(change.member_id, None)
-                if change.released:
-                    if told is not None:
-                        self._judge(change, *told)
-                elif change.new_state == UNREVOKED and isinstance(group, ModernGroup):
-                    member = group.members.get(change.member_id)
-                    timeout_ms = member.rebalance_timeout_ms if member is not None else -1
-                    if member is None and told is not None:
-                        timeout_ms = told[2]
-                    topics = frozenset(change.new_pending)
-                    self._told[change.member_id] = (change.position, topics, timeout_ms)
+        told = self._told.pop(change.member_id, None)
+        if change.released:
+            if told is not None:
+                self._judge(change, *told)
+        elif change.new_state == UNREVOKED and isinstance(group, ModernGroup):
+            member = group.members.get(change.member_id)
+            timeout_ms = member.rebalance_timeout_ms if member is not None else -1
+            if member is None and told is not None:
+                timeout_ms = told[2]
+            topics = frozenset(change.new_pending)
+            self._told[change.member_id] = (change.position, topics, timeout_ms)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """Nobody is giving up anything any more."""

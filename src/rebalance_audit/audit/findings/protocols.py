@@ -1,13 +1,10 @@
 """Groups between two protocols: gone back, or halfway for long."""
 
-from collections.abc import Sequence
-
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
-from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import (
     GroupType,
     MemberSubscribed,
@@ -51,6 +48,7 @@ class HalfFinishedMigration(Watcher):
         "For at least {mixed_ms} a consumer group had members of the classic protocol beside members of the "
         "consumer protocol."
     )
+    changes = (MemberSubscribed, MemberUnsubscribed)
     severity = Severity.WARNING
     advice = (
         "Move the members named here to group.protocol=consumer as well; until then every rebalance waits for the "
@@ -62,38 +60,37 @@ class HalfFinishedMigration(Watcher):
         self._classic: set[str] = set()
         self._since: Position | None = None
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """Follow the members of a consumer group; any other group is not mixed."""
-        position = write[-1].position
-        if not isinstance(group, ModernGroup) or group.group_type is not GroupType.CONSUMER:
-            self._close(position.record_timestamp_ms, going_on=False)
+    def epoch_began(self, span: EpochSpan) -> None:
+        """A classic group is not mixed."""
+        if span.protocol == GroupType.CLASSIC:
+            self._close(span.first_position.record_timestamp_ms, going_on=False)
             self._classic.clear()
+
+    def changed(self, change: MemberSubscribed | MemberUnsubscribed, group: Group) -> None:
+        """Follow the members of a consumer group."""
+        if not isinstance(group, ModernGroup) or group.group_type is not GroupType.CONSUMER:
             return
-        for step in write:
-            for change in step.changes:
-                if isinstance(change, MemberSubscribed):
-                    member = group.members.get(change.member_id)
-                    if member is not None and member.classic is not None:
-                        self._classic.add(change.member_id)
-                    else:
-                        self._discard(change.member_id, position)
-                elif isinstance(change, MemberUnsubscribed):
-                    self._discard(change.member_id, position)
+        member = group.members.get(change.member_id)
+        if (
+            isinstance(change, MemberSubscribed)
+            and member is not None
+            and member.classic is not None
+        ):
+            self._classic.add(change.member_id)
+        elif change.member_id in self._classic:
+            if len(self._classic) == 1:
+                self._close(change.position.record_timestamp_ms, going_on=False)
+            self._classic.discard(change.member_id)
         mixed = 0 < len(self._classic) < len(group.members)
-        if mixed and self._since is None:
-            self._since = position
-        elif not mixed:
-            self._close(position.record_timestamp_ms, going_on=False)
+        if not mixed:
+            self._close(change.position.record_timestamp_ms, going_on=False)
+        elif self._since is None:
+            self._since = change.position
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """It may still be so when the log ends."""
         self._close(end_ms, going_on=position is None)
         self._classic.clear()
-
-    def _discard(self, member_id: str, position: Position) -> None:
-        if self._classic == {member_id}:
-            self._close(position.record_timestamp_ms, going_on=False)
-        self._classic.discard(member_id)
 
     def _close(self, end_ms: int, *, going_on: bool) -> None:
         since, self._since = self._since, None

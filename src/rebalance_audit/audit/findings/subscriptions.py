@@ -1,13 +1,17 @@
 """What members say they want: changed without effect, written twice, or not what the protocol's name says."""
 
 import re
-from collections.abc import Sequence
 
 from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.writes import Step
-from rebalance_audit.coordinator.changes import GenerationCompleted, Position, RegexResolved
+from rebalance_audit.coordinator.changes import (
+    GenerationCompleted,
+    GroupType,
+    Position,
+    RegexResolved,
+)
 from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.slot import Group
@@ -24,6 +28,7 @@ class StaticSubscriptionIgnored(Watcher):
         "A static member of a classic group came back with topics that nobody in the group has assigned, and no "
         "rebalance followed in the same record: the topics stay without owner until something else sets one off."
     )
+    changes = (GenerationCompleted,)
     severity = Severity.CRITICAL
     advice = (
         "Set off a rebalance after changing the subscription of static members: restart one member that is not "
@@ -37,22 +42,17 @@ class StaticSubscriptionIgnored(Watcher):
         """Instance id -> topics of its subscription as of the last record."""
         self._open: dict[str, tuple[Position, str, frozenset[str]]] = {}
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def epoch_began(self, span: EpochSpan) -> None:
+        """Another protocol has no such records."""
+        if span.protocol != GroupType.CLASSIC:
+            self._close(span.first_position.record_timestamp_ms)
+            self._topics.clear()
+
+    def changed(self, change: GenerationCompleted, group: Group) -> None:
         """Look at records of the generation that was there before."""
         if not isinstance(group, ClassicGroup):
-            if group is not None:
-                self._close(write[-1].position.record_timestamp_ms)
-                self._topics.clear()
             return
-        completed = [
-            change
-            for step in write
-            for change in step.changes
-            if isinstance(change, GenerationCompleted)
-        ]
-        if not completed:
-            return
-        position = completed[-1].position
+        position = change.position
         static = {
             member.instance_id: member
             for member in group.members.values()
@@ -127,6 +127,7 @@ class RegexesAlike(Watcher):
 
     kind = "regexes_alike"
     definition = "Members subscribe by regular expressions that differ in nothing but outer parentheses or anchors."
+    changes = (RegexResolved,)
     severity = Severity.INFO
     advice = (
         "Nothing is wrong with the assignment; write the expression the same way in all clients, so that the "
@@ -137,18 +138,10 @@ class RegexesAlike(Watcher):
         super().__init__(scene)
         self._told: set[str] = set()
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
+    def changed(self, change: RegexResolved, group: Group) -> None:
         """Look at every expression that is new."""
-        if not isinstance(group, ModernGroup):
-            return
-        for step in write:
-            for change in step.changes:
-                if (
-                    isinstance(change, RegexResolved)
-                    and change.old is None
-                    and change.new is not None
-                ):
-                    self._look(change, group)
+        if isinstance(group, ModernGroup) and change.old is None and change.new is not None:
+            self._look(change, group)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """A new life tells it again."""
@@ -186,6 +179,7 @@ class EagerCooperative(Watcher):
         "continuing member that had partitions joined with none: it gave up everything, as the eager protocol "
         "does."
     )
+    changes = (GenerationCompleted,)
     severity = Severity.WARNING
     advice = (
         "Take the other assignors out of partition.assignment.strategy once all members know the cooperative one: "
@@ -200,15 +194,15 @@ class EagerCooperative(Watcher):
         self._trail = Trail()
         self._told = False
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """Judge each new generation of a group with a cooperative protocol."""
-        if not isinstance(group, ClassicGroup):
+    def epoch_began(self, span: EpochSpan) -> None:
+        """Another protocol begins anew."""
+        if span.protocol != GroupType.CLASSIC:
             self._had, self._generation = {}, -1
-            return
-        for step in write:
-            for change in step.changes:
-                if isinstance(change, GenerationCompleted):
-                    self._judge(change.position, group)
+
+    def changed(self, change: GenerationCompleted, group: Group) -> None:
+        """Judge each new generation of a group with a cooperative protocol."""
+        if isinstance(group, ClassicGroup):
+            self._judge(change.position, group)
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """A new life is judged anew."""

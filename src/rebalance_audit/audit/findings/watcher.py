@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.epoch_span import EpochSpan
@@ -12,7 +12,6 @@ from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import GroupType, Position
 from rebalance_audit.coordinator.slot import Group
 
@@ -50,6 +49,8 @@ class Watcher:
     other_severity: ClassVar[Severity | None] = None
     """Of the cases that are more, or less, grave."""
     advice: ClassVar[str]
+    changes: ClassVar[tuple[type, ...]] = ()
+    """Types of changes that it wants to be told of."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -78,8 +79,11 @@ class Watcher:
     ) -> None:
         """Member ids came (one stint each) or went (one row of gold.members each) in the write at `position`."""
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """One write; `group` as it stands behind it, None when it is gone."""
+    def changed(self, change: Any, group: Group) -> None:
+        """A change of a type in `changes`; `group` as it stands behind the whole write."""
+
+    def wrote(self, position: Position, group: Group) -> None:
+        """A write that ends at `position`; `group` as it stands behind it."""
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """The incarnation ends at `position`, or the log at `end_ms` (position None). Forget everything."""

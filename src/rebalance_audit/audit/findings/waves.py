@@ -148,9 +148,15 @@ class DeployWave(Watcher):
             f"{wave.went} members went and {wave.came} came within {spell_ms(took_ms)} in a group of "
             f"{wave.members_before}; it took {wave.epochs} epochs in {len(wave.rebalances)} rebalances, moved "
             f"{wave.partitions_moved} partitions and left {spell_ms(wave.unowned_partition_ms)} of partition time "
-            f"without owner.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
+            f"without owner{self._not_counted(wave)}.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
             wave.trail.evidence(),
         )
+
+    @staticmethod
+    def _not_counted(wave: _Wave) -> str:
+        if not wave.eager_epochs:
+            return ""
+        return " (join phases of classic generations, which the log does not hold, are not counted)"
 
     def _static_savings(self, wave: _Wave) -> str:
         if wave.static == wave.came:
