@@ -142,3 +142,18 @@ def test_truth_tells_every_epoch_member_and_use(tmp_path: Path) -> None:
     assert run["seed"] == 12
     assert all(row["joined_at"] for row in truth_rows(tmp_path, "member"))
     assert all(row["client_id"] for row in truth_rows(tmp_path, "ownership"))
+
+
+def test_bulk_commits_are_all_in_the_files_and_the_last_of_each_key_in_the_state(
+    tmp_path: Path,
+) -> None:
+    """What is applied in short equals the replay of every record."""
+    simulation = simulate(
+        4, Overrides(minutes=1, groups=1, partitions=3, commits_per_minute=30_000, faults=False)
+    )
+    simulation.write(tmp_path)
+    read = 0
+    for number, served in simulation.cluster.partitions.items():
+        require_equal(served.shard, replayed(tmp_path, number, Policy.STRICT), str(number))
+        read += sum(1 for _ in open_log_folder(tmp_path).read(number))
+    assert read > 29_000
