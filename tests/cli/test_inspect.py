@@ -86,11 +86,17 @@ def to_ms(iso: str) -> int:
 
 
 def test_rows_are_in_the_order_of_the_tables_key() -> None:
-    """The same log gives the same text, whatever the order in which groups ended."""
+    """The same log gives the same text, whatever the order in which groups ended; the latest incarnation comes first."""
     found = tables(segments("migration"))
     for name, rows in found.items():
         key = table_schemas()[f"gold.{name}"].key
-        keys = [[(row[column] is not None, row[column]) for column in key] for row in rows]
+        keys = [
+            [
+                (row[column] is not None, -row[column] if column == "incarnation" else row[column])
+                for column in key
+            ]
+            for row in rows
+        ]
         assert keys == sorted(keys)
     assert tables(segments("migration")) == found
 

@@ -1,4 +1,7 @@
-"""The order of a gold table's rows: by its key, so that the same rows print the same, wherever they come from."""
+"""The order of a gold table's rows: by its key, so that the same rows print the same, wherever they come from.
+
+The life of a group that is going on now comes before its earlier ones.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,10 +10,16 @@ from rebalance_audit.table_schemas import table_schemas
 
 
 def in_key_order(table: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of one cluster in order of the table's key (`table` without its layer); null comes first."""
+    """Rows of one cluster in order of the table's key (`table` without its layer), the latest incarnation first.
+
+    Null comes first.
+    """
     key = table_schemas()[f"gold.{table}"].key[1:]  # without the cluster
 
     def of_row(row: dict[str, Any]) -> list[tuple[bool, Any]]:
-        return [(row[column] is not None, row[column]) for column in key]
+        return [
+            (row[column] is not None, -row[column] if column == "incarnation" else row[column])
+            for column in key
+        ]
 
     return sorted(rows, key=of_row)
