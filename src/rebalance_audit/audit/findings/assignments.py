@@ -19,6 +19,7 @@ from rebalance_audit.coordinator.changes import (
     AnomalyKind,
     GenerationCompleted,
     GroupStateChanged,
+    GroupType,
     Position,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
@@ -138,8 +139,9 @@ class LostPartition(Watcher):
         """Topic -> highest partition number ever assigned, while it is subscribed to."""
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
-        """Look at the new assignment."""
-        self._look(position)
+        """Look at the new assignment; a classic one was looked at with its record."""
+        if span.protocol != GroupType.CLASSIC:
+            self._look(position)
 
     def changed(self, change: GenerationCompleted | GroupStateChanged, group: Group) -> None:
         """A static member's return can change subscriptions without an epoch; an empty group wants nothing."""

@@ -36,11 +36,16 @@ class _Wave:
     )
     """Client id -> (time, session timeout) of its members that went and are not paired yet."""
     kept: int = 0
-    downtimes: list[tuple[int, int | None]] = field(default_factory=list)
-    """(time away, session timeout) of each restart: a departure with the next arrival of the same client id."""
+    restarts: int = 0
+    """Departures with a later arrival of the same client id."""
+    in_time: int = 0
+    """Those that were away no longer than the session timeout."""
+    told: bool = True
+    """The log tells every such session timeout."""
     trail: Trail = field(default_factory=Trail)
     epochs: int = 0
-    rebalances: set[int] = field(default_factory=set)
+    rebalances: int = 0
+    last_rebalance_seq: int = -1
     partitions_moved: int = 0
     unowned_partition_ms: int = 0
     eager_epochs: int = 0
@@ -101,7 +106,10 @@ class DeployWave(Watcher):
             waiting = wave.gone.get(stint.identity.client_id)
             if waiting:
                 gone_ms, session_ms = waiting.popleft()
-                wave.downtimes.append((at_ms - gone_ms, session_ms))
+                wave.restarts += 1
+                wave.told &= session_ms is not None
+                timeout_ms = session_ms or self.rules.assumed_session_timeout_ms
+                wave.in_time += at_ms - gone_ms <= timeout_ms
 
     def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
         """Add what an epoch inside the wave cost."""
@@ -111,7 +119,8 @@ class DeployWave(Watcher):
         if at_ms > wave.last_ms + self.rules.wave_pause_ms:
             return
         wave.epochs += 1
-        wave.rebalances.add(span.rebalance_seq)
+        wave.rebalances += span.rebalance_seq != wave.last_rebalance_seq
+        wave.last_rebalance_seq = span.rebalance_seq
         wave.partitions_moved += span.partitions_moved or 0
         wave.unowned_partition_ms += span.unowned_partition_ms
         if (
@@ -146,7 +155,7 @@ class DeployWave(Watcher):
             wave.began,
             wave.last_ms,
             f"{wave.went} members went and {wave.came} came within {spell_ms(took_ms)} in a group of "
-            f"{wave.members_before}; it took {wave.epochs} epochs in {len(wave.rebalances)} rebalances, moved "
+            f"{wave.members_before}; it took {wave.epochs} epochs in {wave.rebalances} rebalances, moved "
             f"{wave.partitions_moved} partitions and left {spell_ms(wave.unowned_partition_ms)} of partition time "
             f"without owner{self._not_counted(wave)}.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
             wave.trail.evidence(),
@@ -161,23 +170,19 @@ class DeployWave(Watcher):
     def _static_savings(self, wave: _Wave) -> str:
         if wave.static == wave.came:
             return " The members already have instance ids."
-        if not wave.downtimes:
+        if not wave.restarts:
             return (
                 "No departure is followed by an arrival of the same client id, so what static membership would "
                 "have saved is not known."
             )
-        assumed_ms = self.rules.assumed_session_timeout_ms
-        in_time = sum(
-            away_ms <= (session_ms or assumed_ms) for away_ms, session_ms in wave.downtimes
-        )
-        told = all(session_ms for _, session_ms in wave.downtimes)
+        assumed = spell_ms(self.rules.assumed_session_timeout_ms)
         timeout = (
             "the members' session timeout"
-            if told
-            else f"an assumed session timeout of {spell_ms(assumed_ms)}"
+            if wave.told
+            else f"an assumed session timeout of {assumed}"
         )
         return (
-            f" With static membership {in_time} of {len(wave.downtimes)} restarts would have needed no rebalance "
+            f" With static membership {wave.in_time} of {wave.restarts} restarts would have needed no rebalance "
             f"(assumption: each arrival is the restart of the client id's earliest departure, within {timeout})."
         )
 
