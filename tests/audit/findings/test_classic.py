@@ -31,6 +31,13 @@ def test_a_static_member_back_with_the_same_topics() -> None:
     assert findings(STATIC, back_with("foo")) == {}
 
 
+def test_a_static_member_back_with_a_topic_that_another_one_has() -> None:
+    """The topic has owners already: nothing is missing."""
+    before = (1000, "2 1 range A@i1=0-2 B@i2=bar:0 topics:b=bar")
+    after = (5000, "2 1 range A2@i1=0-2 B@i2=bar:0 cst=1000 topics:b=bar topics:a2=foo,bar")
+    assert findings(before, after) == {}
+
+
 def test_a_topic_that_nobody_was_given() -> None:
     """The group subscribes to a topic that exists, and for over a minute no member has any of it."""
     story = [
@@ -93,6 +100,13 @@ def test_eager_members_under_a_cooperative_name() -> None:
     row = only(findings(*cooperative("-")), "eager_under_cooperative_name")
     assert pick(row, "from_at", "to_at", "severity") == (20_000, 40_000, "warning")
     assert findings(*cooperative("0-2")) == {}
+
+
+def test_one_member_that_lost_its_partitions_is_no_eager_group() -> None:
+    """A member that missed a heartbeat owns nothing when it joins again; the other shows that the group is not eager."""
+    shares = "A=0-2 B=3-5 owned:b=3-5"
+    story = [(20_000 * number, f"2 {number} cooperative-sticky {shares}") for number in range(1, 4)]
+    assert findings(*story) == {}
 
 
 def test_a_group_that_went_back() -> None:

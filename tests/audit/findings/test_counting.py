@@ -102,8 +102,10 @@ def test_one_restart_is_no_deploy() -> None:
     """A minority that is replaced is no wave, nor is a group that only grows."""
     one = generations(["A,B,C,D,E", "A,B,C,D", "A,B,C,D,F"], 5_000, start=1)
     grown = generations(["A", "A,B", "A,B,C", "A,B,C,D"], 5_000, start=1)
+    two_of_three = generations(["A,B,C", "A", "A,D,E"], 5_000, start=1)
     assert findings(*one) == {}
     assert findings(*grown) == {}
+    assert findings(*two_of_three) == {}
 
 
 def takeovers(every_ms: int) -> list[Write]:
