@@ -103,7 +103,7 @@ def test_eager_members_under_a_cooperative_name() -> None:
 
 
 def test_one_member_that_lost_its_partitions_is_no_eager_group() -> None:
-    """A member that missed a heartbeat owns nothing when it joins again; the other shows that the group is not eager."""
+    """A member that missed a heartbeat joins with nothing; the other shows that the group is not eager."""
     shares = "A=0-2 B=3-5 owned:b=3-5"
     story = [(20_000 * number, f"2 {number} cooperative-sticky {shares}") for number in range(1, 4)]
     assert findings(*story) == {}
