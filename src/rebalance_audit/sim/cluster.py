@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import CoordinatorConfig
+from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import DeletedTopic, TopicsDeleted
 from rebalance_audit.sim.broker import (
     LogOptions,
@@ -90,8 +91,9 @@ class Cluster:
     ) -> None:
         """Send a request over the network; `hear` gets each response that finds its way back.
 
-        Where the network brings a request twice, the second goes unanswered: its connection is gone. A request that
-        comes when its connection is no more open is not read: its sender has given it up and asked again.
+        A request that the network brings twice is one that was sent again over a new connection: the answer to the
+        first copy finds nobody. A request that comes when its connection is no more open is not read: its sender has
+        given it up and asked again.
         """
         network = self.network
         node = self.node_of(served)
@@ -99,14 +101,15 @@ class Cluster:
         def respond(response: Response) -> None:
             network.carry(node, source, lambda: hear(response))
 
-        answers = [respond]
+        arrived = sent = 0
 
         def arrive() -> None:
-            if not is_open():
-                return
-            served.receive(request, answers.pop() if answers else _nobody, intent)
+            nonlocal arrived
+            arrived += 1
+            if is_open() and (arrived == 1 or _can_be_repeated(request)):
+                served.receive(request, respond if arrived == sent else _nobody, intent)
 
-        network.carry(source, node, arrive)
+        sent = network.carry(source, node, arrive)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic; the coordinators drop its offsets."""
@@ -135,3 +138,13 @@ class Cluster:
 
 def _nobody(_: Response) -> None:
     """Hears an answer that nobody waits for."""
+
+
+def _can_be_repeated(request: Response) -> bool:
+    """Whether a client that lost its connection sends the very same request again.
+
+    A heartbeat of the consumer protocol that left out what had not changed is followed by one that tells everything.
+    """
+    return (
+        not isinstance(request, ConsumerGroupHeartbeatRequest) or request.rebalance_timeout_ms != -1
+    )

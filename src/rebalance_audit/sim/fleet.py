@@ -6,6 +6,7 @@ from typing import Final
 
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient
@@ -86,10 +87,11 @@ class Fleet:
             commit_interval_ms=plan.commit_interval_ms,
             revoke_ms=plan.revoke_ms,
             assignors=plan.assignors,
-            server_assignor=plan.server_assignor,
+            server_assignor=None if plan.client_assignor else plan.server_assignor,
             regex=plan.regex,
             library=libraries[number % 2],
             makes_own_id=self.cluster.config.dialect not in _EARLY,
+            client_assignor=plan.client_assignor,
         )
         chance = self._chance.stream(f"client-{number}-{self._scheduler.executed}")
         kind = ConsumerClient if self._speaks_new else ClassicClient
@@ -206,6 +208,21 @@ class Fleet:
         self._duplicates.append(twin)
         twin.start()
         self._scheduler.after(self._chance.between(1_000, 30_000), twin.crash)
+
+    def go_down(self) -> None:
+        """The whole application stops for a while; sometimes its group is deleted meanwhile."""
+        down_ms = self._chance.between(5_000, 60_000)
+        for instance in self.instances:
+            instance.client.stop()
+            instance.down_until_ms = self._scheduler.now_ms + down_ms
+        if self._chance.happens(0.5):
+            self._scheduler.after(down_ms // 2, self._delete_group)
+
+    def _delete_group(self) -> None:
+        """An administrator deletes the group; refused while it has members."""
+        group_id = self.plan.group_id
+        served = self.cluster.partition_of(group_id)
+        self.cluster.ask("admin", served, DeleteGroupsRequest((group_id,)), lambda _: None)
 
     def cut_off(self) -> None:
         """The network of one client fails for a while."""

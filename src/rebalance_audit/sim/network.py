@@ -48,21 +48,23 @@ class Network:
     lost: int = 0
     duplicated: int = 0
 
-    def carry(self, source: str, target: str, arrive: Action) -> None:
-        """Bring a message from node to node: `arrive` happens once, never, or twice."""
+    def carry(self, source: str, target: str, arrive: Action) -> int:
+        """Bring a message from node to node: `arrive` will happen once, never, or twice; returns how often."""
         if self.filters and (
             self.filters.get(source) in _STOPS_SENDER or self.filters.get(target) in _STOPS_RECEIVER
         ):
             self.lost += 1
-            return
+            return 0
         options, chance = self.options, self.chance
         if options.loss_probability and chance.happens(options.loss_probability):
             self.lost += 1
-            return
+            return 0
         self._deliver(arrive)
         if options.duplication_probability and chance.happens(options.duplication_probability):
             self.duplicated += 1
             self._deliver(arrive)
+            return 2
+        return 1
 
     def heal(self) -> None:
         """From now on everything arrives once and soon."""

@@ -41,6 +41,8 @@ class GroupPlan:
     """Classic members."""
     server_assignor: str | None = None
     regex: str | None = None
+    client_assignor: str | None = None
+    """Release 3.7 alone: the members run an assignor of their own."""
     library: Library = Library.JAVA
     session_timeout_ms: int = 10_000
     max_poll_interval_ms: int = 30_000
@@ -60,6 +62,7 @@ class FaultOptions:
     subscription_changes: float = 0.1
     admin_removals: float = 0.05
     duplicate_instances: float = 0.05
+    outages: float = 0.05
     fail_overs: float = 0.2
     topic_growths: float = 0.1
     topic_deletions: float = 0.05
@@ -190,15 +193,21 @@ def _draw_group(
         regex = chance.choice(_REGEXES)
         if chance.happens(0.5):
             topics = ()
+    # A member whose group has no target yet stays at epoch 0, and a static one cannot come with epoch 0 twice.
+    static = chance.happens(0.3)
+    runs_assignor = (
+        options.coordinator.dialect is Dialect.R3_7 and not static and chance.happens(0.4)
+    )
     return GroupPlan(
         f"group-{number}" if chance.happens(0.9) else f"größe-{number}",
         protocol,
         overrides.members or chance.between(1, 6),
         topics,
-        static=chance.happens(0.3),
+        static=static,
         assignors=chance.choice(_ASSIGNORS),
         server_assignor=chance.choice((None, None, "uniform", "range")),
         regex=regex,
+        client_assignor="local" if runs_assignor else None,
         library=chance.choice(list(Library)),
         session_timeout_ms=chance.choice((6_000, 10_000, 45_000)),
         max_poll_interval_ms=chance.choice((10_000, 30_000, 60_000)),

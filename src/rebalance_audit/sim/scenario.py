@@ -178,6 +178,7 @@ class Simulation:
             ("subscription", faults.subscription_changes, fleet.change_subscription),
             ("admin", faults.admin_removals, fleet.remove_by_admin),
             ("twin", faults.duplicate_instances, fleet.duplicate_instance),
+            ("outage", faults.outages, fleet.go_down),
             ("cut off", faults.partitions_from_network, fleet.cut_off),
         ):
             self._now_and_then(f"{fleet.plan.group_id}/{name}", per_minute, action)

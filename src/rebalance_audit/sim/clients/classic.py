@@ -62,6 +62,8 @@ class ClassicClient(Client):
         self._counts: dict[str, int] = {}
         """Leader: partition counts of the subscribed topics at its last assignment."""
         self._beats = 0
+        self._joined_topics: tuple[str, ...] = ()
+        """What its last JoinGroup said; the application may have changed its mind since."""
 
     @property
     def is_cooperative(self) -> bool:
@@ -134,6 +136,7 @@ class ClassicClient(Client):
     def _join(self, intent: RebalanceCause | None) -> None:
         self.phase = "joining"
         config = self.config
+        self._joined_topics = config.topics
         request = JoinGroupRequest(
             self.group_id,
             config.session_timeout_ms,
@@ -280,6 +283,8 @@ class ClassicClient(Client):
     def _use(self, generation: int) -> None:
         if self.phase == "member" and generation == self.generation:
             self._take(self._assigned - self.owned)
+            if self._joined_topics != self.config.topics:
+                self._rejoin(RebalanceCause.SUBSCRIPTION_CHANGED)
 
     # --- being a member ----------------------------------------------------------------------------
 

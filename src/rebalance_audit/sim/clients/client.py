@@ -60,6 +60,8 @@ class ClientConfig:
     server_assignor: str | None = None
     regex: str | None = None
     """Consumer protocol: subscription by expression, beside or instead of the topics."""
+    client_assignor: str | None = None
+    """Consumer protocol: the assignor that the member runs when it is chosen to (KIP-848, release 3.7)."""
     library: Library = Library.JAVA
     makes_own_id: bool = True
     """Consumer protocol: the member id is the client's (KIP-1082), else the coordinator's."""

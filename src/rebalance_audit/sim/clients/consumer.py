@@ -7,8 +7,13 @@ from rebalance_audit.coordinator.modern.group import LEFT_EPOCH, STATIC_LEAVE_EP
 from rebalance_audit.coordinator.requests.consumer import (
     CLIENT_MADE_IDS_VERSION,
     JOIN_EPOCH,
+    ClientAssignor,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
+    ConsumerGroupInstallAssignmentRequest,
+    ConsumerGroupPrepareAssignmentRequest,
+    ConsumerGroupPrepareAssignmentResponse,
+    InstalledMember,
     TopicPartitions,
 )
 from rebalance_audit.sim.chance import Chance
@@ -152,6 +157,7 @@ class ConsumerClient(Client):
             config.regex if tells_all else None,
             config.server_assignor if tells_all else None,
             owned if tells_owned else None,
+            self._client_assignors() if tells_all else None,
             client_id=self.name,
             api_version=CLIENT_MADE_IDS_VERSION if config.makes_own_id else 0,
         )
@@ -201,8 +207,55 @@ class ConsumerClient(Client):
                 for topic_id, numbers in response.assignment.topic_partitions
                 for number in numbers
             )
+        if response.should_compute_assignment:
+            self._prepare()
         self._again_in(0 if self._beats_again else response.heartbeat_interval_ms)
         self._reconcile()
+
+    # --- client-side assignor ----------------------------------------------------------------------
+
+    def _client_assignors(self) -> tuple[ClientAssignor, ...] | None:
+        name = self.config.client_assignor
+        return None if name is None else (ClientAssignor(name, 0, 1, 0, 1, b""),)
+
+    def _prepare(self) -> None:
+        """Ask for what the assignor works on; the coordinator picks again when nothing comes back."""
+        if "assignment" in self._awaited:
+            return
+        request = ConsumerGroupPrepareAssignmentRequest(
+            self.group_id, self.member_id, self.member_epoch
+        )
+        self._ask("assignment", request, self._install, lambda: None)
+
+    def _install(self, prepared: ConsumerGroupPrepareAssignmentResponse) -> None:
+        """Deal the partitions of each topic to its subscribers in turn, and bring the result."""
+        if prepared.error_code is not ErrorCode.NONE or self.member_epoch < JOIN_EPOCH:
+            return
+        dealt: dict[str, list[TopicPartitions]] = {
+            member.member_id: [] for member in prepared.members
+        }
+        for topic in prepared.topics:
+            takers = [
+                member.member_id
+                for member in prepared.members
+                if topic.topic_id in member.subscribed_topic_ids
+            ]
+            for place, member_id in enumerate(takers):
+                share = tuple(range(place, topic.num_partitions, len(takers)))
+                if share:
+                    dealt[member_id].append(TopicPartitions(topic.topic_id, share))
+        request = ConsumerGroupInstallAssignmentRequest(
+            self.group_id,
+            self.member_id,
+            self.member_epoch,
+            prepared.group_epoch,
+            members=tuple(
+                InstalledMember(member_id, tuple(share), 1) for member_id, share in dealt.items()
+            ),
+        )
+        self._ask("assignment", request, lambda _: None, lambda: None)
+
+    # --- reconciliation ----------------------------------------------------------------------------
 
     def _reconcile(self) -> None:
         """Give up what is not assigned any more, then use what is new, and say so at once."""
