@@ -87,6 +87,11 @@ class GroupTruth:
         self.had_epochs = False
         self.awaiting.clear()
 
+    def begin_anew_if_empty(self) -> None:
+        """Another protocol took the group over; with members to take along it goes on counting."""
+        if not self.members.present:
+            self.begin_anew()
+
     def add(self, epoch: EpochTruth) -> None:
         """A new epoch is in the log."""
         epoch.incarnation = self.incarnation
@@ -192,10 +197,8 @@ class TruthRecorder:
         truth = self._groups.setdefault(slot.group_id, GroupTruth(slot.group_id))
         group = slot.group
         removed = [change for change in changes if isinstance(change, GroupRemoved)]
-        for change in removed:
-            was_empty = _was_empty(change, changes)
-            if group is None or was_empty:
-                notes.append(truth.begin_anew)
+        if removed:
+            notes.append(truth.begin_anew if group is None else truth.begin_anew_if_empty)
         reasons: tuple[Reason, ...] = ()
         if isinstance(group, ModernGroup):
             self._note_modern(truth, group, changes, happening, now_ms, notes)
@@ -281,15 +284,6 @@ def _was_modern(changes: list[Change]) -> bool:
     return any(
         isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER for each in changes
     )
-
-
-def _was_empty(removed: GroupRemoved, changes: list[Change]) -> bool:
-    """Whether a group that was replaced in one write had no members to take along."""
-    if removed.group_type is GroupType.CONSUMER:
-        follower = next((each for each in changes if isinstance(each, GenerationCompleted)), None)
-        return follower is not None and follower.new_generation == 0
-    bumps = [each for each in changes if isinstance(each, GroupEpochBumped)]
-    return len(bumps) < 2
 
 
 def _add_modern(truth: GroupTruth, epoch: EpochTruth) -> None:

@@ -54,7 +54,8 @@ def modern_reasons(
     ]
     reasons: dict[int, list[Reason]] = defaultdict(list)
     newest = bumps[-1] if bumps else 0
-    is_upgrade = len(bumps) > 1 and any(
+    joined = sum(isinstance(change, MemberSubscribed) and change.joined for change in changes)
+    is_upgrade = (len(bumps) > 1 or joined > 1) and any(
         isinstance(change, GroupRemoved) and change.group_type is GroupType.CLASSIC
         for change in changes
     )
