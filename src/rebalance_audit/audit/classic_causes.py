@@ -193,6 +193,10 @@ def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
             scene.new.position.record_timestamp_ms,
             "The last member of the consumer protocol went and the group became a classic one.",
             _evidence(scene, "first generation after the downgrade"),
+        )._replace(
+            # A downgrade need not ask for a new generation where a static member only took another's place.
+            certainty=Certainty.PROBABLE,
+            alternatives=tuple(sorted(_unseen(scene))),
         )
 
 

@@ -67,7 +67,7 @@ class ModernAudit:
         self._group = group
         self._evidence = WriteEvidence.of(write)
         self._enter(write, group)
-        self._verdicts = self._judge_causes()
+        self._verdicts = self._judge_causes(write)
         for step in write:
             self._step_of = step
             for change in step.changes:
@@ -108,7 +108,8 @@ class ModernAudit:
             and not life.deleted
             and generation is not None
             and bump is not None
-            and bump.new_epoch == generation.generation
+            and bump.new_epoch >= generation.generation
+            and any(member_id in group.members for member_id in generation.members)
             and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
         ):
             self._upgrade(generation, write, group)
@@ -129,18 +130,24 @@ class ModernAudit:
         life.previous_generation = life.created_at = None
         self._upgraded_at = write[-1].position
 
-    def _judge_causes(self) -> tuple[Verdict, ...]:
+    def _judge_causes(self, write: Sequence[Step]) -> tuple[Verdict, ...]:
         bump = self._evidence.bump
         if bump is None or self._carries_over(bump):
             return ()
         upgraded_at, self._upgraded_at = self._upgraded_at, None
+        first = write[0].position
+        upgraded = (
+            upgraded_at is not None
+            and first.log_offset == upgraded_at.log_offset + 1
+            and first.record_timestamp_ms == upgraded_at.record_timestamp_ms
+        )
         scene = Scene(
             self._evidence,
             bump,
             self._life.watches,
             lambda member_id: identity_of(self._group.members.get(member_id)),
             self._life.options.rules,
-            upgraded=upgraded_at is not None,
+            upgraded=upgraded,
             first=self._is_first(bump) and bool(self._evidence.joined),
             initialised_at=self._initialised_at,
         )
