@@ -274,6 +274,14 @@ def test_a_log_that_begins_in_the_middle() -> None:
     assert pick(got["rebalance_causes"], "epoch", "certainty") == [(7, "possible"), (8, "proven")]
 
 
+def test_nothing_is_compared_with_an_epoch_that_is_lost() -> None:
+    """How many joined or moved is not known where the log begins in the middle, and partitions are not unowned."""
+    got = tables((1000, "5 A; 7 A 0-5; 6 7; 3 7"), (1500, "8 A 7/6 0-5"))
+    columns = ("members_joined", "partitions_moved", "partitions_added", "unowned_partition_ms")
+    assert pick(got["epochs"], *columns) == [(None, None, None, 0)]
+    assert pick(got["rebalances"], "members_joined", "partitions_moved") == [(None, None)]
+
+
 def test_missing_epochs_are_a_gap() -> None:
     """Every bump writes a record, so a skipped number means lost records: nothing around it is proven."""
     got = tables(A_JOINS, (2000, "5 B; 3 9; 7 A 0-2; 7 B 3-5; 6 9"))

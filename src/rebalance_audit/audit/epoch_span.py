@@ -121,6 +121,8 @@ class EpochSpan:
         """The row of gold.epochs."""
         slowest_member_id, slowest_member_ms = self.slowest()
         primary = self.verdicts[0] if self.verdicts else None
+        # With the epoch before lost there is nothing to compare with.
+        compared = not self.gap or self.previous_epoch is not None
         return {
             "group_id": self.group_id,
             "incarnation": self.incarnation,
@@ -143,12 +145,12 @@ class EpochSpan:
             "superseded_by": self.superseded_by,
             "previous_epoch": self.previous_epoch,
             "members": self.members,
-            "members_joined": self.members_joined,
-            "members_left": self.members_left,
+            "members_joined": self.members_joined if compared else None,
+            "members_left": self.members_left if compared else None,
             "partitions": self.partitions,
-            "partitions_moved": self.partitions_moved,
-            "partitions_added": self.partitions_added,
-            "partitions_dropped": self.partitions_dropped,
+            "partitions_moved": self.partitions_moved if compared else None,
+            "partitions_added": self.partitions_added if compared else None,
+            "partitions_dropped": self.partitions_dropped if compared else None,
             "unowned_partition_ms": self.unowned_partition_ms,
             "slowest_member_id": slowest_member_id,
             "slowest_member_ms": slowest_member_ms,
