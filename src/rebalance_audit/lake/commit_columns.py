@@ -1,7 +1,7 @@
 """Offset commits, decoded by the column: 99 of 100 records of a real log are one.
 
 A record of the shape that brokers write is read with numpy straight from the Arrow buffers. Whatever has another shape
-(an unknown tag, a metadata text of more than 126 bytes, trailing bytes, damage) is left to
+(an unknown tag, a length written with more bytes than it needs, trailing bytes, damage) is left to
 `wire.records.decode_record`, so this path needs to be no wider than it is certain.
 """
 
@@ -128,11 +128,13 @@ class _Values:
         flexible = version == NEWEST_VERSION
         self._has_epoch: Bools = version >= 3
         head = start + np.where(self._has_epoch, 14, 10)
-        # A compact length above 127 takes a second byte: its first one is 128 or more.
-        compact = values.field(head, "u1")
+        # The compact length of a text, one more than it has, takes a second byte from 128 on.
+        low, high = values.field(head, "u1"), values.field(head + 1, "u1")
+        long = low > 127
+        compact = np.where(long, (low & 127) | (high << 7), low)
         length = np.where(flexible, compact - 1, values.field(head, ">i2"))
-        fits &= (length >= 0) & ~(flexible & (compact > 127))
-        text = head + np.where(flexible, 1, 2)
+        fits &= (length >= 0) & ~(flexible & long & ((high == 0) | (high > 127)))
+        text = head + np.where(flexible & ~long, 1, 2)
         self._tail = text + np.where(fits, length, 0)
         self._expires: Bools = version == 1
         rest = end - self._tail - np.where(self._expires, 16, 8)

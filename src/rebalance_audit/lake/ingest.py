@@ -3,7 +3,7 @@
 import threading
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, Observation
@@ -18,11 +18,19 @@ OBSERVATION_SECONDS: Final = 10.0
 """How long to wait for a count that Spark reports on the side; without it the source is looked through again."""
 
 
-def ingest(source: DataFrame, sink: Sink, spec: str, ingested_at: datetime) -> int:
-    """Append the source's new records to bronze, and its damaged stretches to quarantine.
+class Ingested(NamedTuple):
+    """What came out of a source."""
 
-    Returns how many stretches are damaged.
-    """
+    records: int
+    """Rows that are new in bronze."""
+    damaged_stretches: int = 0
+    """Of the source, new or not."""
+    damage_rows: int = 0
+    """Rows that are new in quarantine."""
+
+
+def ingest(source: DataFrame, sink: Sink, spec: str, ingested_at: datetime) -> Ingested:
+    """Append the source's new records to bronze, and its damaged stretches to quarantine."""
     observed = Observation()
     rows = source
     if DAMAGE in source.columns:
@@ -30,16 +38,15 @@ def ingest(source: DataFrame, sink: Sink, spec: str, ingested_at: datetime) -> i
     records = rows.where(_is_record(rows)).select(
         *RECORD, F.lit(spec).alias("source"), F.lit(ingested_at).alias("ingested_at")
     )
-    sink.insert_new(RECORDS, records)
+    written = sink.insert_new(RECORDS, records).rows
     # Segments are looked through a second time only if there was damage.
     if DAMAGE not in source.columns or _count(observed) == 0:
-        return 0
+        return Ingested(written)
     damaged = damaged_stretches(source).persist()
     try:
         found = damaged.count()
-        if found:
-            sink.insert_new(QUARANTINED, damaged)
-        return found
+        added = sink.insert_new(QUARANTINED, damaged).rows if found else 0
+        return Ingested(written, found, added)
     finally:
         damaged.unpersist()
 

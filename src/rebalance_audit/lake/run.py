@@ -8,7 +8,7 @@ Either way a log is looked through a few times, and every table is written by on
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from rebalance_audit.lake.record_columns import DAMAGE
 from rebalance_audit.lake.reducer import Gaps, ReducerOptions, reduce_groups
 from rebalance_audit.lake.request import ALL_LAYERS, RunRequest, check_request
 from rebalance_audit.lake.run_log import PROGRESS, RUNS, RunLog, RunReport
-from rebalance_audit.lake.sinks import Sink
+from rebalance_audit.lake.sinks import Sink, Written
 from rebalance_audit.lake.sources import DeltaSource
 from rebalance_audit.lake.tables import WRITERS, Lake
 from rebalance_audit.wire.log_folder import SourceNotReadable
@@ -122,18 +122,16 @@ class _Run:
     def _replay_groups(
         self, small: DataFrame, census: Census, names: TopicNames, undecodable: DataFrame | None
     ) -> None:
-        options = ReducerOptions(
-            {name.topic_id: name.name for name in names.values()},
-            self.request.rules,
-            self._gaps(small),
-            self.with_silver,
-        )
         records = split.group_records(small, self.request.groups_regex)
-        stream = reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
+        with self._step("replaying groups"):
+            gaps = self._gaps(small)
+            stream = self._reduce(records, names, gaps)
+            if not self.with_silver and self._learn_from_commits(names, topics.unnamed(stream)):
+                stream.unpersist()
+                stream = self._reduce(records, names, gaps)
         try:
-            with self._step("replaying groups"):
-                found = stream.groupBy("table").count().collect()
-                outputs = {row["table"]: row["count"] for row in found}
+            found = stream.groupBy("table").count().collect()
+            outputs = {row["table"]: row["count"] for row in found}
             self._count(records, census, outputs)
             with self._step("writing tables"):
                 self._write_outputs(stream, outputs, small, undecodable)
@@ -152,9 +150,10 @@ class _Run:
         if not (isinstance(source, DeltaSource) and source.is_at(self.lake.table_path(RECORDS))):
             with self._step("reading the source into bronze"):
                 records = source.records(self.spark, request.cluster)
-                self.report.counts.damaged_stretches = ingest(
-                    records, self.sink, source.spec, self.started_at
-                )
+                ingested = ingest(records, self.sink, source.spec, self.started_at)
+            self.report.rows[RECORDS] = ingested.records
+            self.report.rows[QUARANTINED] = ingested.damage_rows
+            self.report.counts.damaged_stretches = ingested.damaged_stretches
         return self.lake.read(RECORDS, pinned=True).where(F.col("cluster") == request.cluster)
 
     def _write_commits(
@@ -173,20 +172,34 @@ class _Run:
             self.report.counts.quarantined = given - self.report.counts.decoded
         return split.undecodable_commits(decoded) if self.report.counts.quarantined else None
 
+    def _reduce(self, records: DataFrame, names: TopicNames, gaps: Gaps) -> DataFrame:
+        """The reducer's stream, computed and kept."""
+        known = {name.topic_id: name.name for name in names.values()}
+        options = ReducerOptions(known, self.request.rules, gaps, self.with_silver)
+        stream = reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
+        stream.count()
+        return stream
+
+    def _learn_from_commits(self, names: TopicNames, missing: Collection[bytes]) -> bool:
+        """Look through all offset commits for names of topics that are still without; whether it found one.
+
+        Without silver nobody has looked at the commits, and where the metadata log is there nobody need.
+        """
+        if not missing:
+            return False
+        records = self.request.source.records(self.spark, self.request.cluster)
+        names.merge(topics.names_in_commits(records))
+        return any(names.name_of(topic_id) is not None for topic_id in missing)
+
     def _topic_names(self, small: DataFrame) -> TopicNames:
         request = self.request
         names = request.source.topic_names()
-        from_metadata = bool(names)
         known = self.lake.read(TOPICS).where(F.col("cluster") == request.cluster)
         names.merge(topics.names_in_table(known))
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if self.with_silver:
             commits = self.lake.read(COMMITS).where(F.col("cluster") == request.cluster)
             names.merge(topics.names_in_silver(commits))
-        elif not from_metadata:
-            # A look at every commit for what the metadata log would have said at once.
-            everything = request.source.records(self.spark, request.cluster)
-            names.merge(topics.names_in_commits(everything))
         return names
 
     def _gaps(self, small: DataFrame) -> Gaps:
@@ -295,11 +308,15 @@ class _Run:
     ) -> None:
         """Write a table of which `given` rows are there to write, as far as that is known."""
         if given or not self.sink.is_empty(name):
-            self.report.rows[name] = self.sink.replace(name, rows, scope, groups).rows
+            self._note(name, self.sink.replace(name, rows, scope, groups))
 
     def _upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
         if given:
-            self.report.rows[name] = self.sink.upsert(name, rows).rows
+            self._note(name, self.sink.upsert(name, rows))
+
+    def _note(self, name: str, written: Written) -> None:
+        """A table may be written twice in a run: quarantine, from the source and from the replay."""
+        self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
 
     @contextmanager
     def _step(self, what: str) -> Iterator[None]:

@@ -24,41 +24,29 @@ class SegmentRows:
         self._columns = tuple(columns)
 
     def batches(
-        self, segment: Segment, found: Iterable[ColumnChunk | BadBytes | TailNote]
+        self,
+        segment: Segment,
+        found: Iterable[ColumnChunk | BadBytes | TailNote],
+        offset_before: Callable[[], int],
     ) -> Iterator[pa.RecordBatch]:
-        """The batches that stand for what a stretch of a segment holds; an unfinished end is none."""
+        """The batches that stand for what a stretch of a segment holds; an unfinished end is none.
+
+        `offset_before` tells the offset after the last record in front of the stretch; it is asked only where the
+        stretch begins with damage.
+        """
         partition = segment.log_partition
         next_offset: int | None = None
-        waiting: list[BadBytes] = []
         for part in found:
-            if isinstance(part, TailNote):
-                continue
-            if isinstance(part, BadBytes):
-                waiting.append(part)
-            elif part.log_offsets:
-                if next_offset is None:
-                    next_offset = part.log_offsets[0]
-                yield from self._damages(segment, waiting, next_offset)
-                yield self._records(partition, part)
-                next_offset = part.log_offsets[-1] + 1
-            if isinstance(part, ColumnChunk) and part.excluded_count:
-                yield from self._passed_over(partition, part.excluded_count)
-        yield from self._damages(
-            segment, waiting, segment.base_offset if next_offset is None else next_offset
-        )
-
-    def _damages(
-        self, segment: Segment, waiting: list[BadBytes], before_offset: int
-    ) -> Iterator[pa.RecordBatch]:
-        """Damaged stretches that end in front of a record at `before_offset`."""
-        for found in waiting:
-            if DAMAGE in self._columns:
-                yield self._single(
-                    segment.log_partition,
-                    offset=_shown_offset(found),
-                    damage=_damage(segment, found, before_offset),
-                )
-        waiting.clear()
+            if isinstance(part, ColumnChunk):
+                if part.log_offsets:
+                    yield self._records(partition, part)
+                    next_offset = part.log_offsets[-1] + 1
+                if part.excluded_count:
+                    yield from self._passed_over(partition, part.excluded_count)
+            elif isinstance(part, BadBytes) and DAMAGE in self._columns:
+                next_offset = offset_before() if next_offset is None else next_offset
+                damage = _damage(segment, part, next_offset)
+                yield self._single(partition, offset=_shown_offset(part), damage=damage)
 
     def _passed_over(self, partition: int, count: int) -> Iterator[pa.RecordBatch]:
         if PASSED_OVER in self._columns:

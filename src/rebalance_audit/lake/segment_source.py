@@ -8,6 +8,7 @@ work, not where the class is only registered.
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -105,12 +106,23 @@ class SegmentsReader(DataSourceReader):
         gc.disable()
         try:
             for piece in partition.slices:
-                yield from rows.batches(piece.segment, self._read_slice(piece))
+                found = self._read_slice(piece, self._without_record_types)
+                yield from rows.batches(piece.segment, found, partial(self._offset_before, piece))
         finally:
             if collecting:
                 gc.enable()
 
-    def _read_slice(self, piece: Slice) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+    def _offset_before(self, piece: Slice) -> int:
+        """Offset after the last record in front of a piece, by reading all that is in front of it."""
+        offset = piece.segment.base_offset
+        for found in self._read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte)):
+            if isinstance(found, ColumnChunk) and found.log_offsets:
+                offset = found.log_offsets[-1] + 1
+        return offset
+
+    def _read_slice(
+        self, piece: Slice, without_record_types: frozenset[int] = frozenset()
+    ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
         segment = piece.segment
         try:
             yield from read_columns(
@@ -118,7 +130,7 @@ class SegmentsReader(DataSourceReader):
                 piece.start_byte,
                 piece.end_byte,
                 end_offset=segment.end_offset,
-                without_record_types=self._without_record_types,
+                without_record_types=without_record_types,
             )
         except OSError as error:
             raise not_readable(segment.path, error) from error

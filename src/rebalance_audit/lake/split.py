@@ -86,7 +86,10 @@ def decoded_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
     """The offset commits of some groups, with the record's columns and those of `commit`, see COMMIT_DDL."""
     # The stub wants functionType, which has a default.
     decode = arrow_udf(decode_commits, COMMIT_DDL)  # type: ignore[call-overload]
-    return commits(records, groups_regex).withColumn("commit", decode("key", "value"))
+    # It is deterministic, but must not be called so: a filter on its result would be pushed in front of the projection
+    # with a copy of it, and every commit decoded twice.
+    once = decode.asNondeterministic()
+    return commits(records, groups_regex).withColumn("commit", once("key", "value"))
 
 
 def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:

@@ -84,6 +84,14 @@ def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
     ]
 
 
+def unnamed(stream: DataFrame) -> list[bytes]:
+    """Ids of topics that somebody owned and whose name the reducer was not told, from its stream."""
+    nameless = stream.where("table = 'ownership' and ownership.topic is null")
+    return [
+        topic_id_of(row[0]) for row in nameless.select("ownership.topic_id").distinct().collect()
+    ]
+
+
 def names_in_table(topics: DataFrame) -> list[TopicName]:
     """From rows of gold.topics, which earlier runs have left."""
     return [

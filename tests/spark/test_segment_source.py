@@ -1,0 +1,182 @@
+"""The data source `segments` against reading the same files batch by batch in one process."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER, RECORD, ddl
+from rebalance_audit.lake.run import source_error
+from rebalance_audit.lake.segment_source import FORMAT
+from rebalance_audit.wire.batches import Batch
+from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments import read_batches
+from tests.spark.in_process import rows_of
+from tests.wire import hand_made
+from tests.wire.golden import capture
+
+SPLITS = (1, 2_000, 1 << 30)
+"""Every batch a piece of its own; several batches a piece; all files in one piece."""
+
+
+def read(spark: SparkSession, path: Path, **options: object) -> DataFrame:
+    """The data source with everything that it can give, and no lower limit to the size of a piece."""
+    reader = spark.read.format(FORMAT).schema(ddl(OF_SEGMENTS))
+    for name, value in ({"parallelism": 1_000} | options).items():
+        reader = reader.option(name, str(value))
+    return reader.load(str(path))
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of records by place; the others have no place of their own."""
+    records = (row for row in rows if row[DAMAGE] is None and row[PASSED_OVER] is None)
+    return sorted(records, key=lambda row: (row["partition"], row["offset"]))
+
+
+def batch_by_batch(path: Path) -> list[dict[str, Any]]:
+    """The rows of a healthy log as `read_batches` has them."""
+    rows = []
+    for partition, files in open_log_folder(path).partitions.items():
+        for batch in (batch for file in files for batch in read_batches(file)):
+            assert isinstance(batch, Batch)
+            header, records = batch.header, batch.records()
+            assert isinstance(records, list)
+            has_producer = header.producer_id >= 0
+            rows += [
+                {
+                    "partition": partition,
+                    "offset": record.log_offset,
+                    "timestamp": record.record_timestamp_ms,
+                    "timestamp_type": header.timestamp_type,
+                    "leader_epoch": header.leader_epoch,
+                    "producer_id": header.producer_id if has_producer else None,
+                    "producer_epoch": header.producer_epoch if has_producer else None,
+                    "is_transactional": header.is_transactional,
+                    "is_control": header.is_control,
+                    "key": record.key,
+                    "value": record.value,
+                    DAMAGE: None,
+                    PASSED_OVER: None,
+                }
+                for record in records
+            ]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "split_target_bytes"),
+    [
+        ("oddities", 5_000),
+        ("oddities", 1 << 30),
+        ("offsets", 10_000),
+        ("compacted", 10_000),
+        ("compacted", 1 << 30),
+    ],
+)
+def test_rows_are_those_of_the_batches_however_files_are_cut(
+    spark: SparkSession, name: str, split_target_bytes: int
+) -> None:
+    """Five codecs, LogAppendTime, transactions, markers, several segments with gaps: every record once, in full."""
+    path = capture(name).segments
+    found = rows_of(read(spark, path, split_target_bytes=split_target_bytes))
+    assert in_order(found) == batch_by_batch(path)
+    assert len(found) == len(in_order(found))
+
+
+def test_a_large_file_is_cut_and_small_ones_share_a_task(spark: SparkSession) -> None:
+    """The number of tasks follows from bytes, not from files; more than a few per core would only cost headers."""
+    path = capture("offsets").segments
+    size_bytes = open_log_folder(path).size_bytes
+    assert len(open_log_folder(path).partitions) == 2
+
+    def tasks(split_target_bytes: int, parallelism: int) -> int:
+        options = {"split_target_bytes": split_target_bytes, "parallelism": parallelism}
+        return read(spark, path, **options).rdd.getNumPartitions()
+
+    assert tasks(size_bytes, 2) == 1
+    assert 8 <= tasks(size_bytes // 10, 4) <= 12
+    assert 8 <= tasks(1, 2) <= 10
+
+
+def damaged_log(folder: Path) -> Path:
+    """Forty batches of five commits, two of them broken, nonsense between two, and a torn end."""
+    records = hand_made.commits(200)
+    parts = [hand_made.batch(records[at : at + 5]) for at in range(0, 200, 5)]
+    for broken in (7, 20):
+        flipped = bytearray(parts[broken])
+        flipped[-3] ^= 0x10
+        parts[broken] = bytes(flipped)
+    parts.insert(31, b"\xfe" * 100)
+    parts.append(parts[-1][:40])
+    hand_made.segment(folder / "__consumer_offsets-3", parts)
+    return folder
+
+
+@pytest.mark.parametrize("split_target_bytes", SPLITS)
+def test_damage_comes_as_rows_and_loses_nothing_around_it(
+    spark: SparkSession, tmp_path: Path, split_target_bytes: int
+) -> None:
+    """Broken batches and nonsense are rows with bytes and reason; the records of all other batches are there."""
+    found = rows_of(read(spark, damaged_log(tmp_path), split_target_bytes=split_target_bytes))
+    lost = {*range(35, 40), *range(100, 105)}
+    assert [row["offset"] for row in in_order(found)] == sorted(set(range(200)) - lost)
+    damage = {row[DAMAGE]["byte_position"]: row for row in found if row[DAMAGE] is not None}
+    reasons = [damage[at][DAMAGE]["reason"] for at in sorted(damage)]
+    assert reasons == ["crc_mismatch", "crc_mismatch", "not_a_batch"]
+    first, second, nonsense = (damage[at] for at in sorted(damage))
+    assert (first["offset"], second["offset"], nonsense["offset"]) == (35, 100, None)
+    assert nonsense[DAMAGE]["raw"] == b"\xfe" * 100
+    for row, after, before in ((first, 34, 40), (second, 99, 105), (nonsense, 154, 155)):
+        assert row["partition"] == 3
+        assert row[DAMAGE]["source_file"] == "__consumer_offsets-3/00000000000000000000.log"
+        assert after < row[DAMAGE]["before_offset"] <= before
+
+
+def test_left_out_types_are_counted(spark: SparkSession) -> None:
+    """Offset commits that are not wanted are no rows, and their number is known exactly."""
+    path = capture("offsets").segments
+    found = rows_of(read(spark, path, without_record_types="0,1", split_target_bytes=10_000))
+    left_out = sum(row[PASSED_OVER] or 0 for row in found)
+    wanted = [
+        row
+        for row in batch_by_batch(path)
+        if row["is_control"] or not row["key"].startswith((b"\0\0", b"\0\1"))
+    ]
+    assert in_order(found) == wanted
+    assert left_out == len(batch_by_batch(path)) - len(wanted) == 364
+
+
+def test_chosen_columns_and_partitions(spark: SparkSession) -> None:
+    """A schema chooses columns in its order; a list of numbers chooses log partitions."""
+    path = capture("offsets").segments
+    frame = (
+        spark.read.format(FORMAT)
+        .schema("value binary, partition int")
+        .option("log_partitions", "2")
+        .load(str(path))
+    )
+    rows = rows_of(frame)
+    wanted = [row for row in batch_by_batch(path) if row["partition"] == 2]
+    assert rows == [{"value": row["value"], "partition": 2} for row in wanted]
+    default = spark.read.format(FORMAT).load(str(path))
+    assert default.columns == [*RECORD, DAMAGE]
+
+
+def test_errors_of_workers_are_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder without segments, and a file that is gone when its task begins."""
+    with pytest.raises(PySparkException) as planning:
+        read(spark, tmp_path).count()
+    assert "holds no segments of __consumer_offsets" in str(source_error(planning.value))
+    log = tmp_path / "log"
+    shutil.copytree(capture("offsets").segments, log)
+    frame = read(spark, log)
+    frame.count()
+    gone = next(log.glob("__consumer_offsets-2/*.log"))
+    planned = frame.rdd  # the tasks are planned with it
+    gone.unlink()
+    with pytest.raises(Exception, match="SourceNotReadable") as reading:
+        planned.count()
+    assert f"{gone} cannot be read" in str(source_error(reading.value))
