@@ -25,3 +25,13 @@ cluster: Final = click.option(
 def moment(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     """An option that takes a moment; `text` is its help."""
     return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")
+
+
+summary_file: Final = click.option(
+    "--summary",
+    "summary_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the JSON object of --json to this file as well, at once and as a whole.",
+)
+"""What a command did, for the program that called it: `summaries.hand_out` writes it."""

@@ -1,9 +1,9 @@
 """`rebalance-audit run`: from a source to the tables of a lake, with Spark."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import orjson
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import (
@@ -14,6 +14,7 @@ from rebalance_audit.cli.invocation import (
 )
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_extra
+from rebalance_audit.cli.summaries import hand_out
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ Examples:
     help="all keeps the log in bronze and decoded records in silver too.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
+@options.summary_file
 @config_options
 @debug_option
 @invocation_of
@@ -60,6 +62,7 @@ def run(
     lake: str | None,
     cluster: str | None,
     as_json: bool,
+    summary_file: Path | None,
     **flags: Any,
 ) -> None:
     """Audit a log and write the tables of a lake.
@@ -78,10 +81,8 @@ def run(
     request = spark_run.request_of(config, **flags)
     with progress() as tell:
         report = spark_run.audit(request, config, tell)
-    if as_json:
-        click.echo(orjson.dumps(_shape(request, report), option=orjson.OPT_INDENT_2))
-    else:
-        click.echo(summary(request, report))
+    done = _shape(request, report)
+    hand_out(done, summary(request, report), as_json=as_json, summary_file=summary_file)
 
 
 def summary(request: "RunRequest", report: "RunReport") -> str:

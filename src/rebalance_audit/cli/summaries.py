@@ -1,0 +1,40 @@
+"""What a command hands out when it is done: to people, to a program that reads stdout, to one that reads a file."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import orjson
+
+READABLE_BY_ALL: Final = 0o644
+"""Temporary files are the owner's alone; who reads a summary is often another user than the one of the job."""
+
+
+def hand_out(
+    summary: Mapping[str, Any], text: str, *, as_json: bool, summary_file: Path | None
+) -> None:
+    """Prints `text`, or with `as_json` the summary; writes the summary to `summary_file` first, where one is given.
+
+    The file's folder is made. Who looks at the file sees the old one or the whole new one. Raises OSError.
+    """
+    document = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if summary_file is not None:
+        _write(document, summary_file)
+    click.echo(document if as_json else text, nl=not as_json)
+
+
+def _write(document: bytes, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    new = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(document)
+        new.chmod(READABLE_BY_ALL)
+        new.replace(file)
+    except BaseException:
+        new.unlink()
+        raise

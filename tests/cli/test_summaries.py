@@ -1,0 +1,34 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.cli.summaries import hand_out
+
+SUMMARY = {"run_id": "r1", "rows": {"gold.epochs": 3}}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_file_holds_what_json_prints(
+    as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is printed; its folder is made, an older file replaced, nothing else left, and others may read it."""
+    file = tmp_path / "deep" / "summary.json"
+    for epochs in (2, 3):
+        summary = SUMMARY | {"rows": {"gold.epochs": epochs}}
+        hand_out(summary, "three epochs", as_json=as_json, summary_file=file)
+    printed = capsys.readouterr().out
+    assert json.loads(file.read_bytes()) == SUMMARY
+    assert list(file.parent.iterdir()) == [file]
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert printed.endswith(file.read_text() if as_json else "three epochs\n")
+
+
+def test_a_file_that_cannot_be_written_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
+    """Its folder is a file, or its name is that of a folder; no half-written file is left behind."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for place in (tmp_path / "file" / "summary.json", tmp_path / "folder"):
+        with pytest.raises(OSError, match=r"exists|directory"):
+            hand_out(SUMMARY, "", as_json=False, summary_file=place)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
