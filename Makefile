@@ -10,6 +10,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 INSTALLED := $(VENV)/.installed
+AIRFLOW_VENV := .venv-airflow
+AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
 
@@ -30,6 +32,13 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@scripts/install $(VENV)
 	@touch $@
 
+.PHONY: setup-airflow
+setup-airflow: $(AIRFLOW_INSTALLED) ## Create .venv-airflow, where Airflow runs, with the packages of requirements-airflow.txt
+
+$(AIRFLOW_INSTALLED): requirements-airflow.txt
+	@scripts/install $(AIRFLOW_VENV) requirements-airflow.txt
+	@touch $@
+
 .PHONY: jars
 jars: java $(JARS) ## Fetch the jars of Spark's side (Delta, Kafka source)
 
@@ -43,11 +52,13 @@ jars/%/.fetched: conf/jars/ivy.xml | $(INSTALLED)
 java:
 	@scripts/require-java
 
+LOCK = $(UV) pip compile $(UPGRADE) --quiet --universal --python-version 3.11 --fork-strategy fewest \
+  --generate-hashes --no-annotate --no-header --no-emit-index-url
+
 .PHONY: lock
-lock: $(INSTALLED) ## Resolve pyproject.toml into requirements.txt (UPGRADE=--upgrade: all anew)
-	$(UV) pip compile pyproject.toml --all-extras --group dev $(UPGRADE) --quiet \
-	  --universal --python-version 3.11 --fork-strategy fewest \
-	  --generate-hashes --no-annotate --no-header --no-emit-index-url -o requirements.txt
+lock: $(INSTALLED) ## Resolve pyproject.toml into requirements*.txt (UPGRADE=--upgrade: all anew)
+	$(LOCK) pyproject.toml --all-extras --group dev -o requirements.txt
+	$(LOCK) --group airflow -o requirements-airflow.txt
 
 # --- use ---------------------------------------------------------------------------------------
 
@@ -71,6 +82,10 @@ test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker
+
+.PHONY: test-dags
+test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
+	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
 swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and rest after healing
