@@ -18,10 +18,12 @@ from rebalance_audit.coordinator.partitions import NOTHING, Partitions, count, e
 class ClassicAudit:
     """Follows one group while its leader assigns."""
 
+    _downgraded: bool
+    """The record before turned a consumer group into this one."""
+
     def __init__(self, life: Life) -> None:
         self._life = life
         self._downgraded = False
-        """The record before turned a consumer group into this one."""
 
     def judge(self, write: Sequence[Step], group: ClassicGroup, *, downgraded: bool) -> None:
         """Turn one write that leaves a classic group behind into rows."""

@@ -21,10 +21,12 @@ class _Stay:
 class GroupStates:
     """Joins equal neighbours; a state that begins and ends within one write was never observable and leaves no row."""
 
+    _stay: _Stay | None
+
     def __init__(self, group_id: str, emit_row: Callable[[Row], None]) -> None:
         self._group_id = group_id
         self._emit_row = emit_row
-        self._stay: _Stay | None = None
+        self._stay = None
 
     def enter(
         self,

@@ -5,9 +5,9 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.classic_causes import Generation
 from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group_states import GroupStates
 from rebalance_audit.audit.member_watch import MemberWatch
@@ -33,15 +33,30 @@ from rebalance_audit.coordinator.partitions import TopicPartition
 from rebalance_audit.coordinator.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
-if TYPE_CHECKING:
-    from rebalance_audit.audit.classic_causes import Generation
-
 _AWAITING_LIMIT = 10_000
 """Superseded epochs kept for a target that may still come; beyond it they go out without one, to bound memory."""
 
 
 class Life:
     """The state that both protocols' audits share."""
+
+    incarnation: int
+    protocol: GroupType | None
+    deleted: bool
+    gap: bool
+    """A record of the group was lost since the last epoch began."""
+    watches: dict[str, MemberWatch]
+    span: EpochSpan | None
+    rebalance: Rebalance | None
+    previous_generation: Generation | None
+    """The last classic generation; None in other protocols and at a start."""
+    created_at: Position | None
+    """The record that created the classic group of this life, with generation 0."""
+    joined_since: int
+    left_since: int
+    _awaiting: list[EpochSpan]
+    _had_epochs: bool
+    _rebalances: int
 
     def __init__(
         self, group_id: str, log_partition: int, emit: Emit, options: AuditOptions
@@ -53,25 +68,22 @@ class Life:
         self.on_member: Callable[[Stint], None] | None = None
         """Told of every member id that appears."""
         self.incarnation = 0
-        self.protocol: GroupType | None = None
+        self.protocol = None
         self.deleted = False
         self.gap = False
-        """A record of the group was lost since the last epoch began."""
-        self.watches: dict[str, MemberWatch] = {}
+        self.watches = {}
         self.moves = TargetMoves()
         self.ownership = Ownership(
             group_id, lambda row: emit(OWNERSHIP, row), self._topic_of, self._count_unowned
         )
-        self.span: EpochSpan | None = None
-        self.rebalance: Rebalance | None = None
-        self.previous_generation: Generation | None = None
-        """The last classic generation; None in other protocols and at a start."""
-        self.created_at: Position | None = None
-        """The record that created the classic group of this life, with generation 0."""
+        self.span = None
+        self.rebalance = None
+        self.previous_generation = None
+        self.created_at = None
         self.joined_since = 0
         self.left_since = 0
         self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
-        self._awaiting: list[EpochSpan] = []
+        self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
 

@@ -42,12 +42,15 @@ FIRST_EPOCHS = (1, 2)
 class ModernAudit:
     """Follows one group while its coordinator assigns."""
 
+    _upgraded_at: Position | None
+    """Last record of the write that turned a classic group into this one."""
+    _initialised_at: Position | None
+    """The last record of initialised share partitions since the last epoch."""
+
     def __init__(self, life: Life) -> None:
         self._life = life
-        self._upgraded_at: Position | None = None
-        """Last record of the write that turned a classic group into this one."""
-        self._initialised_at: Position | None = None
-        """The last record of initialised share partitions since the last epoch."""
+        self._upgraded_at = None
+        self._initialised_at = None
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)

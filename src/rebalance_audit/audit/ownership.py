@@ -28,7 +28,7 @@ class Owner:
         return self.instance_id or self.member_id
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class _Holding:
     owner: Owner
     position: Position
@@ -55,6 +55,12 @@ _NEVER = _Unowned(0, None, confirmed=False, exact=False)
 class Ownership:
     """Every partition of one group: its owner of the moment, or since when it has none."""
 
+    incarnation: int
+    _held: dict[TopicPartition, _Holding]
+    _unowned: dict[TopicPartition, _Unowned]
+    _confirmed: int
+    _clock_ms: int | None
+
     def __init__(
         self,
         group_id: str,
@@ -67,10 +73,10 @@ class Ownership:
         self._emit_row = emit_row
         self._topic_names = topic_names
         self._count_unowned = count_unowned
-        self._held: dict[TopicPartition, _Holding] = {}
-        self._unowned: dict[TopicPartition, _Unowned] = {}
+        self._held = {}
+        self._unowned = {}
         self._confirmed = 0
-        self._clock_ms: int | None = None
+        self._clock_ms = None
         self.incarnation = 0
 
     def owner_of(self, partition: TopicPartition) -> Owner | None:

@@ -24,11 +24,13 @@ class TargetMoves:
     """
 
     __slots__ = ("_before", "owners")
+    owners: dict[TopicPartition, str]
+    _before: dict[TopicPartition, str | None]
+    """Owner at the last installation, of every partition touched since."""
 
     def __init__(self) -> None:
-        self.owners: dict[TopicPartition, str] = {}
-        self._before: dict[TopicPartition, str | None] = {}
-        """Owner at the last installation, of every partition touched since."""
+        self.owners = {}
+        self._before = {}
 
     def retarget(self, identity: str, old: Partitions | None, new: Partitions | None) -> None:
         """A member's target changed from `old` to `new`."""

@@ -100,10 +100,15 @@ class WriteSplitter:
     """Says of each record whether it begins a new write."""
 
     __slots__ = ("_after_current", "_after_epoch", "_after_target", "_last", "_position")
+    _position: Position | None
+    _last: _Mark | None
+    _after_epoch: bool
+    _after_target: bool
+    _after_current: bool
 
     def __init__(self) -> None:
-        self._position: Position | None = None
-        self._last: _Mark | None = None
+        self._position = None
+        self._last = None
         self._after_epoch = False
         self._after_target = False
         self._after_current = False

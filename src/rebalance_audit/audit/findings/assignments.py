@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from rebalance_audit.audit.cause import Evidence
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
@@ -33,9 +33,6 @@ from rebalance_audit.coordinator.partitions import (
 )
 from rebalance_audit.coordinator.slot import Group
 
-if TYPE_CHECKING:
-    from rebalance_audit.audit.cause import Evidence
-
 
 class TwoOwners(Watcher):
     """Looks for a partition in two assignments of one moment."""
@@ -53,12 +50,19 @@ class TwoOwners(Watcher):
         "broker's release for a consumer group."
     )
 
+    _began: Position | None
+    _last_ms: int
+    _times: int
+    _topics: set[str]
+    _trail: Trail
+    _incomplete: bool
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._began: Position | None = None
+        self._began = None
         self._last_ms = 0
         self._times = 0
-        self._topics: set[str] = set()
+        self._topics = set()
         self._trail = Trail()
         self._incomplete = False
 
@@ -132,11 +136,14 @@ class LostPartition(Watcher):
         "and that the topic exists."
     )
 
+    _lasting: Lasting[tuple[str, frozenset[int]]]
+    _highest: dict[str, int]
+    """Topic -> highest partition number ever assigned, while it is subscribed to."""
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._lasting: Lasting[tuple[str, frozenset[int]]] = Lasting()
-        self._highest: dict[str, int] = {}
-        """Topic -> highest partition number ever assigned, while it is subscribed to."""
+        self._lasting = Lasting()
+        self._highest = {}
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Look at the new assignment; a classic one was looked at with its record."""
@@ -249,11 +256,15 @@ class UnbalancedAssignment(Watcher):
         "not."
     )
 
+    _began: Position | None
+    _detail: str
+    _members: list[str]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._began: Position | None = None
+        self._began = None
         self._detail = ""
-        self._members: list[str] = []
+        self._members = []
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Look at the new assignment."""
@@ -326,15 +337,24 @@ class UnstickyAssignment(Watcher):
     severity = Severity.INFO
     advice = "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."
 
+    _began: Position | None
+    _last_ms: int
+    _moved: int
+    _needed: float
+    _epochs: int
+    _assignors: dict[str, None]
+    _worst: list[tuple[float, int, Evidence]]
+    _members: int
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._began: Position | None = None
+        self._began = None
         self._last_ms = 0
         self._moved = 0
         self._needed = 0.0
         self._epochs = 0
-        self._assignors: dict[str, None] = {}
-        self._worst: list[tuple[float, int, Evidence]] = []
+        self._assignors = {}
+        self._worst = []
         self._members = 0
 
     def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:

@@ -28,14 +28,23 @@ class CoordinatorMoved(Watcher):
         "from being lost with it."
     )
 
+    _leader_epoch: int | None
+    _moved: Position | None
+    _old_epoch: int
+    _members_before: int
+    _members: int
+    _gone: set[str]
+    _last_ms: int
+    _trail: Trail
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._leader_epoch: int | None = None
-        self._moved: Position | None = None
+        self._leader_epoch = None
+        self._moved = None
         self._old_epoch = 0
         self._members_before = 0
         self._members = 0
-        self._gone: set[str] = set()
+        self._gone = set()
         self._last_ms = 0
         self._trail = Trail()
 
@@ -115,12 +124,17 @@ class LogGap(Watcher):
         "marked."
     )
 
+    _trail: Trail
+    _began: Position | None
+    _last_ms: int
+    _epoch: int | None
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._trail = Trail()
-        self._began: Position | None = None
+        self._began = None
         self._last_ms = 0
-        self._epoch: int | None = None
+        self._epoch = None
 
     def epoch_began(self, span: EpochSpan) -> None:
         """An epoch with a gap that is not the first one of the log."""
@@ -158,9 +172,11 @@ class DeadGroup(Watcher):
         "joining."
     )
 
+    _since: Position | None
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._since: Position | None = None
+        self._since = None
 
     def changed(self, change: GroupStateChanged, group: Group) -> None:
         """Note when it became empty."""

@@ -20,6 +20,11 @@ class GroupFindings:
     Rows of gold.members that leave meanwhile go through `row`, new members through `arrived`.
     """
 
+    _incarnation: int
+    _settled: bool
+    _alive: bool
+    _last_ms: int
+
     def __init__(self, life: Life, emit: Emit) -> None:
         self._life = life
         self._emit = emit

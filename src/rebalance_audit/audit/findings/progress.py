@@ -138,9 +138,11 @@ class _Slowness:
 class _SlowMembers(Watcher):
     """Collects the slow moments of each living member into one finding, handed out when the member goes."""
 
+    _slow: dict[str, _Slowness]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._slow: dict[str, _Slowness] = {}
+        self._slow = {}
 
     def note(self, member_id: str, began: Position, end_ms: int, fact: str) -> None:
         """The member was slow once more, from `began` to `end_ms`."""
@@ -199,9 +201,11 @@ class SlowRevoker(_SlowMembers):
         "meanwhile."
     )
 
+    _told: dict[str, Position]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._told: dict[str, Position] = {}
+        self._told = {}
 
     def ended(self, position: Position | None, end_ms: int) -> None:
         """Those that still had not given up count as well."""
@@ -285,10 +289,13 @@ class SlowSync(Watcher):
     severity = Severity.WARNING
     advice = "Look at the leader: no member of the group gets its assignment before the leader has sent it."
 
+    _slow: _Slowness | None
+    _leaders: dict[str, None]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._slow: _Slowness | None = None
-        self._leaders: dict[str, None] = {}
+        self._slow = None
+        self._leaders = {}
 
     def epoch_began(self, span: EpochSpan) -> None:
         """The record that ends the sync phase is the generation's only one."""
@@ -339,9 +346,11 @@ class RevokerBlocked(Watcher):
         "automatic commits probably retries the commit on the deleted topic until its timeout."
     )
 
+    _told: dict[str, tuple[Position, frozenset[Topic], int]]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._told: dict[str, tuple[Position, frozenset[Topic], int]] = {}
+        self._told = {}
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Follow who is giving up what."""

@@ -55,10 +55,13 @@ class HalfFinishedMigration(Watcher):
         "slower protocol."
     )
 
+    _classic: set[str]
+    _since: Position | None
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._classic: set[str] = set()
-        self._since: Position | None = None
+        self._classic = set()
+        self._since = None
 
     def epoch_began(self, span: EpochSpan) -> None:
         """A classic group is not mixed."""

@@ -79,10 +79,13 @@ class FlappingMember(Watcher):
         "max.poll.interval.ms."
     )
 
+    _clients: dict[Who, _Returns]
+    _leader_epoch: int | None
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._clients: dict[Who, _Returns] = {}
-        self._leader_epoch: int | None = None
+        self._clients = {}
+        self._leader_epoch = None
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -193,9 +196,11 @@ class InstanceIdConflict(Watcher):
         "process that is restarted over and over looks the same."
     )
 
+    _fights: dict[str, _Fight]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._fights: dict[str, _Fight] = {}
+        self._fights = {}
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position

@@ -1,8 +1,9 @@
 """Too many epochs: storms, and loops that nobody's coming or going explains."""
 
 from collections import Counter, deque
+from typing import NamedTuple
 
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
@@ -24,9 +25,17 @@ UNMOVED_CAUSES = frozenset(
 """Causes that need nobody to come or go."""
 
 
-def _note(span: EpochSpan) -> str:
+def _note(span: EpochSpan) -> Evidence:
     cause = span.verdicts[0].cause.value if span.verdicts else "no cause"
-    return f"epoch {span.epoch}, {cause}"
+    return evidence_at(span.first_position, f"epoch {span.epoch}, {cause}")
+
+
+class _Began(NamedTuple):
+    """The beginning of an epoch."""
+
+    position: Position
+    cause: str
+    note: Evidence
 
 
 class RebalanceStorm(Watcher):
@@ -37,29 +46,37 @@ class RebalanceStorm(Watcher):
     severity = Severity.WARNING
     advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
 
+    _window: deque[_Began]
+    _began: Position | None
+    _last: Position | None
+    _epochs: int
+    _causes: Counter[str]
+    _trail: Trail
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._window: deque[tuple[EpochSpan, str]] = deque(maxlen=max(1, self.rules.storm_epochs))
-        self._began: Position | None = None
-        self._last: Position | None = None
+        self._window = deque(maxlen=max(1, self.rules.storm_epochs))
+        self._began = None
+        self._last = None
         self._epochs = 0
-        self._causes: Counter[str] = Counter()
+        self._causes = Counter()
         self._trail = Trail()
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Begin, continue or end a storm."""
         at_ms = span.first_position.record_timestamp_ms
         cause = span.verdicts[0].cause.value if span.verdicts else "unknown"
-        self._window.append((span, cause))
-        first = self._window[0][0].first_position
+        latest = _Began(span.first_position, cause, _note(span))
+        self._window.append(latest)
+        first = self._window[0].position
         full = len(self._window) == self._window.maxlen
         if full and at_ms - first.record_timestamp_ms <= self.rules.storm_window_ms:
             if self._began is None:
                 self._began = first
-                for earlier, name in self._window:
-                    self._count(earlier, name)
+                for earlier in self._window:
+                    self._count(earlier)
             else:
-                self._count(span, cause)
+                self._count(latest)
         elif self._began is not None:
             self._close(self._last)
 
@@ -73,11 +90,11 @@ class RebalanceStorm(Watcher):
             self._close(last if over or position is not None else None)
         self._window.clear()
 
-    def _count(self, span: EpochSpan, cause: str) -> None:
-        self._last = span.first_position
+    def _count(self, began: _Began) -> None:
+        self._last = began.position
         self._epochs += 1
-        self._causes[cause] += 1
-        self._trail.add(evidence_at(span.first_position, _note(span)))
+        self._causes[began.cause] += 1
+        self._trail.add(began.note)
 
     def _close(self, end: Position | None) -> None:
         assert self._began is not None
@@ -110,14 +127,21 @@ class RebalanceLoop(Watcher):
         "for a rebalance after each rebalance."
     )
 
+    _cause: RebalanceCause | None
+    _began: Position | None
+    _last_ms: int
+    _epochs: int
+    _trail: Trail
+    _members: Counter[str]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._cause: RebalanceCause | None = None
-        self._began: Position | None = None
+        self._cause = None
+        self._began = None
         self._last_ms = 0
         self._epochs = 0
         self._trail = Trail()
-        self._members: Counter[str] = Counter()
+        self._members = Counter()
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Continue the run, or end it."""
@@ -137,7 +161,7 @@ class RebalanceLoop(Watcher):
             self._cause, self._began = cause, span.first_position
         self._last_ms = at_ms
         self._epochs += 1
-        self._trail.add(evidence_at(span.first_position, _note(span)))
+        self._trail.add(_note(span))
         member_id = span.verdicts[0].member_id
         if member_id is not None and (member_id in self._members or len(self._members) < 100):
             self._members[member_id] += 1

@@ -35,12 +35,16 @@ class StaticSubscriptionIgnored(Watcher):
         "static, or remove one by kafka-consumer-groups."
     )
 
+    _generation: int
+    _topics: dict[str, frozenset[str]]
+    """Instance id -> topics of its subscription as of the last record."""
+    _open: dict[str, tuple[Position, str, frozenset[str]]]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._generation = -1
-        self._topics: dict[str, frozenset[str]] = {}
-        """Instance id -> topics of its subscription as of the last record."""
-        self._open: dict[str, tuple[Position, str, frozenset[str]]] = {}
+        self._topics = {}
+        self._open = {}
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Another protocol has no such records."""
@@ -134,9 +138,11 @@ class RegexesAlike(Watcher):
         "coordinator resolves one instead of two (librdkafka puts parentheses around it)."
     )
 
+    _told: set[str]
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._told: set[str] = set()
+        self._told = set()
 
     def changed(self, change: RegexResolved, group: Group) -> None:
         """Look at every expression that is new."""
@@ -186,11 +192,17 @@ class EagerCooperative(Watcher):
         "a list that still has an eager assignor makes a Java client eager."
     )
 
+    _had: dict[str, bool]
+    _generation: int
+    _run: list[Position]
+    _trail: Trail
+    _told: bool
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._had: dict[str, bool] = {}
+        self._had = {}
         self._generation = -1
-        self._run: list[Position] = []
+        self._run = []
         self._trail = Trail()
         self._told = False
 

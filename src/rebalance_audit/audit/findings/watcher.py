@@ -160,8 +160,10 @@ class Trail:
 class Lasting(Generic[Key]):
     """Conditions that become findings once they have lasted."""
 
+    _since: dict[Key, Position]
+
     def __init__(self) -> None:
-        self._since: dict[Key, Position] = {}
+        self._since = {}
 
     def update(self, conditions: Mapping[Key, Position]) -> list[tuple[Key, Position]]:
         """The conditions that hold now, each with the record that it began with; returns those that ended."""

@@ -1,6 +1,6 @@
 """Deploys: most members go and others come, and what other settings would have saved."""
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -31,9 +31,7 @@ class _Wave:
     went: int = 0
     static: int = 0
     """How many of those that came have an instance id."""
-    gone: dict[str, deque[tuple[int, int | None]]] = field(
-        default_factory=lambda: defaultdict(deque)
-    )
+    gone: dict[str, deque[tuple[int, int | None]]] = field(default_factory=dict)
     """Client id -> (time, session timeout) of its members that went and are not paired yet."""
     kept: int = 0
     restarts: int = 0
@@ -69,9 +67,11 @@ class DeployWave(Watcher):
         "helped."
     )
 
+    _wave: _Wave | None
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._wave: _Wave | None = None
+        self._wave = None
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -99,13 +99,14 @@ class DeployWave(Watcher):
             wave.went += 1
             if wave.kept < CHURN_LIMIT:
                 wave.kept += 1
-                wave.gone[row["client_id"]].append((at_ms, row["session_timeout_ms"]))
+                waiting = wave.gone.setdefault(row["client_id"], deque())
+                waiting.append((at_ms, row["session_timeout_ms"]))
         for stint in arrivals:
             wave.came += 1
             wave.static += stint.identity.instance_id is not None
-            waiting = wave.gone.get(stint.identity.client_id)
-            if waiting:
-                gone_ms, session_ms = waiting.popleft()
+            paired = wave.gone.get(stint.identity.client_id)
+            if paired:
+                gone_ms, session_ms = paired.popleft()
                 wave.restarts += 1
                 wave.told &= session_ms is not None
                 timeout_ms = session_ms or self.rules.assumed_session_timeout_ms

@@ -80,22 +80,10 @@ def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[s
 def _member(
     snapshot: GroupMetadataMember, before: ClassicMember | None, *, is_consumer: bool
 ) -> ClassicMember:
-    subscription = assignment = None
-    assigned = NOTHING
-    if before is not None and before.subscription_bytes == snapshot.subscription:
-        subscription = before.subscription
-    elif is_consumer:
-        subscription = decode_subscription(snapshot.subscription)
-    if before is not None and before.assignment_bytes == snapshot.assignment:
-        assignment, assigned = before.assignment, before.assigned
-    elif is_consumer:
-        assignment = decode_assignment(snapshot.assignment)
-        if assignment is not None:
-            assigned = partitions_of(assignment.assigned_partitions)
     rebalance_timeout_ms = snapshot.rebalance_timeout
     if rebalance_timeout_ms == -1:
         rebalance_timeout_ms = snapshot.session_timeout
-    return ClassicMember(
+    return read_member(
         snapshot.member_id,
         snapshot.group_instance_id,
         snapshot.client_id,
@@ -104,6 +92,46 @@ def _member(
         snapshot.session_timeout,
         snapshot.subscription,
         snapshot.assignment,
+        before,
+        is_consumer=is_consumer,
+    )
+
+
+def read_member(
+    member_id: str,
+    instance_id: str | None,
+    client_id: str,
+    client_host: str,
+    rebalance_timeout_ms: int,
+    session_timeout_ms: int,
+    subscription_bytes: bytes,
+    assignment_bytes: bytes,
+    before: ClassicMember | None = None,
+    *,
+    is_consumer: bool,
+) -> ClassicMember:
+    """A member with what its bytes say; the same member of the generation `before` saves reading what stayed."""
+    subscription = assignment = None
+    assigned = NOTHING
+    if before is not None and before.subscription_bytes == subscription_bytes:
+        subscription = before.subscription
+    elif is_consumer:
+        subscription = decode_subscription(subscription_bytes)
+    if before is not None and before.assignment_bytes == assignment_bytes:
+        assignment, assigned = before.assignment, before.assigned
+    elif is_consumer:
+        assignment = decode_assignment(assignment_bytes)
+        if assignment is not None:
+            assigned = partitions_of(assignment.assigned_partitions)
+    return ClassicMember(
+        member_id,
+        instance_id,
+        client_id,
+        client_host,
+        rebalance_timeout_ms,
+        session_timeout_ms,
+        subscription_bytes,
+        assignment_bytes,
         subscription,
         assignment,
         assigned,
