@@ -123,6 +123,10 @@ check-generated: $(INSTALLED) ## Check that the generated files are fresh
 	$(PY) -m rebalance_audit.table_schemas --check
 	$(PY) -m rebalance_audit.report.findings_page --check
 
+.PHONY: bench
+bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's own tools (RECORDS=4000000)
+	$(PY) -m tests.perf.bench --records $(or $(RECORDS),4000000)
+
 # --- results -----------------------------------------------------------------------------------
 
 .PHONY: dist

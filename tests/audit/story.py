@@ -32,13 +32,14 @@ def log(*writes: tuple[int, str]) -> Log:
     log_offset = 0
     for at_ms, write in writes:
         for line in filter(None, (part.strip() for part in write.split(";"))):
-            records.append((_record(line, at_ms), Position(0, log_offset, at_ms, 0)))
+            records.append((record_of(line, at_ms), Position(0, log_offset, at_ms, 0)))
             log_offset += 1
         log_offset += 1
     return records
 
 
-def _record(line: str, at_ms: int) -> Record:
+def record_of(line: str, at_ms: int) -> Record:
+    """One record of the shorthand."""
     head, *words = line.split()
     record_type = messages.RecordType(int(head.rstrip("t")))
     options = dict(word.split("=", 1) for word in words if re.match(r"[a-z:]+(:\w+)?=", word))

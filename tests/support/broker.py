@@ -8,7 +8,7 @@ coordinator loads them as they are.
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Final
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from tests.support.broker_folder import OFFSETS_TOPIC, java, make_folder
+from tests.support.broker_folder import JVM_OPTIONS, OFFSETS_TOPIC, java, make_folder
 from tests.support.cluster_topics import ClusterTopic
 
 NO_TOPICS: Final[Mapping[str, ClusterTopic]] = {}
@@ -34,6 +34,7 @@ class Broker:
 
     folder: Path
     port: int
+    jvm_options: Sequence[str] = JVM_OPTIONS
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,7 +45,8 @@ class Broker:
     def start(self) -> None:
         """Start and wait until it takes connections."""
         with (self.folder / "broker.log").open("ab") as output:
-            command = java(self.folder, "kafka.Kafka", str(self.folder / "server.properties"))
+            settings = str(self.folder / "server.properties")
+            command = java(self.folder, "kafka.Kafka", settings, jvm_options=self.jvm_options)
             self.process = subprocess.Popen(command, stdout=output, stderr=output)
         deadline = time.monotonic() + START_SECONDS_MAX
         while not self._takes_connections():

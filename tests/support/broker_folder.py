@@ -4,7 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,12 +82,14 @@ def make_folder(folder: Path, placed: Path | None, own: Mapping[str, ClusterTopi
     return port
 
 
-def java(folder: Path, main_class: str, *arguments: str) -> list[str]:
+def java(
+    folder: Path, main_class: str, *arguments: str, jvm_options: Sequence[str] = JVM_OPTIONS
+) -> list[str]:
     """The command that runs a class of the broker's jars (`make jars-broker` fetches them)."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else "java"
     logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-    return [program, *JVM_OPTIONS, logging, "-cp", str(JARS / "*"), main_class, *arguments]
+    return [program, *jvm_options, logging, "-cp", str(JARS / "*"), main_class, *arguments]
 
 
 def _configure(folder: Path, offsets_partition_count: int) -> int:

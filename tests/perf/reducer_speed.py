@@ -1,0 +1,127 @@
+"""Group records a second that one core audits, decoding included: `python -m tests.perf.reducer_speed`.
+
+Two groups of ten members and fifty partitions that rebalance without end: one of the consumer protocol, in which a
+member leaves and another comes, and a classic one, in which every generation has another nine of the ten.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.wire.records import Undecodable, decode_record, encode_key, encode_value
+from tests.audit.story import record_of
+
+MEMBERS = 10
+PARTITIONS = 50
+GENERATION_VERSION = 3
+"""Of the value that a classic generation is written with."""
+
+Write = tuple[int, list[str]]
+"""The version of the values, and the records of one write in the shorthand of tests.audit.story."""
+Entry = tuple[bytes, bytes | None, Position]
+
+
+def main() -> None:
+    """Measure both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=1000)
+    epochs = parser.parse_args().epochs
+    for protocol, writes in PROTOCOLS.items():
+        records = list(entries(writes(epochs)))
+        speed, rows = measure(records)
+        sys.stdout.write(
+            f"{protocol:10} {len(records):8,} records {speed:10,.0f} records/s"
+            f" {rows / len(records):6.1f} rows a record\n"
+        )
+
+
+def measure(records: list[Entry]) -> tuple[float, int]:
+    """Records a second of processor time, and how many rows came out."""
+    rows = count()
+
+    def emit(_table: str, _row: Row) -> None:
+        next(rows)
+
+    began = time.process_time()
+    audit = GroupAudit("g", 0, emit)
+    for key, value, position in records:
+        record = decode_record(key, value)
+        assert not isinstance(record, Undecodable)
+        audit.feed(record, position)
+    audit.finish()
+    return len(records) / (time.process_time() - began), next(rows)
+
+
+def entries(writes: Iterator[Write]) -> Iterator[Entry]:
+    """The log: every write a second behind the one before, with commits of offsets between."""
+    log_offset, now_ms = 0, 1_000
+    for version, lines in writes:
+        for line in lines:
+            record = record_of(line, now_ms)
+            value = None if record.value is None else encode_value(record.value, version)
+            yield encode_key(record.key), value, Position(0, log_offset, now_ms, 0)
+            log_offset += 1
+        log_offset += 3
+        now_ms += 1_000
+
+
+def consumer_writes(epochs: int) -> Iterator[Write]:
+    """Members of the consumer protocol come and go by turns."""
+    names = [f"member-{number}-aaaaaaaaaaaaaaaaaaaa" for number in range(MEMBERS)]
+    members: list[str] = []
+    epoch = 1
+    for turn in range(MEMBERS + epochs):
+        name = names[turn // 2 % MEMBERS] if turn >= MEMBERS else names[turn]
+        epoch += 1
+        if name in members:
+            members.remove(name)
+            yield 0, [f"8t {name}", f"7t {name}", f"5t {name}", f"3 {epoch} h1"]
+            yield 0, [*_targets(members), f"6 {epoch}"]
+        else:
+            members = sorted([*members, name])
+            yield (
+                0,
+                [
+                    f"5 {name}",
+                    f"3 {epoch} h1",
+                    *_targets(members),
+                    f"6 {epoch}",
+                    f"8 {name} {epoch}/0 UNRELEASED -",
+                ],
+            )
+        for member in members:
+            yield 0, [f"8 {member} {epoch}/{epoch - 1} {_share(member, members)}"]
+
+
+def classic_writes(epochs: int) -> Iterator[Write]:
+    """Generations of a classic group."""
+    names = [f"M-{number}-aaaaaaaaaaaaaaaaaaaa" for number in range(MEMBERS)]
+    for generation in range(1, epochs * 8 + 1):
+        members = [name for place, name in enumerate(names) if place != generation % MEMBERS]
+        shares = " ".join(f"{name}={_share(name, members)}" for name in members)
+        yield GENERATION_VERSION, [f"2 {generation} range {shares}"]
+
+
+PROTOCOLS: dict[str, Callable[[int], Iterator[Write]]] = {
+    "consumer": consumer_writes,
+    "classic": classic_writes,
+}
+
+
+def _targets(members: list[str]) -> list[str]:
+    return [f"7 {name} {_share(name, members)}" for name in members]
+
+
+def _share(name: str, members: list[str]) -> str:
+    place, each = members.index(name), PARTITIONS // len(members)
+    last = PARTITIONS if place == len(members) - 1 else (place + 1) * each
+    return f"{place * each}-{last - 1}"
+
+
+if __name__ == "__main__":
+    main()
