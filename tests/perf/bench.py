@@ -1,8 +1,8 @@
 """How fast we are beside Spark's bare scan and Kafka's own tools, all on one log in one run: `make bench`.
 
 Every stage is told in records a second without start-up: what the broker says itself of its load, a command's time
-less that of `--version`, Spark stages in a session that has done the like before. The ratios are what to look at; the figures
-are this machine's.
+less that of `--version`, Spark stages in a session that has done the like before. The ratios are what to look at; the
+figures are this machine's.
 """
 
 import argparse
