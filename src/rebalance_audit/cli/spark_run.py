@@ -8,6 +8,7 @@ from typing import Any, Final
 from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.config import Config, effective_config
+from rebalance_audit.lake.catalog_names import catalog_settings
 from rebalance_audit.lake.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
@@ -34,6 +35,7 @@ def request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequ
         cluster=config.cluster,
         layers=LAYERS[layers],
         rules=config.audit.departure_rules(),
+        findings=config.findings.finding_rules(),
         config=SECRET.sub(r'\1 = "(redacted)"', effective_config(config)),
         **limits,
     )
@@ -52,7 +54,7 @@ def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
     spark = build_session(
         f"rebalance-audit {request.command}",
         master=config.spark.master,
-        settings=config.spark.settings,
+        settings={**catalog_settings(request.lake), **config.spark.settings},
         jars_folder=_jars_folder(Path(config.spark.jars_folder)),
     )
     try:

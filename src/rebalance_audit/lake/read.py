@@ -9,6 +9,7 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from rebalance_audit.lake.catalog_names import is_catalog
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
@@ -20,6 +21,10 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 def open_table(lake: str, name: str) -> ds.Dataset:
     """A table by its full name (`gold.epochs`), as it is now. Raises LakeNotReadable."""
     schema = table_schemas()[name]
+    if is_catalog(lake):
+        raise LakeNotReadable(
+            f"{lake} is a catalog, which only Spark can ask: give the folder or URL that its tables lie under."
+        )
     path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
     try:
         return DeltaTable(path).to_pyarrow_dataset()

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.lake.catalog_names import is_catalog, parse_catalog
 from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources import Source, local_path
 
@@ -38,6 +40,7 @@ class RunRequest:
     layers: Collection[str] = ALL_LAYERS
     """ALL_LAYERS: the source goes into bronze, all else is made from there. GOLD_ONLY: straight from the source."""
     rules: DepartureRules = field(default_factory=DepartureRules)
+    findings: FindingRules = field(default_factory=FindingRules)
     command: str = "run"
     config: str | None = None
     """The effective configuration, for the run log."""
@@ -63,7 +66,10 @@ def check_request(request: RunRequest) -> None:
 
 
 def _check_lake(lake: str) -> None:
-    """A local lake lies in a folder that exists or can be made; other storage is left to Spark."""
+    """A local lake lies in a folder that exists or can be made; other storage and catalogs are left to Spark."""
+    if is_catalog(lake):
+        parse_catalog(lake)
+        return
     path = local_path(lake)
     if path is None:
         return

@@ -65,9 +65,8 @@ class RunLog:
 
     def start(self) -> None:
         """The first commit of a run: if it cannot be made, nothing else is tried."""
-        _rows(self._lake.spark, RUNS, [self._row(RUNNING)]).write.format("delta").mode(
-            "append"
-        ).save(self._lake.table_path(RUNS))
+        rows = _rows(self._lake.spark, RUNS, [self._row(RUNNING)])
+        self._lake.save(RUNS, rows.write.format("delta").mode("append"))
 
     def end(self, report: RunReport) -> None:
         """The last commit of a run that came through."""
@@ -101,7 +100,7 @@ class RunLog:
                 "partition": partition,
                 "ingested_to": found.next_offset,
                 "replayed_to": found.next_offset,
-                "last_record_at": found.last_record_at,
+                "last_record_at": _moment(found.last_ms),
                 "run_id": self._run_id,
                 "updated_at": self._started_at,
             }
@@ -130,7 +129,7 @@ class RunLog:
     def _update(self, row: Mapping[str, Any]) -> None:
         rows = _rows(self._lake.spark, RUNS, [row]).write.format("delta").mode("overwrite")
         # One commit, and for one row much less work than a MERGE.
-        rows.option("replaceWhere", f"run_id = '{self._run_id}'").save(self._lake.table_path(RUNS))
+        self._lake.save(RUNS, rows.option("replaceWhere", f"run_id = '{self._run_id}'"))
 
 
 def _rows(spark: SparkSession, name: str, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

@@ -13,7 +13,6 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.delta_log import rows_appended
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
@@ -103,14 +102,13 @@ class Sink:
         was ever written that is left to bronze, the first table of a run: it costs Delta a look at the whole log.
         """
         name = schema.full_name
-        path = self.lake.table_path(name)
         writer = rows.write.format("delta").mode("append").option("userMetadata", self._run_id)
         version = self.lake.version(name) or 0
         if version or schema.layer == "bronze":
             writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
             writer = writer.option("txnVersion", version + 1)
-        writer.save(path)
-        return Written(inserted=rows_appended(self.lake.spark, path, self._run_id))
+        self.lake.save(name, writer)
+        return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
     def _apply(self, schema: TableSchema, changes: DataFrame) -> Written:
         """Do with each row what its CHANGE says; no commit where there is none."""

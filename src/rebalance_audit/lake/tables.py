@@ -10,10 +10,11 @@ from typing import Final
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-from rebalance_audit.lake.delta_log import java_message, latest_version, version_or_none
+from rebalance_audit.lake.delta_log import java_message
 from rebalance_audit.lake.errors import LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.places import place_of
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
 FILTERED_BY: Final = ("cluster", "partition", "offset", "timestamp", "group_id", "topic")
@@ -23,17 +24,20 @@ WRITERS: Final = 4
 
 
 class Lake:
-    """The tables under one folder, on any storage that Spark reaches."""
+    """The tables under one folder, on any storage that Spark reaches, or in a catalog (see lake/places.py)."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        """Nothing is read or made yet."""
+        """Nothing is read or made yet. Raises BadRequest."""
         self.spark = spark
         self.path = path.rstrip("/")
+        self._place = place_of(spark, self.path)
 
     def table_path(self, name: str) -> str:
-        """Where a table lies, by its full name (`gold.epochs`)."""
-        schema = table_schemas()[name]
-        return f"{self.path}/{schema.layer}/{schema.name}"
+        """Where a table lies, by its full name (`gold.epochs`): for people, and for what compares places.
+
+        To read or write, ask the lake: a table in a catalog is reached by its name.
+        """
+        return self._place.address(table_schemas()[name])
 
     def create(self, names: Iterable[str]) -> None:
         """Make the tables that do not exist; add columns that those of an earlier release lack.
@@ -41,13 +45,19 @@ class Lake:
         Raises LakeNotWritable, also for a table that is not as `schemas/tables` has it.
         """
         schemas = [table_schemas()[name] for name in names]
+        try:
+            self._place.prepare(schema.layer for schema in schemas)
+        except PySparkException as error:
+            raise LakeNotWritable(
+                f"{self.path} cannot be written: {_first_line(error)}."
+            ) from error
         with ThreadPoolExecutor(WRITERS) as pool:
             list(pool.map(self._create, schemas))
 
     def version(self, name: str) -> int | None:
         """Newest version of a table; None where there is none."""
         try:
-            return version_or_none(self.spark, self.table_path(name))
+            return self._place.version(table_schemas()[name])
         except OSError as error:
             raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
 
@@ -56,39 +66,45 @@ class Lake:
 
         Pinning costs Delta a second look at the log: for a table that is read more than once while others may write.
         """
-        path = self.table_path(name)
+        schema = table_schemas()[name]
         try:
-            reader = self.spark.read.format("delta")
-            if pinned:
-                reader = reader.option("versionAsOf", latest_version(self.spark, path))
-            return reader.load(path)
+            version = self._place.version(schema) if pinned else None
+            return self._place.load(schema, version)
         except (OSError, AnalysisException) as error:
+            path = self.table_path(name)
             raise LakeNotReadable(f"{path} cannot be read: {_first_line(error)}.") from error
+
+    def save(self, name: str, writer: DataFrameWriter) -> None:
+        """Let a writer of format delta, with its mode and options, write into a table that exists."""
+        self._place.save(table_schemas()[name], writer)
+
+    def rows_appended(self, name: str, run_id: str) -> int:
+        """How many rows the newest commit of a run has added to a table. Raises OSError."""
+        return self._place.rows_appended(table_schemas()[name], run_id)
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
-        return DeltaTable.forPath(self.spark, self.table_path(name))
+        return self._place.delta_table(table_schemas()[name])
 
     def _create(self, schema: TableSchema) -> None:
-        path = f"{self.path}/{schema.layer}/{schema.name}"
+        path = self._place.address(schema)
         try:
-            exists = version_or_none(self.spark, path) is not None
-            if exists:
+            if self._place.version(schema) is not None:
                 self._adapt(schema, path)
             else:
-                _define(self.spark, schema, path)
+                self.spark.sql(_definition(self._place.sql_name(schema), schema))
         except (OSError, PySparkException) as error:
             raise LakeNotWritable(f"{path} cannot be written: {_first_line(error)}.") from error
         except Py4JJavaError as error:
             raise LakeNotWritable(f"{path} cannot be written: {java_message(error)}.") from error
 
     def _adapt(self, schema: TableSchema, path: str) -> None:
-        fields = {field.name: field for field in self.spark.read.format("delta").load(path).schema}
+        fields = {field.name: field for field in self._place.load(schema).schema}
         for column in schema.columns:
             found = fields.get(column.name)
             if found is None:
                 self.spark.sql(
-                    f"ALTER TABLE delta.`{path}` ADD COLUMNS"
+                    f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS"
                     f" (`{column.name}` {column.type} COMMENT {_quoted(column.meaning)})"
                 )
             elif found.dataType.simpleString() != column.type.replace(" ", ""):
@@ -98,32 +114,31 @@ class Lake:
                 )
 
 
-def _define(spark: SparkSession, schema: TableSchema, path: str) -> None:
-    """Create one table."""
-    table = (
-        DeltaTable.createIfNotExists(spark)
-        .location(path)
-        .comment(schema.description)
-        # Readers without Spark, and many engines, cannot read deletion vectors.
-        .property("delta.enableDeletionVectors", "false")
-    )
-    for column in schema.columns:
-        table = table.addColumn(
-            column.name, column.type, nullable=column.nullable, comment=column.meaning
-        )
+def _definition(name: str, schema: TableSchema) -> str:
+    """The statement that makes a table."""
+    # Readers without Spark, and many engines, cannot read deletion vectors.
+    properties = {"delta.enableDeletionVectors": "false"}
     if schema.layer == "gold":
         # A dashboard that was refreshed an hour ago asks what has changed since.
-        table = table.property("delta.enableChangeDataFeed", "true")
+        properties["delta.enableChangeDataFeed"] = "true"
     if schema.layer in {"bronze", "silver"}:
         # Minimum and maximum per file of what these tables are filtered by: of all columns they would cost a third of
         # the write.
         names = [name for name in FILTERED_BY if name in schema.column_names]
-        table = table.property("delta.dataSkippingStatsColumns", ",".join(names))
+        properties["delta.dataSkippingStatsColumns"] = ",".join(names)
     if schema.append_only:
-        table = table.property("delta.appendOnly", "true")
-    if schema.clustered_by:
-        table = table.clusterBy(*schema.clustered_by)
-    table.execute()
+        properties["delta.appendOnly"] = "true"
+    columns = ", ".join(
+        f"`{column.name}` {column.type}{'' if column.nullable else ' NOT NULL'}"
+        f" COMMENT {_quoted(column.meaning)}"
+        for column in schema.columns
+    )
+    set_to = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    clustering = f" CLUSTER BY ({', '.join(schema.clustered_by)})" if schema.clustered_by else ""
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING delta{clustering}"
+        f" COMMENT {_quoted(schema.description)} TBLPROPERTIES ({set_to})"
+    )
 
 
 def _quoted(text: str) -> str:

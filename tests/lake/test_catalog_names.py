@@ -1,0 +1,49 @@
+"""Names of lakes in a catalog."""
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.lake.catalog_names import catalog_settings, is_catalog, parse_catalog
+from rebalance_audit.lake.errors import BadRequest, LakeNotReadable
+from rebalance_audit.lake.read import open_table
+from rebalance_audit.lake.request import RunRequest, check_request
+from rebalance_audit.lake.sources import parse_source
+from tests.wire.golden import capture
+
+
+@pytest.mark.parametrize(
+    ("lake", "parts"),
+    [
+        ("catalog:main", ("main", "")),
+        ("catalog:spark_catalog.audit", ("spark_catalog", "audit")),
+    ],
+)
+def test_a_catalog_with_or_without_a_prefix(lake: str, parts: tuple[str, str]) -> None:
+    """The catalog comes first, what its schemas' names begin with second."""
+    assert is_catalog(lake)
+    assert parse_catalog(lake) == parts
+
+
+@pytest.mark.parametrize(
+    "lake", ["catalog:", "catalog:.audit", "catalog:main.", "catalog:a.b.c", "catalog:a`b"]
+)
+def test_what_names_no_catalog_is_told_before_spark_starts(lake: str, tmp_path: Path) -> None:
+    """One sentence says what to write instead."""
+    source = parse_source(f"segments:{capture('offsets').segments}")
+    with pytest.raises(BadRequest, match="write catalog:CATALOG"):
+        check_request(RunRequest(source, lake, "blue"))
+
+
+def test_the_session_catalog_is_made_to_outlive_the_session() -> None:
+    """Spark alone would keep the tables' names in memory; other catalogs and folders need nothing."""
+    assert catalog_settings("catalog:spark_catalog.a") == {
+        "spark.sql.catalogImplementation": "hive"
+    }
+    assert catalog_settings("catalog:main.a") == catalog_settings("lake") == {}
+
+
+def test_readers_without_spark_say_what_they_need() -> None:
+    """A catalog can be asked by Spark alone, so the folder of its tables is wanted."""
+    with pytest.raises(LakeNotReadable, match="give the folder or URL"):
+        open_table("catalog:main.audit", "gold.epochs")
