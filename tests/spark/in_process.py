@@ -46,8 +46,16 @@ def names_of(segments: Path) -> TopicNames:
 
 def gold_of(segments: Path) -> dict[str, Rows]:
     """Rows of the audited gold tables, in order of the key, without the cluster."""
-    audit = LogAudit(AuditOptions(names_of(segments).name_of))
-    for record, position in records_of(segments):
+    names, log = names_of(segments), list(records_of(segments))
+    audit = LogAudit(
+        AuditOptions(
+            names.name_of,
+            topic_deleted_at=names.deleted_at_ms,
+            topic_lives=names.lives_of,
+            log_end_ms=max(position.record_timestamp_ms for _, position in log),
+        )
+    )
+    for record, position in log:
         audit.feed(record, position)
     return {name: in_order(f"gold.{name}", rows) for name, rows in audit.tables().items()}
 

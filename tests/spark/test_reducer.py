@@ -8,7 +8,7 @@ from rebalance_audit.lake import split
 from rebalance_audit.lake.gold import rows_of as rows_of_output
 from rebalance_audit.lake.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.sources import parse_source
-from tests.spark.in_process import gold_of, in_order, names_of, rows_of
+from tests.spark.in_process import gold_of, in_order, names_of, records_of, rows_of
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 
@@ -22,7 +22,8 @@ def small_side(spark: SparkSession, name: str) -> DataFrame:
 def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, name: str) -> None:
     """Rows of all groups of a real log come out of the reducer as they come out of `LogAudit`."""
     names = names_of(capture(name).segments)
-    options = ReducerOptions({topic.topic_id: topic.name for topic in names.values()})
+    log = [position.record_timestamp_ms for _, position in records_of(capture(name).segments)]
+    options = ReducerOptions(names, log_end_ms=max(log))
     stream = reduce_groups(small_side(spark, name), options).persist()
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:

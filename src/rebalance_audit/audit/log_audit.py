@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.rows import GOLD_WITH_FINDINGS, MEMBERS, Row
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.wire.records import Record, group_id_of
 
@@ -18,7 +18,7 @@ class LogAudit:
 
     def __init__(self, options: AuditOptions | None = None) -> None:
         self._options = replace(options or AuditOptions(), with_findings=True)
-        self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_WITH_FINDINGS}
+        self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
         self._audits: dict[str, GroupAudit] = {}
 
     def feed(self, record: Record, position: Position) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP
 
 
 def unnamed(_topic_id: bytes) -> str | None:
@@ -35,7 +34,7 @@ class AuditOptions:
     topic_lives: Callable[[str], Sequence[tuple[int | None, int | None]]] = no_lives
     """(time made, time deleted) of every topic that had the name; None = not known, and not deleted. () = no source."""
     findings: FindingRules = field(default_factory=FindingRules)
-    with_findings: bool = FINDINGS in GOLD_OF_GROUP
+    with_findings: bool = True
     """Whether rows of `findings` are handed out."""
     log_end_ms: int | None = None
     """Latest record time of the whole log: what still goes on has lasted until then. None: the group's last record."""

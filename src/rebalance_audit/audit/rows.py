@@ -27,11 +27,9 @@ GOLD_OF_GROUP = (
     MEMBERS,
     OWNERSHIP,
     GROUP_STATES,
+    FINDINGS,
 )
-"""Tables that the audit of one group fills."""
-
-GOLD_WITH_FINDINGS = tuple(dict.fromkeys((*GOLD_OF_GROUP, FINDINGS)))
-"""The same with the findings, which a caller gets when its AuditOptions ask for them."""
+"""Tables that the audit of one group fills; findings only where its AuditOptions ask for them."""
 
 COMPLETE = "complete"
 GAP = "gap"

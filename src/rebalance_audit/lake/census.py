@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -24,7 +23,8 @@ class PartitionCensus:
     """Records inside transactions, markers included."""
     next_offset: int
     """Offset after the last record."""
-    last_record_at: datetime | None
+    last_ms: int | None
+    """Largest record time, epoch milliseconds; None where no record has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,12 @@ class Census:
     def controls(self) -> int:
         """Transaction markers and other control records."""
         return sum(partition.controls for partition in self.partitions.values())
+
+    @property
+    def last_ms(self) -> int | None:
+        """Largest record time, epoch milliseconds; None where no record has one."""
+        moments = (part.last_ms for part in self.partitions.values())
+        return max((moment for moment in moments if moment is not None), default=None)
 
     @property
     def has_transactions(self) -> bool:
@@ -76,7 +82,7 @@ def take_census(records: DataFrame) -> Census:
             F.count_if(is_control()).alias("controls"),
             F.count_if(F.col("is_transactional")).alias("transactional"),
             (F.max("offset") + 1).alias("next_offset"),
-            F.max("timestamp").alias("last_record_at"),
+            F.unix_millis(F.max("timestamp")).alias("last_ms"),
         )
         .collect()
     )

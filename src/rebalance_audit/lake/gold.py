@@ -11,6 +11,7 @@ from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
     EPOCHS,
+    FINDINGS,
     GROUP_STATES,
     MEMBERS,
     OWNERSHIP,
@@ -27,6 +28,7 @@ BEGINS_AT: Final[Mapping[str, str]] = {
     MEMBERS: "first_seen_at",
     OWNERSHIP: "from_at",
     GROUP_STATES: "from_at",
+    FINDINGS: "from_at",
 }
 """Gold table -> the column that says when a row begins: a window of time takes rows by it."""
 STINTS: Final = "stints"

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.writes import WriteSplitter
@@ -28,6 +29,7 @@ from rebalance_audit.lake.output_rows import (
 )
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
+from rebalance_audit.wire.topic_names import TopicNames
 
 INPUT: Final = (
     "partition",
@@ -50,8 +52,11 @@ Gaps: TypeAlias = Mapping[int, Sequence[int]]
 class ReducerOptions:
     """What every group's audit is told; it travels to the workers."""
 
-    topic_names: Mapping[bytes, str] = field(default_factory=dict)
+    names: TopicNames = field(default_factory=TopicNames)
     rules: DepartureRules = field(default_factory=DepartureRules)
+    findings: FindingRules = field(default_factory=FindingRules)
+    log_end_ms: int | None = None
+    """Latest record time of the whole log, of all its partitions."""
     gaps: Gaps = field(default_factory=dict)
     with_group_records: bool = True
     """Whether rows of silver.group_records are wanted."""
@@ -102,7 +107,15 @@ class _Reducer:
 
     def __init__(self, options: ReducerOptions) -> None:
         self._options = options
-        self._audit_options = AuditOptions(options.topic_names.get, options.rules)
+        names = options.names
+        self._audit_options = AuditOptions(
+            topic_name=names.name_of,
+            rules=options.rules,
+            topic_deleted_at=names.deleted_at_ms,
+            topic_lives=names.lives_of,
+            findings=options.findings,
+            log_end_ms=options.log_end_ms,
+        )
         self._rows = OutputRows()
         self._group: _Group | None = None
         self._gaps_passed = 0

@@ -125,10 +125,10 @@ class _Run:
         records = split.group_records(small, self.request.groups_regex)
         with self._step("replaying groups"):
             gaps = self._gaps(small)
-            stream = self._reduce(records, names, gaps)
+            stream = self._reduce(records, names, gaps, census.last_ms)
             if not self.with_silver and self._learn_from_commits(names, topics.unnamed(stream)):
                 stream.unpersist()
-                stream = self._reduce(records, names, gaps)
+                stream = self._reduce(records, names, gaps, census.last_ms)
         try:
             found = stream.groupBy("table").count().collect()
             outputs = {row["table"]: row["count"] for row in found}
@@ -172,10 +172,14 @@ class _Run:
             self.report.counts.quarantined = given - self.report.counts.decoded
         return split.undecodable_commits(decoded) if self.report.counts.quarantined else None
 
-    def _reduce(self, records: DataFrame, names: TopicNames, gaps: Gaps) -> DataFrame:
+    def _reduce(
+        self, records: DataFrame, names: TopicNames, gaps: Gaps, log_end_ms: int | None
+    ) -> DataFrame:
         """The reducer's stream, computed and kept."""
-        known = {name.topic_id: name.name for name in names.values()}
-        options = ReducerOptions(known, self.request.rules, gaps, self.with_silver)
+        request = self.request
+        options = ReducerOptions(
+            names, request.rules, request.findings, log_end_ms, gaps, self.with_silver
+        )
         stream = reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
         stream.count()
         return stream

@@ -7,7 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rebalance_audit.lake.arrow_types import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS, arrow_type
+from rebalance_audit.lake.arrow_types import (
+    MILLIS_MAX,
+    MILLIS_MIN,
+    NO_TIMESTAMP_MS,
+    arrow_type,
+    micros_of,
+)
 from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk
@@ -42,15 +48,17 @@ class SegmentRows:
                     yield self._records(partition, part)
                     next_offset = part.log_offsets[-1] + 1
                 if part.excluded_count:
-                    yield from self._passed_over(partition, part.excluded_count)
+                    yield from self._passed_over(partition, part)
             elif isinstance(part, BadBytes) and DAMAGE in self._columns:
                 next_offset = offset_before() if next_offset is None else next_offset
                 damage = _damage(segment, part, next_offset)
                 yield self._single(partition, offset=_shown_offset(part), damage=damage)
 
-    def _passed_over(self, partition: int, count: int) -> Iterator[pa.RecordBatch]:
+    def _passed_over(self, partition: int, chunk: ColumnChunk) -> Iterator[pa.RecordBatch]:
         if PASSED_OVER in self._columns:
-            yield self._single(partition, passed_over=count)
+            # The time of the last one tells how long the log goes on.
+            micros = micros_of(chunk.excluded_last_ms)
+            yield self._single(partition, passed_over=chunk.excluded_count, timestamp=micros)
 
     def _records(self, partition: int, chunk: ColumnChunk) -> pa.RecordBatch:
         count = len(chunk.log_offsets)

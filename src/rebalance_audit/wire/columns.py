@@ -66,6 +66,8 @@ class ColumnChunk(NamedTuple):
     runs: list[Run]
     excluded_count: int
     """Records that the caller did not want: of an excluded type, or outside the offsets asked for."""
+    excluded_last_ms: int | None = None
+    """Largest time of a batch that had records of an excluded type; None where there was none."""
 
     def column(self, name: str) -> list[Any]:
         """One field of the runs, a value per record."""
@@ -138,6 +140,7 @@ class _ChunkBuilder:
         self._run: _RunFields = NO_RUN
         self._run_start = 0
         self.excluded_count = 0
+        self._excluded_last_ms: int | None = None
         self.weight = 0
 
     def take(self) -> ColumnChunk:
@@ -150,7 +153,9 @@ class _ChunkBuilder:
             self._values,
             self._runs,
             self.excluded_count,
+            self._excluded_last_ms,
         )
+        self._excluded_last_ms = None
         self.log_offsets, self._timestamps, self._keys, self._values = [], [], [], []
         self._runs = []
         self._run = NO_RUN
@@ -168,7 +173,7 @@ class _ChunkBuilder:
             bits,
             last_delta,
             _,
-            _,
+            last_ms,
             producer_id,
             producer_epoch,
             _,
@@ -190,7 +195,8 @@ class _ChunkBuilder:
                 rows = list(map(ROW, compiled))
                 if rows:
                     first, last = rows[0][0], rows[-1][0]
-                self._keep_wanted(rows)
+                if self._keep_wanted(rows):
+                    self._note_excluded(last_ms)
             else:
                 timestamps, keys, values = self._timestamps, self._keys, self._values
                 for record in compiled:
@@ -231,7 +237,8 @@ class _ChunkBuilder:
         if isinstance(records, str):
             return BadBytesReason.BAD_RECORDS, records
         mark = len(self.log_offsets)
-        self._keep_wanted(records)
+        if self._keep_wanted(records):
+            self._note_excluded(max(record[1] for record in records))
         self.weight += len(message) * COMPRESSED_WEIGHT
         if self._is_bounded:
             self._drop_outside(mark)
@@ -255,8 +262,14 @@ class _ChunkBuilder:
                 return marker
         return None
 
-    def _keep_wanted(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> None:
+    def _note_excluded(self, last_ms: int) -> None:
+        before = self._excluded_last_ms
+        self._excluded_last_ms = last_ms if before is None else max(before, last_ms)
+
+    def _keep_wanted(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> bool:
+        """Take what is not of an excluded type; whether anything was."""
         without = self._without
+        before = self.excluded_count
         for log_offset, timestamp_ms, key, value in rows:
             if key is not None and key[:2] in without:
                 self.excluded_count += 1
@@ -265,6 +278,7 @@ class _ChunkBuilder:
             self._timestamps.append(timestamp_ms)
             self._keys.append(key)
             self._values.append(value)
+        return self.excluded_count > before
 
     def _is_outside(self, first: int, last: int) -> bool:
         return last < self._from or (self._end is not None and first >= self._end)
