@@ -152,7 +152,8 @@ class ClassicAudit:
 
     def _install(self, span: EpochSpan, rebalance: Rebalance) -> None:
         moves = self._life.moves.install()
-        span.target_installed_at_ms = span.first_position.record_timestamp_ms
+        if span.members:
+            span.target_installed_at_ms = span.first_position.record_timestamp_ms
         span.partitions = moves.partitions
         span.partitions_moved = len(moves.moved)
         span.partitions_added = len(moves.added)

@@ -137,9 +137,7 @@ class Life:
     def finish(self) -> None:
         """The log ends: everything still open goes out as it is."""
         self._close_span("open")
-        for span in self._awaiting:
-            self._emit_span(span)
-        self._awaiting.clear()
+        self.drop_awaiting()
         if self.rebalance is not None:
             self.rebalance.blocked_by |= {
                 member_id
@@ -156,9 +154,7 @@ class Life:
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
         self._close_span(outcome)
-        for span in self._awaiting:
-            self._emit_span(span)
-        self._awaiting.clear()
+        self.drop_awaiting()
         if self.rebalance is not None:
             self.end_rebalance(position.record_timestamp_ms, outcome)
         self.ownership.end_all(position, last_epoch, "group_ended")
@@ -209,6 +205,12 @@ class Life:
                 span.target_installed_at_ms = at_ms
                 self._emit_span(span)
         self._awaiting = [span for span in self._awaiting if span.target_installed_at_ms is None]
+
+    def drop_awaiting(self) -> None:
+        """Nobody is left to assign anything to: epochs without a target so far never get one."""
+        for span in self._awaiting:
+            self._emit_span(span)
+        self._awaiting.clear()
 
     def _close_span(self, outcome: str) -> None:
         span = self.span

@@ -67,6 +67,7 @@ class ModernAudit:
 
     def judge(self, write: Sequence[Step], group: ModernGroup) -> None:
         """Turn one write that leaves a modern group behind into rows."""
+        life = self._life
         self._group = group
         self._evidence = WriteEvidence.of(write)
         self._enter(write, group)
@@ -77,7 +78,9 @@ class ModernAudit:
                 handler = self._handlers.get(type(change))
                 if handler is not None:
                     handler(change)
-            self._check_convergence(step)
+        self._check_convergence(write[-1])
+        if not group.members:
+            life.drop_awaiting()
 
     def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> bool:
         """The write ends in a classic group. True when it carries the epoch over: an online downgrade."""
@@ -179,6 +182,7 @@ class ModernAudit:
         return bump.new_epoch != bump.old_epoch + 1
 
     def _check_convergence(self, step: Step) -> None:
+        """Judged by the last record of a write: how the group stood within one was never to be seen."""
         span = self._life.span
         if (
             span is not None

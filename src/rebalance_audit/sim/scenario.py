@@ -50,7 +50,7 @@ class Simulation:
         self.options = options
         self.scheduler = Scheduler(START_MS)
         self._chance = Chance(seed, "run")
-        self.truth = TruthRecorder(lambda: self.scheduler.now_ms)
+        self.truth = TruthRecorder(lambda: self.scheduler.now_ms, self._topic_name)
         self.invariants = Invariants(self._served_by)
         self.cluster = Cluster(
             self.scheduler,
@@ -70,6 +70,9 @@ class Simulation:
 
     def _served_by(self, group_id: str) -> ServedPartition:
         return self.cluster.partition_of(group_id)
+
+    def _topic_name(self, topic_id: bytes) -> str:
+        return self.cluster.topics.name_of(topic_id)
 
     # --- phases ------------------------------------------------------------------------------------
 

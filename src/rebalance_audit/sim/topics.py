@@ -47,6 +47,8 @@ class Topics:
         self._batches: list[bytes] = []
         self._next_offset = 0
         self.image = TopicImageAt(0, {}, {}, ())
+        self._names: dict[bytes, str] = {}
+        """Of every topic that ever was."""
         self.listeners: list[Callable[[], None]] = []
         """Called after every change of the image."""
 
@@ -54,6 +56,7 @@ class Topics:
         """A topic of that name with a fresh id; the name must be free."""
         assert name not in self.image.by_name
         topic = Topic(self._chance.uuid(), name, ((),) * partition_count)
+        self._names[topic.topic_id] = name
         records = [
             _topic_record(topic),
             *(_partition_record(topic, each) for each in range(partition_count)),
@@ -76,6 +79,10 @@ class Topics:
         rest = {each: kept for each, kept in self.image.by_name.items() if each != name}
         self._change(rest, [_frame(REMOVE_TOPIC_RECORD, topic.topic_id)])
         return topic
+
+    def name_of(self, topic_id: bytes) -> str:
+        """The name that a topic has, or had."""
+        return self._names[topic_id]
 
     def log_bytes(self) -> bytes:
         """The metadata log as one segment."""

@@ -24,6 +24,12 @@ from rebalance_audit.sim.batch_writer import LoggedRecord
 from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.partition_log import LoggedBatch
+from rebalance_audit.sim.truth_assignments import (
+    AssignmentTruth,
+    arrived_in,
+    assignment_rows,
+    owners_in,
+)
 from rebalance_audit.sim.truth_causes import Reason, modern_reasons
 from rebalance_audit.sim.truth_classic import ClassicWatch
 from rebalance_audit.sim.truth_members import MembersOf, MemberTruth
@@ -79,6 +85,7 @@ class GroupTruth:
     awaiting: list[EpochTruth] = field(default_factory=list)
     """Epochs of the consumer protocol without a target so far."""
     members: MembersOf = field(default_factory=MembersOf)
+    assignments: AssignmentTruth = field(default_factory=AssignmentTruth)
 
     def begin_anew(self) -> None:
         """The group was deleted, or an empty one starts its counter again."""
@@ -86,6 +93,7 @@ class GroupTruth:
             self.incarnation += 1
         self.had_epochs = False
         self.awaiting.clear()
+        self.assignments.begin_anew()
 
     def begin_anew_if_empty(self) -> None:
         """Another protocol took the group over; with members to take along it goes on counting."""
@@ -105,6 +113,10 @@ class GroupTruth:
                 epoch.target_installed_at_ms = at_ms
         self.awaiting = [epoch for epoch in self.awaiting if epoch.epoch > assignment_epoch]
 
+    def emptied(self) -> None:
+        """Nobody is left to assign anything to."""
+        self.awaiting.clear()
+
     def converged(self, at_ms: int) -> None:
         """Every member has reached the newest epoch."""
         if self.epochs and self.epochs[-1].converged_at_ms is None:
@@ -114,9 +126,10 @@ class GroupTruth:
 class TruthRecorder:
     """Observes coordinators and clients, and says at the end what happened."""
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
-        """Nothing happened yet."""
+    def __init__(self, now_ms: Callable[[], int], name_of: Callable[[bytes], str]) -> None:
+        """Nothing happened yet; `name_of` knows the topics."""
         self._now_ms = now_ms
+        self._name_of = name_of
         self._groups: dict[str, GroupTruth] = {}
         self._watches: dict[int, ClassicWatch] = {}
         self._pending: dict[int, list[Note]] = {}
@@ -164,6 +177,8 @@ class TruthRecorder:
         for truth in self._groups.values():
             for member in truth.members.all():
                 yield _member_row(truth.group_id, member)
+        for truth in self._groups.values():
+            yield from assignment_rows(truth.group_id, truth.assignments, self._name_of)
         for use in uses:
             yield {
                 "kind": "ownership",
@@ -207,8 +222,16 @@ class TruthRecorder:
             live = shard.coordinator.live_group(slot.group_id)
             if live is not None and group.members and _was_modern(changes):
                 watch.converted(live, now_ms)
+        self._note_assignments(truth, group, now_ms, notes)
         members = _member_ids(group)
         notes.append(lambda: truth.members.follow(members, changes, happening, reasons, now_ms))
+
+    def _note_assignments(
+        self, truth: GroupTruth, group: object, now_ms: int, notes: list[Note]
+    ) -> None:
+        owners, arrived = owners_in(group), arrived_in(group)
+        notes.append(lambda: truth.assignments.follow(owners, self._name_of, now_ms))
+        notes.append(lambda: truth.assignments.arrive(truth.incarnation, arrived, now_ms))
 
     def _note_modern(
         self,
@@ -233,6 +256,8 @@ class TruthRecorder:
                 notes.append(partial(_add_modern, truth, found))
             elif isinstance(change, TargetInstalled) and change.new_assignment_epoch > 0:
                 notes.append(partial(truth.target_installed, change.new_assignment_epoch, now_ms))
+        if not group.members:
+            notes.append(truth.emptied)
         if group.group_state() == "Stable":
             notes.append(lambda: truth.converged(now_ms))
 
@@ -256,13 +281,10 @@ class TruthRecorder:
             if was_modern and not group.members:
                 continue
             if was_modern:
-                reasons = [
-                    Reason(RebalanceCause.PROTOCOL_DOWNGRADED, now_ms),
-                    *modern_reasons(None, changes, happening, now_ms)[0],
-                ]
-                join_started_ms = None
-            else:
-                reasons, join_started_ms = watch.generation_recorded(group)
+                # The epoch was there before: what follows from the downgrade is the next generation's.
+                told = tuple(modern_reasons(None, changes, happening, now_ms)[0])
+                continue
+            reasons, join_started_ms = watch.generation_recorded(group)
             told = tuple(reasons)
             found = EpochTruth(
                 group.group_id,

@@ -124,11 +124,11 @@ def _take_over(watch: _GroupWatch, live: LiveGroup) -> None:
 
 
 def _has_started(watch: _GroupWatch, live: LiveGroup) -> bool:
-    """Whether a join phase began by this event; one whose members all have joined is over at once."""
+    """Whether a join phase began by this event; it is over at once when nobody is left who has not joined."""
     if live.state is ClassicState.PREPARING_REBALANCE:
         return watch.state is not ClassicState.PREPARING_REBALANCE
     return (
-        live.state is ClassicState.COMPLETING_REBALANCE
+        live.state in {ClassicState.COMPLETING_REBALANCE, ClassicState.EMPTY}
         and watch.state is not ClassicState.PREPARING_REBALANCE
         and live.generation > watch.generation
     )

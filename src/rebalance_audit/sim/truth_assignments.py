@@ -1,0 +1,158 @@
+"""Who really held which partition and when members really reached an epoch, by the coordinator's clock."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.modern.group import STABLE, ModernGroup
+from rebalance_audit.coordinator.partitions import TopicPartition, each
+
+Place = tuple[str, int]
+"""Topic name and partition: what stays when a group's protocol changes."""
+
+
+class Holding(NamedTuple):
+    """One member's time with one partition."""
+
+    topic: str
+    topic_partition: int
+    member_id: str
+    from_ms: int
+    to_ms: int | None
+
+
+class Arrival(NamedTuple):
+    """A member reached an epoch."""
+
+    incarnation: int
+    epoch: int
+    member_id: str
+    at_ms: int
+
+
+@dataclass(slots=True)
+class AssignmentTruth:
+    """One group; writes come in log order, each as the group stood after it."""
+
+    held: dict[TopicPartition, tuple[str, int]] = field(default_factory=dict)
+    """Partition, by topic id or name as the protocol has it -> member id and since when."""
+    past: list[Holding] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+    reached: dict[str, int] = field(default_factory=dict)
+    """Member id -> highest epoch that it has reached in this incarnation."""
+
+    def follow(
+        self,
+        owners: Mapping[TopicPartition, str],
+        name_of: Callable[[bytes], str],
+        now_ms: int,
+    ) -> None:
+        """Compare with the owners after a write; a protocol change alone moves nothing."""
+        held = self.held
+        if owners and held and type(next(iter(owners))[0]) is not type(next(iter(held))[0]):
+            held = self._renamed(owners, name_of)
+        kept: dict[TopicPartition, tuple[str, int]] = {}
+        for partition, since in held.items():
+            if owners.get(partition) == since[0]:
+                kept[partition] = since
+            else:
+                self._end(partition, since, name_of, now_ms)
+        for partition, member_id in owners.items():
+            kept.setdefault(partition, (member_id, now_ms))
+        self.held = kept
+
+    def _renamed(
+        self, owners: Mapping[TopicPartition, str], name_of: Callable[[bytes], str]
+    ) -> dict[TopicPartition, tuple[str, int]]:
+        """What was held, under the keys of the other protocol where the same member goes on holding it."""
+        now = {(_name(partition, name_of), partition[1]): partition for partition in owners}
+        return {
+            now.get((_name(partition, name_of), partition[1]), partition): since
+            for partition, since in self.held.items()
+        }
+
+    def _end(
+        self,
+        partition: TopicPartition,
+        since: tuple[str, int],
+        name_of: Callable[[bytes], str],
+        now_ms: int | None,
+    ) -> None:
+        member_id, from_ms = since
+        if from_ms != now_ms:
+            name = _name(partition, name_of)
+            self.past.append(Holding(name, partition[1], member_id, from_ms, now_ms))
+
+    def arrive(self, incarnation: int, arrived: Mapping[str, int], now_ms: int) -> None:
+        """Members that stand at an epoch with nothing pending after a write."""
+        for member_id, epoch in arrived.items():
+            if epoch > self.reached.get(member_id, 0):
+                self.reached[member_id] = epoch
+                self.arrivals.append(Arrival(incarnation, epoch, member_id, now_ms))
+
+    def begin_anew(self) -> None:
+        """Another incarnation counts its epochs from the start."""
+        self.reached.clear()
+
+    def holdings(self, name_of: Callable[[bytes], str]) -> Iterator[Holding]:
+        """Everything that was held and still is."""
+        yield from self.past
+        for partition, (member_id, from_ms) in self.held.items():
+            yield Holding(_name(partition, name_of), partition[1], member_id, from_ms, None)
+
+
+def _name(partition: TopicPartition, name_of: Callable[[bytes], str]) -> str:
+    topic = partition[0]
+    return topic if isinstance(topic, str) else name_of(topic)
+
+
+def owners_in(group: object) -> dict[TopicPartition, str]:
+    """Who holds what; a partition that is being given up is still held."""
+    if isinstance(group, ModernGroup):
+        return dict(group.owners)
+    if isinstance(group, ClassicGroup):
+        return {
+            partition: member.member_id
+            for member in group.members.values()
+            for partition in each(member.assigned)
+        }
+    return {}
+
+
+def arrived_in(group: object) -> dict[str, int]:
+    """Member id -> the epoch at which it stands, of members that have nothing to give up or to wait for."""
+    if not isinstance(group, ModernGroup):
+        return {}
+    return {
+        member.member_id: member.member_epoch
+        for member in group.members.values()
+        if member.member_state == STABLE
+        and member.member_epoch >= group.assignment_epoch
+        and not member.pending_revocation
+    }
+
+
+def assignment_rows(
+    group_id: str, truth: AssignmentTruth, name_of: Callable[[bytes], str]
+) -> Iterator[dict[str, object]]:
+    """Rows of the truth file: who held what by the coordinator's clock, and who reached which epoch when."""
+    for holding in truth.holdings(name_of):
+        yield {
+            "kind": "assignment",
+            "group_id": group_id,
+            "topic": holding.topic,
+            "topic_partition": holding.topic_partition,
+            "member_id": holding.member_id,
+            "from": holding.from_ms,
+            "to": holding.to_ms,
+        }
+    for arrival in truth.arrivals:
+        yield {
+            "kind": "arrival",
+            "group_id": group_id,
+            "incarnation": arrival.incarnation,
+            "epoch": arrival.epoch,
+            "member_id": arrival.member_id,
+            "reached_at": arrival.at_ms,
+        }

@@ -1,0 +1,162 @@
+"""The audit of simulated logs against the simulator's truth."""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.audit.log_audit import LogAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.sim.compaction import Cleaner
+from rebalance_audit.sim.options import Overrides, draw_options
+from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.topic_names import read_topic_names
+from tests.accuracy.latencies import judge_times
+from tests.accuracy.ownership import judge_members, judge_ownership
+from tests.accuracy.tally import Tally
+from tests.accuracy.verdicts import judge_epoch
+
+Row = dict[str, Any]
+EpochKey = tuple[str, int, int]
+
+WHOLE: Final = "simulated"
+APPEND_TIME: Final = "simulated, LogAppendTime"
+COMPACTED: Final = "simulated, compacted"
+LINGER_MS_MAX: Final = 20
+"""Where records are stamped when they are appended, their times come so much later than the event."""
+SEGMENT_BYTES: Final = 20_000
+"""So small that the cleaner finds something to do."""
+
+
+class Truth(NamedTuple):
+    """What a simulation says of itself, by kind of row."""
+
+    epochs: Mapping[EpochKey, list[Row]]
+    rows: Mapping[str, list[Row]]
+
+
+def tally_of_seed(seed: int, minutes: int | None) -> Tally:
+    """Simulate a seed and audit its log twice: as it was written, and behind the log cleaner."""
+    options = draw_options(seed, Overrides(minutes=minutes))
+    options.faults.cleanings = 0.0
+    options.cluster.log.segment_bytes = SEGMENT_BYTES
+    simulation = Simulation(seed, options)
+    try:
+        simulation.run()
+    except Exception as error:
+        error.add_note(f"seed {seed}")
+        raise
+    truth = truth_of(simulation)
+    about = f"seed {seed} release {options.coordinator.dialect.value}"
+    source = APPEND_TIME if options.cluster.log.stamps_append_time else WHOLE
+    tally = Tally()
+    tally.count("seeds", options.coordinator.dialect.value)
+    judge(tally, source, audited(simulation), truth, about)
+    removed = sum(
+        Cleaner(served.log).clean(simulation.scheduler.now_ms)
+        for served in simulation.cluster.partitions.values()
+    )
+    if removed:
+        judge(tally, COMPACTED, audited(simulation), truth, about)
+    return tally
+
+
+def truth_of(simulation: Simulation) -> Truth:
+    """The rows of the truth file."""
+    holdings = simulation.cluster.holdings
+    rows: dict[str, list[Row]] = defaultdict(list)
+    epochs: dict[EpochKey, list[Row]] = defaultdict(list)
+    for row in simulation.truth.rows([*holdings.uses, *holdings.still_held()]):
+        told: Row = dict(row)
+        rows[told["kind"]].append(told)
+        if told["kind"] == "epoch":
+            epochs[told["group_id"], told["incarnation"], told["epoch"]].append(told)
+    return Truth(epochs, rows)
+
+
+def audited(simulation: Simulation) -> dict[str, list[Row]]:
+    """Gold tables of the log as it stands in files."""
+    with tempfile.TemporaryDirectory() as name:
+        simulation.write(Path(name))
+        return audit_folder(Path(name))
+
+
+def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
+    """Gold tables of a folder of segments."""
+    folder = open_log_folder(path)
+    audit = LogAudit(AuditOptions(topic_name=read_topic_names(folder).name_of, **settings))
+    for entry in folder.read():
+        if not isinstance(entry, PositionedRecord):
+            continue
+        record = decode_record(entry.key, entry.value)
+        assert isinstance(record, Record), record
+        place = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
+        audit.feed(record, Position(*place, entry.leader_epoch))
+    return audit.tables()
+
+
+def judge(
+    tally: Tally, source: str, tables: Mapping[str, list[Row]], truth: Truth, about: str
+) -> None:
+    """Compare all tables of one audit with the truth."""
+    if source == COMPACTED:
+        tables = _numbered_like(truth, tables)
+    causes = by_epoch(tables["rebalance_causes"])
+    epochs = {key_of(row): row for row in tables["epochs"]}
+    protocol_of: dict[EpochKey, str] = {
+        key: rows[0]["protocol"].lower() for key, rows in truth.epochs.items()
+    }
+    for key, rows in truth.epochs.items():
+        epoch, protocol = epochs.get(key), protocol_of[key]
+        where = f"{about} {key[0]}/{key[1]} epoch {key[2]}"
+        if epoch is None:
+            tally.count("missing", source, protocol)
+            if source != COMPACTED:
+                tally.example("epoch without row", where)
+            continue
+        judge_epoch(tally, source, epoch, causes[key], [row["cause"] for row in rows], where)
+        judge_times(tally, source, epoch, rows[0], where)
+    for key in epochs.keys() - truth.epochs.keys():
+        tally.count("invented", source, epochs[key]["protocol"])
+        tally.example("row without epoch", f"{about} {key} of {source}")
+    if source == WHOLE:
+        judge_ownership(tally, source, tables, truth.rows, about)
+    judge_members(tally, source, tables["members"], truth.rows["member"], about)
+
+
+def _numbered_like(truth: Truth, tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """The tables with the truth's incarnations: a log that lost whole lives of a group counts fewer."""
+    lives: dict[tuple[str, int, int], int] = {}
+    for (group_id, incarnation, epoch), rows in truth.epochs.items():
+        lives[group_id, epoch, rows[0]["started_at"]] = incarnation
+    true_of: dict[EpochKey, int] = {}
+    for row in tables["epochs"]:
+        started_at = row["started_at"] or 0
+        near = (
+            lives.get((row["group_id"], row["epoch"], started_at - late_ms))
+            for late_ms in range(LINGER_MS_MAX + 1)
+        )
+        found = next((each for each in near if each is not None), row["incarnation"])
+        true_of[key_of(row)] = found
+    renumbered = {
+        name: [{**row, "incarnation": true_of[key_of(row)]} for row in tables[name]]
+        for name in ("epochs", "rebalance_causes", "convergence")
+    }
+    return {**tables, **renumbered}
+
+
+def key_of(row: Row) -> EpochKey:
+    """What names an epoch."""
+    return row["group_id"], row["incarnation"], row["epoch"]
+
+
+def by_epoch(rows: Iterable[Row]) -> Mapping[EpochKey, list[Row]]:
+    """Rows of each epoch."""
+    found: dict[EpochKey, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[key_of(row)].append(row)
+    return found

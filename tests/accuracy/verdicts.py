@@ -1,0 +1,76 @@
+"""Causes against the truth: what counts as right."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from tests.accuracy.tally import Tally
+
+Row = dict[str, Any]
+
+UNDECIDED: Final[Mapping[str, frozenset[str]]] = {
+    "member_departed": frozenset({"member_left", "member_session_expired"})
+}
+"""A cause of the list whose definition leaves open which of these it was."""
+
+COMPLETE, GAP = "complete", "gap"
+
+
+def judge_epoch(
+    tally: Tally,
+    source: str,
+    epoch: Row,
+    causes: Sequence[Row],
+    truth: Sequence[str],
+    about: str,
+) -> None:
+    """Count how the causes of one epoch stand to the true ones; both in order, the deciding one first.
+
+    `truth` may name one thing in several words, as a broker's line does.
+    """
+    protocol, true = epoch["protocol"], frozenset(truth)
+    ranked = sorted(causes, key=lambda cause: cause["cause_seq"])
+    said = [cause["cause"] for cause in ranked]
+    named = set(said).union(*(cause["alternatives"] for cause in ranked))
+    primary = ranked[0]
+    where = f"{about}: {_told(ranked)} for {sorted(true)}"
+    kind = epoch["completeness"]
+    tally.count("epochs", source, protocol, kind)
+    if _right(primary["cause"], true):
+        tally.count("right", source, protocol, kind, "primary")
+        if primary["cause"] in true:
+            tally.count("right", source, protocol, kind, "exact")
+        if primary["certainty"] == "proven":
+            tally.count("right", source, protocol, kind, "proven")
+    elif kind == COMPLETE:
+        tally.example(f"primary {source} {protocol} {truth[0]}", where)
+    if truth[0] in named or _right(primary["cause"], frozenset(truth[:1])):
+        tally.count("right", source, protocol, kind, "named")
+    elif kind == COMPLETE:
+        tally.example(f"unnamed {source} {protocol} {truth[0]}", where)
+    for cause in sorted(true):
+        tally.count("cause", source, protocol, cause, "happened")
+        if primary["cause"] == cause:
+            tally.count("cause", source, protocol, cause, "primary")
+        elif _right(primary["cause"], frozenset({cause})):
+            tally.count("cause", source, protocol, cause, "undecided")
+        elif cause in said:
+            tally.count("cause", source, protocol, cause, "also")
+        elif cause in named:
+            tally.count("cause", source, protocol, cause, "alternative")
+        else:
+            tally.count("cause", source, protocol, cause, "missed")
+    for claim in ranked:
+        name, certainty = claim["cause"], claim["certainty"]
+        tally.count("claim", source, protocol, name, certainty, "made")
+        if not _right(name, true):
+            tally.count("claim", source, protocol, name, certainty, "wrong")
+            if certainty == "proven":
+                tally.example("proven and wrong", where)
+
+
+def _right(cause: str, truth: frozenset[str]) -> bool:
+    return cause in truth or bool(truth & UNDECIDED.get(cause, frozenset()))
+
+
+def _told(causes: Sequence[Row]) -> str:
+    return ", ".join(f"{cause['cause']} ({cause['certainty']})" for cause in causes[:5])
