@@ -1,10 +1,15 @@
 """The audit of one group: one pass over its records, rows out as soon as they are final."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from rebalance_audit.audit.classic_audit import ClassicAudit
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.modern_audit import ModernAudit
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Emit, Row
 from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter
 from rebalance_audit.coordinator.changes import (
@@ -26,7 +31,18 @@ class GroupAudit:
 
     Memory is bounded by the group as it stands, not by its history. Undecodable records are the caller's: pass `gap()`
     where one was, so that nothing around it is called proven.
+
+    It can be put away with `snapshot` at any record and brought back with `resume`: the rows of all parts are those of
+    an audit of the whole log, and what `finish` hands out at the end of a part holds until the next part.
     """
+
+    _slot: GroupSlot
+    _write: list[Step]
+    """The records of the write that may still go on: not judged yet."""
+    write_offset: int | None
+    """Log offset of its first record, also where a gap made it be judged already."""
+    anomalies: dict[AnomalyKind, int]
+    """How often each kind of anomaly was met."""
 
     def __init__(
         self,
@@ -36,25 +52,78 @@ class GroupAudit:
         options: AuditOptions | None = None,
     ) -> None:
         """`emit` takes each finished row with its table's name."""
+        given = options or AuditOptions()
+        self.options = given
+        """As the caller gave them."""
+        self.outside = Outside(given)
+        self._options = replace(given, topic_name=self.outside.topic_name)
         self._slot = GroupSlot(group_id)
-        self._options = options or AuditOptions()
+        self.group_id = group_id
+        self.log_partition = log_partition
         self._emit = emit
         self._life = Life(group_id, log_partition, self._hand_out, self._options)
         self._findings: GroupFindings | None = None
         if self._options.with_findings:
-            self._findings = GroupFindings(self._life, emit)
+            self._findings = GroupFindings(self._life, self.outside, emit)
             self._life.on_member = self._findings.arrived
         self._splitter = WriteSplitter()
-        self._write: list[Step] = []
+        self._write = []
+        self.write_offset = None
         self._classic = ClassicAudit(self._life)
         self._modern = ModernAudit(self._life)
-        self.anomalies: dict[AnomalyKind, int] = {}
-        """How often each kind of anomaly was met."""
+        self.anomalies = {}
+
+    @staticmethod
+    def resume(
+        state: Mapping[str, Any], emit: Emit, options: AuditOptions | None = None
+    ) -> "GroupAudit":
+        """The audit as it was when it made the snapshot.
+
+        Raises SnapshotNotUsable where the snapshot is damaged or of another program, or where thresholds or names are
+        others by now: then the group has to be audited from its first record.
+        """
+        from rebalance_audit.audit import snapshot  # noqa: PLC0415 - it would slow down commands
+
+        return snapshot.resumed(state, emit, options)
+
+    def snapshot(self) -> dict[str, object]:
+        """The state as values that JSON has. Make it before `finish`, which uses the state up."""
+        from rebalance_audit.audit import snapshot  # noqa: PLC0415 - as above
+
+        return snapshot.state_of(self)
+
+    def parts(self) -> Mapping[str, object]:
+        """Everything that has a state: the attributes that its class annotates."""
+        return {
+            "group": self,
+            "outside": self.outside,
+            "writes": self._splitter,
+            "classic": self._classic,
+            "modern": self._modern,
+            **self._life.parts(),
+            **(self._findings.parts() if self._findings is not None else {}),
+        }
+
+    def resumed(self) -> None:
+        """The parts have their state back."""
+        if self._findings is not None:
+            self._findings.resumed()
+
+    @property
+    def last_offset(self) -> int:
+        """Log offset of the last record that was applied; -1 before the first."""
+        return self._slot.last_log_offset
+
+    @property
+    def unnamed(self) -> frozenset[bytes]:
+        """Topic ids that rows so far had to leave without a name; at most 1000 of them."""
+        return self.outside.unnamed
 
     def feed(self, record: Record, position: Position) -> None:
         """Apply one record; judges the write before it when this one begins a new write."""
         if self._splitter.begins(record, position):
             self._judge()
+            self.write_offset = position.log_offset
         changes = apply(self._slot, record, position)
         self._write.append(self._step(record, position, tuple(changes)))
 

@@ -4,7 +4,7 @@ A *life* is one incarnation: it ends when the group is deleted, or when an empty
 another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import Generation
@@ -86,6 +86,15 @@ class Life:
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
+
+    def parts(self) -> Mapping[str, object]:
+        """Everything that has a state."""
+        return {
+            "life": self,
+            "target": self.moves,
+            "ownership": self.ownership,
+            "group_state": self._states,
+        }
 
     # -- writes ---------------------------------------------------------------------------------
 

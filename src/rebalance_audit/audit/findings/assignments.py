@@ -169,7 +169,7 @@ class LostPartition(Watcher):
         assigned: defaultdict[str, set[int]] = defaultdict(set)
         nameless = False
         for topic, number in life.moves.owners:
-            name = topic if isinstance(topic, str) else self.scene.options.topic_name(topic)
+            name = topic if isinstance(topic, str) else self.scene.outside.topic_name(topic)
             if name is None:
                 nameless = True
             else:
@@ -199,19 +199,11 @@ class LostPartition(Watcher):
             expected = max(self._highest.get(topic, -1), *numbers) + 1
             hole = frozenset(range(expected)) - numbers
             return hole or None
-        if nameless or self._exists(topic, position.record_timestamp_ms) is not True:
+        if nameless:
+            return None
+        if not self.scene.outside.topic_existed(topic, position.record_timestamp_ms):
             return None
         return frozenset()
-
-    def _exists(self, topic: str, at_ms: int) -> bool | None:
-        """Whether the topic existed then; None where nobody says."""
-        lives = self.scene.options.topic_lives(topic)
-        if not lives:
-            return None
-        return any(
-            (made_ms is None or made_ms <= at_ms) and (gone_ms is None or gone_ms > at_ms)
-            for made_ms, gone_ms in lives
-        )
 
     def _close(
         self,

@@ -1,6 +1,6 @@
 """Hands the history of one group to every kind of finding, beside the audit that makes its rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.finding import Finding
@@ -8,6 +8,7 @@ from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import FINDINGS, MEMBERS, Emit, Row
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import Position
@@ -25,11 +26,11 @@ class GroupFindings:
     _alive: bool
     _last_ms: int
 
-    def __init__(self, life: Life, emit: Emit) -> None:
+    def __init__(self, life: Life, outside: Outside, emit: Emit) -> None:
         self._life = life
         self._emit = emit
         self._incarnation = life.incarnation
-        scene = Scene(life, self._report)
+        scene = Scene(life, outside, self._report)
         self._watchers = [of_kind(scene) for of_kind in KINDS]
         self._on_began = self._overriding(Watcher.epoch_began)
         self._on_settled = self._overriding(Watcher.epoch_settled)
@@ -41,9 +42,11 @@ class GroupFindings:
             for kind in watcher.changes:
                 self._on_change.setdefault(kind, []).append(watcher)
         self._span: EpochSpan | None = None
+        """The life's own, as it stood behind the last write."""
         self._settled = False
         self._alive = False
         self._arrivals: list[Stint] = []
+        """Of the write that is being judged, as the next."""
         self._departures: list[Row] = []
         self._last_ms = 0
 
@@ -55,6 +58,14 @@ class GroupFindings:
         """A row that the audit hands out."""
         if table == MEMBERS:
             self._departures.append(row)
+
+    def parts(self) -> Mapping[str, object]:
+        """Everything that has a state: these, and each kind of finding."""
+        return {"findings": self, **{watcher.kind: watcher for watcher in self._watchers}}
+
+    def resumed(self) -> None:
+        """The parts and the life have their state back."""
+        self._span = self._life.span
 
     def wrote(self, write: Sequence[Step], group: Group | None) -> None:
         """The audit has judged a write; `group` is None when the write left none."""

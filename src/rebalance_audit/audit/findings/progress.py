@@ -382,16 +382,15 @@ class RevokerBlocked(Watcher):
         slack_ms = self.scene.options.rules.rebalance_timeout_slack_ms
         if timeout_ms < 0 or not 0 <= held_ms - timeout_ms <= slack_ms:
             return
-        deleted = {
-            topic: deleted_ms
+        outside = self.scene.outside
+        deleted = [
+            topic
             for topic in topics
-            if isinstance(topic, bytes)
-            and (deleted_ms := self.scene.options.topic_deleted_at(topic)) is not None
-            and deleted_ms <= gone_ms
-        }
+            if isinstance(topic, bytes) and outside.topic_deleted(topic, gone_ms)
+        ]
         if not deleted:
             return
-        names = sorted(self.scene.options.topic_name(topic) or text_of(topic) for topic in deleted)
+        names = sorted(outside.topic_name(topic) or text_of(topic) for topic in deleted)
         member_id = change.member_id
         self.find(
             told,

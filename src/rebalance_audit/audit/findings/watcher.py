@@ -11,6 +11,7 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import GroupType, Position
 from rebalance_audit.coordinator.slot import Group
@@ -26,6 +27,7 @@ class Scene:
     """What all kinds share."""
 
     life: Life
+    outside: Outside
     report: Callable[[Finding], None]
 
     @property
@@ -157,21 +159,19 @@ class Trail:
         return [*self.first, *self.last]
 
 
+@dataclass(slots=True)
 class Lasting(Generic[Key]):
     """Conditions that become findings once they have lasted."""
 
-    _since: dict[Key, Position]
-
-    def __init__(self) -> None:
-        self._since = {}
+    since: dict[Key, Position] = field(default_factory=dict)
 
     def update(self, conditions: Mapping[Key, Position]) -> list[tuple[Key, Position]]:
         """The conditions that hold now, each with the record that it began with; returns those that ended."""
-        ended = [(key, since) for key, since in self._since.items() if key not in conditions]
+        ended = [(key, since) for key, since in self.since.items() if key not in conditions]
         for key, position in conditions.items():
-            self._since.setdefault(key, position)
+            self.since.setdefault(key, position)
         for key, _ in ended:
-            del self._since[key]
+            del self.since[key]
         return ended
 
     def clear(self) -> list[tuple[Key, Position]]:
