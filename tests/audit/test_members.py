@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.rows import Row
 from tests.audit.test_consumer_stories import A_JOINS, B_JOINS, pick, tables
 
 
@@ -23,20 +24,34 @@ def test_a_fenced_member_that_comes_back_is_one_row() -> None:
     ]
 
 
+def stint(number: int, left_at: int | None) -> Row:
+    """A stay that began with the record at offset `number`."""
+    return {
+        "group_id": "g",
+        "incarnation": 0,
+        "member_id": "A",
+        "log_partition": 0,
+        "stints": 1,
+        "first_epoch": number,
+        "first_seen_at": number,
+        "first_offset": number,
+        "latest_offset": number,
+        "previous_member_id": None,
+        "left_at": left_at,
+    }
+
+
 @given(st.permutations(range(4)))
 def test_the_order_of_stints_does_not_matter(order: list[int]) -> None:
     """The lake meets stints in any order and must come to the same row."""
-    stint = {"group_id": "g", "incarnation": 0, "member_id": "A", "log_partition": 0, "stints": 1}
-    rows = [
-        {
-            **stint,
-            "first_epoch": number,
-            "first_seen_at": number,
-            "first_offset": number,
-            "previous_member_id": None,
-            "left_at": number + 10,
-        }
-        for number in range(4)
-    ]
-    merged = merge_stints([rows[number] for number in order])
+    merged = merge_stints([stint(number, number + 10) for number in order])
     assert pick(merged, "first_epoch", "left_at", "stints") == [(0, 13, 4)]
+
+
+@given(st.integers(0, 4), st.integers(0, 4), st.booleans())
+def test_a_row_merged_before_takes_what_is_new(known: int, repeated: int, grown: bool) -> None:
+    """Stints that the row of an earlier run holds count once; the one it ends with may have gone on since."""
+    stints = [stint(number, number + 10) for number in range(5)]
+    before = merge_stints([*stints[:known], stint(known, None if grown else known + 10)])
+    again = stints[min(known, repeated) :]
+    assert merge_stints([*before, *again]) == merge_stints(stints)

@@ -1,8 +1,8 @@
 """One row per member id: identity, first and last seen, how it left.
 
 A member id can leave and come back (a Java client keeps its id after it was fenced). Remembering every id that ever
-left would make memory grow with the history, so the audit hands out one row per *stint* and `merge_stints` joins them;
-the lake does the same with a Spark aggregation.
+left would make memory grow with the history, so the audit hands out one row per *stint* and `merge_stints` joins them,
+also with the row that an earlier run made; the lake does the same with a Spark aggregation.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.changes import Position
 
 KEY = ("group_id", "incarnation", "member_id")
 FROM_FIRST_STINT = ("first_epoch", "first_seen_at", "first_offset", "previous_member_id")
-"""Columns that the earliest stint decides; `stints` is summed, every other column comes from the latest."""
+"""Columns that the earliest stint decides; `stints` counts them, every other column comes from the latest."""
 
 
 @dataclass(slots=True)
@@ -78,11 +78,16 @@ class Stint:
             "stints": 1,
             "completeness": completeness(self.gap),
             "log_partition": self.first_position.log_partition,
+            "latest_offset": self.first_position.log_offset,
         }
 
 
 def merge_stints(rows: Iterable[Row]) -> list[Row]:
-    """One row per member id from its stints, in order of first appearance; the input may be in any order."""
+    """One row per member id from its stints, in order of first appearance; the input may be in any order.
+
+    A row that was merged before may be among them: stints that it holds already are not counted again, and the one it
+    ends with, which may have gone on since, is taken from the row that comes later in the input.
+    """
     merged: dict[tuple[object, ...], Row] = {}
     for row in sorted(rows, key=lambda stint: (stint["log_partition"], stint["first_offset"])):
         key = tuple(row[column] for column in KEY)
@@ -90,6 +95,11 @@ def merge_stints(rows: Iterable[Row]) -> list[Row]:
         if earlier is None:
             merged[key] = dict(row)
             continue
+        stints = max(earlier["stints"], row["stints"])
+        if row["first_offset"] > earlier["latest_offset"]:
+            stints = earlier["stints"] + row["stints"]
         first = {column: earlier[column] for column in FROM_FIRST_STINT}
-        earlier.update(row, **first, stints=earlier["stints"] + row["stints"])
+        if row["latest_offset"] >= earlier["latest_offset"]:
+            earlier.update(row)
+        earlier.update(first, stints=stints)
     return list(merged.values())
