@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, ConsumerGroupType
+from confluent_kafka import ConsumerGroupType
 from confluent_kafka.admin import AdminClient
+from kafka import KafkaAdminClient
 
 from rebalance_audit.wire.primitives import read_uvarint, uvarint
 from tests.support.broker import Broker
@@ -31,8 +32,8 @@ def described_groups(broker: Broker, group_ids: Iterable[str]) -> list[dict[str,
     if classic:
         for group_id, answer in admin.describe_consumer_groups(classic).items():
             told[group_id] = _classic_group(answer.result())
-    for group_id, group in told.items():
-        group["offsets"] = _offsets(admin, group_id)
+    for group_id, offsets in _offsets(broker, list(told)).items():
+        told[group_id]["offsets"] = offsets
     return [told[group_id] for group_id in sorted(told)]
 
 
@@ -89,17 +90,23 @@ def _classic_group(told: Any) -> dict[str, Any]:
     }
 
 
-def _offsets(admin: AdminClient, group_id: str) -> dict[str, dict[str, dict[str, Any]]]:
-    asked = [ConsumerGroupTopicPartitions(group_id)]
-    answer = admin.list_consumer_group_offsets(asked)[group_id].result()
-    topics: dict[str, dict[str, dict[str, Any]]] = {}
-    for each in sorted(answer.topic_partitions, key=lambda each: (each.topic, each.partition)):
-        topics.setdefault(each.topic, {})[str(each.partition)] = {
-            "offset": each.offset,
-            "leader_epoch": each.leader_epoch,
-            "metadata": each.metadata or "",  # the client shows an empty text as None
-        }
-    return topics
+def _offsets(broker: Broker, group_ids: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Asked with kafka-python: librdkafka 2.16 reads beyond the end of a commit's metadata."""
+    admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
+    try:
+        answer = admin.list_group_offsets(group_ids)
+    finally:
+        admin.close()
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
+    for group_id, offsets in answer.items():
+        topics = groups[group_id] = {}
+        for (topic, number), held in sorted(offsets.items()):
+            topics.setdefault(topic, {})[str(number)] = {
+                "offset": held.offset,
+                "leader_epoch": None if held.leader_epoch < 0 else held.leader_epoch,
+                "metadata": held.metadata,
+            }
+    return groups
 
 
 def _topics(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:

@@ -279,8 +279,8 @@ class ServedPartition:
             self.flush()
 
     def flush(self) -> None:
-        """Append the open batch and send the replies that waited for it."""
-        if not self._open:
+        """Append the open batch and send the replies that waited for it; what a dead broker left open is lost."""
+        if not self._open or not self.is_active:
             return
         batch = self._batch(self._open)
         replies = self._open_replies

@@ -78,12 +78,16 @@ class Simulation:
 
     def run(self) -> None:
         """Both phases. Raises InvariantBrokenError, ReplayError and NotConvergedError."""
-        self._start()
-        self.scheduler.run_until_ms(START_MS + self.options.minutes * 60_000)
+        self.run_faults()
         self._heal()
         self._settle()
         self.cluster.flush()
         self._check()
+
+    def run_faults(self) -> None:
+        """The phase of faults alone: the log ends wherever the groups are. Raises as `run` does."""
+        self._start()
+        self.scheduler.run_until_ms(START_MS + self.options.minutes * 60_000)
 
     def _start(self) -> None:
         for name, partition_count in self.options.topics.items():
@@ -240,6 +244,7 @@ class Simulation:
 
     def write(self, folder: Path) -> None:
         """Write segments and truth."""
+        self.cluster.flush()
         folder.mkdir(parents=True, exist_ok=True)
         logs = [self.cluster.partitions[number].log for number in sorted(self.cluster.partitions)]
         write_folder(logs, self.cluster.topics.log_bytes(), folder)
