@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.log_folder import open_log_folder
@@ -59,18 +58,18 @@ def ended_as(simulation: Simulation, log: Path) -> list[dict[str, Any]]:
     living = simulation.cluster.topics.image.names()
     groups: list[dict[str, Any]] = []
     for served in simulation.cluster.partitions.values():
-        shard = served.shard if served.is_active else served.replayed()
-        for slot in shard.groups():
+        replayed = served.replayed()
+        for slot in (served.shard if served.is_active else replayed).groups():
             described = describe_group(slot, names)
-            if described is not None and _is_seen(slot):
+            if described is not None and _is_found(slot.group_id, replayed):
                 groups.append(as_admin_tells(_without_deleted_topics(described, living)))
     return sorted(groups, key=lambda group: group["group_id"])
 
 
-def _is_seen(slot: GroupSlot) -> bool:
-    """A simple group is nothing but its offsets: without any, compaction leaves no trace of it."""
-    is_simple = isinstance(slot.group, ClassicGroup) and not slot.group.has_record
-    return bool(slot.offsets) or not is_simple
+def _is_found(group_id: str, replayed: Shard) -> bool:
+    """A simple group is nothing but its offsets: where compaction took them, nothing is left of it."""
+    slot = replayed.slot(group_id)
+    return slot is not None and slot.group is not None
 
 
 def _without_deleted_topics(described: dict[str, Any], living: tuple[str, ...]) -> dict[str, Any]:
