@@ -64,7 +64,8 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
         "A static member that had left for a while did not come back in time."
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
-        "A member's topics or regular expression changed, or a join brought topics new to the group."
+        "A member's subscription changed: its topics, its regular expression or, in the classic protocol, what else "
+        "it tells the leader; or a join brought topics new to the group."
     ),
     RebalanceCause.REGEX_RESOLVED: (
         "The coordinator resolved a subscribed regular expression to other topics than before."

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
+from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import ClassicScene, Generation, judge_classic
 from rebalance_audit.audit.departures import judge_departure
@@ -86,14 +88,20 @@ class ClassicAudit:
             self._downgraded,
             skipped,
         )
-        verdicts = judge_classic(scene, gap=gap)
         ended_ms = group.current_state_timestamp_ms
         joined_at_ms = ended_ms if ended_ms >= 0 else None
+        logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
+        verdicts = logged.verdicts
         earliest = self._earliest_join(old, joined_at_ms)
         latest_ms = joined_at_ms
         if self._downgraded and old is not None:
             # A downgrade sends every member to a join phase at once, in the same write.
             latest_ms = earliest
+        if logged.join_started_ms is not None:
+            started_ms = logged.join_started_ms
+            earliest = latest_ms = (
+                started_ms if joined_at_ms is None else min(started_ms, joined_at_ms)
+            )
         rebalance = self._rebalance(new, latest_ms, earliest, skipped)
         before = self._shares(old)
         joined, left = self._count_changes(old, new, scene)
@@ -116,6 +124,7 @@ class ClassicAudit:
             latest_ms,
             None if joined_at_ms is None else at_ms - joined_at_ms,
             verdicts=verdicts,
+            contradictions=logged.contradictions,
         )
         # Unowned time that ends here belongs to the generation before, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
@@ -132,6 +141,15 @@ class ClassicAudit:
             life.empty(at_ms)
         life.previous_generation = new
         self._downgraded = False
+
+    def _testify(
+        self, scene: ClassicScene, joined_at_ms: int | None, verdicts: tuple[Verdict, ...]
+    ) -> Testimony:
+        """The verdicts as a broker's log confirms or corrects them, where there is one."""
+        witness = self._life.witness
+        if witness is None:
+            return Testimony(verdicts)
+        return testify_to_generation(witness, scene, joined_at_ms, verdicts)
 
     def _earliest_join(self, old: Generation | None, joined_at_ms: int | None) -> int | None:
         """The record before shows the group stable or empty: no join phase was going on then."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.cause import Verdict
+from rebalance_audit.audit.cause import Evidence, Verdict
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.partitions import Partitions, count
@@ -99,6 +99,8 @@ class EpochSpan:
     outcome: str | None = None
     superseded_by: int | None = None
     verdicts: tuple[Verdict, ...] = ()
+    contradictions: tuple[Evidence, ...] = ()
+    """What a broker's log says and the records deny."""
     progress: dict[str, MemberProgress] = field(default_factory=dict)
 
     def awaits_target(self) -> bool:

@@ -6,6 +6,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Witness
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import Generation
 from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
@@ -64,6 +65,9 @@ class Life:
         self.group_id = group_id
         self.log_partition = log_partition
         self.options = options
+        facts = options.broker_facts(group_id, log_partition)
+        self.witness = Witness(facts) if facts else None
+        """What the brokers logged of the group; it comes with every run and is no part of the state."""
         self._emit = emit
         self.on_member: Callable[[Stint], None] | None = None
         """Told of every member id that appears."""
@@ -310,6 +314,7 @@ class Life:
         if watch is None:
             return
         stint = watch.stint
+        cause, certainty = self._as_logged(watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
         stint.left_how, stint.left_certainty = cause, certainty
         stint.last_epoch = last_epoch
@@ -317,6 +322,31 @@ class Life:
         progress = self.span.progress.get(member_id) if self.span else None
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
+
+    def _as_logged(
+        self, watch: MemberWatch, gone: Position, cause: RebalanceCause, certainty: Certainty
+    ) -> tuple[RebalanceCause, Certainty]:
+        """How a member went, where a broker's log says it."""
+        if self.witness is None or cause not in {
+            *DEPARTURES,
+            RebalanceCause.STATIC_MEMBER_REPLACED,
+        }:
+            return cause, certainty
+        stint, gone_ms = watch.stint, gone.record_timestamp_ms
+        from_ms = gone_ms - TOLERANCE_MS
+        if stint.protocol == GroupType.CLASSIC.value:
+            # A classic member is gone before the record that shows it, by as much as a join phase takes.
+            from_ms = stint.first_position.record_timestamp_ms
+        found = self.witness.departure(
+            stint.member_id,
+            stint.identity.instance_id,
+            from_ms,
+            gone_ms + TOLERANCE_MS,
+            was_away=watch.left_for_a_while,
+        )
+        if found is None:
+            return cause, certainty
+        return found.cause, Certainty.PROBABLE if found.alternatives else Certainty.PROVEN
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

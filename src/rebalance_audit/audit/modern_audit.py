@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
+from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import Generation
 from rebalance_audit.audit.departures import judge_departure
 from rebalance_audit.audit.epoch_span import EpochSpan
@@ -53,6 +54,7 @@ class ModernAudit:
         self._initialised_at = None
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
+        self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
         self._step_of: Step
         self._handlers: Mapping[type, Callable[[Any], None]] = {
@@ -71,6 +73,7 @@ class ModernAudit:
         self._group = group
         self._evidence = WriteEvidence.of(write)
         self._enter(write, group)
+        self._contradictions = ()
         self._verdicts = self._judge_causes(write)
         for step in write:
             self._step_of = step
@@ -157,7 +160,12 @@ class ModernAudit:
             first=self._is_first(bump) and bool(self._evidence.joined),
             initialised_at=self._initialised_at,
         )
-        return judge_modern(scene, gap=self._has_gap(bump))
+        verdicts = judge_modern(scene, gap=self._has_gap(bump))
+        if self._life.witness is None:
+            return verdicts
+        logged = testify_to_epoch(self._life.witness, bump, verdicts)
+        self._contradictions = logged.contradictions
+        return logged.verdicts
 
     def _carries_over(self, bump: GroupEpochBumped) -> bool:
         """An upgrade repeats the generation as the first group epoch: no new epoch."""
@@ -352,6 +360,7 @@ class ModernAudit:
             rebalance.rebalance_seq,
             gap,
             verdicts=self._verdicts,
+            contradictions=self._contradictions,
         )
         life.open_span(span)
         rebalance.begin_epoch(span)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 
@@ -22,6 +23,11 @@ def no_lives(_topic: str) -> Sequence[tuple[int | None, int | None]]:
     return ()
 
 
+def nothing_logged(_group_id: str, _log_partition: int) -> Sequence[BrokerFact]:
+    """What the brokers logged of a group where no broker's log was given."""
+    return ()
+
+
 @dataclass(slots=True, frozen=True)
 class AuditOptions:
     """Names and times from outside the log."""
@@ -38,3 +44,5 @@ class AuditOptions:
     """Whether rows of `findings` are handed out."""
     log_end_ms: int | None = None
     """Latest record time of the whole log: what still goes on has lasted until then. None: the group's last record."""
+    broker_facts: Callable[[str, int], Sequence[BrokerFact]] = nothing_logged
+    """(group id, log partition) -> what the brokers logged of the group and of its partition."""

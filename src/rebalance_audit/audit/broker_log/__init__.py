@@ -1,0 +1,1 @@
+"""What the brokers themselves logged (`server.log`), as optional evidence beside the records."""

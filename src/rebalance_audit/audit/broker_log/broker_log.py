@@ -1,0 +1,56 @@
+"""Everything that was read from the brokers' logs, by group."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact
+
+_Key = TypeVar("_Key", str, int)
+
+
+@dataclass(slots=True)
+class BrokerLog:
+    """Facts of all groups. Small beside the log of records, so it goes to every worker as it is."""
+
+    by_group: dict[str, tuple[BrokerFact, ...]] = field(default_factory=dict)
+    """Group id -> its lines in order of time."""
+    by_partition: dict[int, tuple[BrokerFact, ...]] = field(default_factory=dict)
+    """Partition of the offsets topic -> lines on its coordinator."""
+
+    @classmethod
+    def of(cls, facts: Iterable[BrokerFact]) -> "BrokerLog":
+        """Sort the lines out; those that concern neither a group nor a partition are left."""
+        by_group: defaultdict[str, list[BrokerFact]] = defaultdict(list)
+        by_partition: defaultdict[int, list[BrokerFact]] = defaultdict(list)
+        for fact in facts:
+            if fact.group_id is not None:
+                by_group[fact.group_id].append(fact)
+            elif fact.log_partition is not None:
+                by_partition[fact.log_partition].append(fact)
+        return cls(_in_time(by_group), _in_time(by_partition))
+
+    def facts_of(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
+        """What concerns a group: its own lines, and those on its coordinator where it has any."""
+        own = self.by_group.get(group_id, ())
+        return (*own, *self.by_partition.get(log_partition, ())) if own else ()
+
+    def all(self) -> Iterable[BrokerFact]:
+        """Every line of a group."""
+        for facts in self.by_group.values():
+            yield from facts
+
+    def unmatched(self, known: Collection[str]) -> Mapping[str, int]:
+        """Groups with lines here that are not among the `known` ones, and how many lines."""
+        return {
+            group_id: len(facts)
+            for group_id, facts in self.by_group.items()
+            if group_id not in known
+        }
+
+
+def _in_time(
+    found: Mapping[_Key, list[BrokerFact]],
+) -> dict[_Key, tuple[BrokerFact, ...]]:
+    return {key: tuple(sorted(facts, key=lambda fact: fact.at_ms)) for key, facts in found.items()}

@@ -1,0 +1,90 @@
+"""What one line of a broker's log says of a group, in fields."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class FactKind(StrEnum):
+    """What a line says. `MEANINGS` has one sentence for each."""
+
+    REBALANCE_PREPARED = "rebalance_prepared"
+    GENERATION_STABILIZED = "generation_stabilized"
+    GROUP_EMPTIED = "group_emptied"
+    ASSIGNMENT_RECEIVED = "assignment_received"
+    MEMBER_ID_GIVEN = "member_id_given"
+    MEMBER_JOINED = "member_joined"
+    STATIC_MEMBER_REPLACED = "static_member_replaced"
+    MEMBER_LEFT = "member_left"
+    MEMBER_LEFT_BY_REQUEST = "member_left_by_request"
+    MEMBER_AWAY = "member_away"
+    MEMBER_EXPIRED = "member_expired"
+    MEMBER_FENCED = "member_fenced"
+    MEMBERS_NOT_REJOINED = "members_not_rejoined"
+    MEMBER_REFUSED = "member_refused"
+    SUBSCRIPTION_CHANGED = "subscription_changed"
+    REGEXES_SCANNED = "regexes_scanned"
+    EPOCH_BUMPED = "epoch_bumped"
+    TARGET_COMPUTED = "target_computed"
+    GROUP_UPGRADED = "group_upgraded"
+    GROUP_DOWNGRADED = "group_downgraded"
+    GROUP_LOADED = "group_loaded"
+    GROUP_UNLOADED = "group_unloaded"
+    GROUP_DELETED = "group_deleted"
+    OFFSETS_REMOVED = "offsets_removed"
+    PARTITION_LOADED = "partition_loaded"
+    PARTITION_UNLOADED = "partition_unloaded"
+
+
+MEANINGS = {
+    FactKind.REBALANCE_PREPARED: "A join phase of a classic group begins; the text says what set it off.",
+    FactKind.GENERATION_STABILIZED: "The join phase of a generation is over; the leader's assignment is awaited.",
+    FactKind.GROUP_EMPTIED: "A generation of a classic group ended without members.",
+    FactKind.ASSIGNMENT_RECEIVED: "The leader's assignment came: the generation is written.",
+    FactKind.MEMBER_ID_GIVEN: "A dynamic member was given its id and has to come again with it.",
+    FactKind.MEMBER_JOINED: "A member was taken in.",
+    FactKind.STATIC_MEMBER_REPLACED: "A new member id took an instance id over.",
+    FactKind.MEMBER_LEFT: "A member of the consumer protocol said that it leaves.",
+    FactKind.MEMBER_LEFT_BY_REQUEST: "A LeaveGroup request, a member's own or an administrator's, took a member out.",
+    FactKind.MEMBER_AWAY: "A static member left for a while.",
+    FactKind.MEMBER_EXPIRED: "A classic member sent no heartbeat for its session timeout.",
+    FactKind.MEMBER_FENCED: "The coordinator took a member out; the text says why.",
+    FactKind.MEMBERS_NOT_REJOINED: "Members that did not come to the join phase in time were dropped.",
+    FactKind.MEMBER_REFUSED: "A member was refused because another holds its instance id.",
+    FactKind.SUBSCRIPTION_CHANGED: "A member of the consumer protocol changed what it subscribes to.",
+    FactKind.REGEXES_SCANNED: "The group's regular expressions were resolved.",
+    FactKind.EPOCH_BUMPED: "A new group epoch.",
+    FactKind.TARGET_COMPUTED: "A target assignment was computed.",
+    FactKind.GROUP_UPGRADED: "A classic group became a consumer group.",
+    FactKind.GROUP_DOWNGRADED: "A consumer group became a classic group.",
+    FactKind.GROUP_LOADED: "A coordinator took a group over.",
+    FactKind.GROUP_UNLOADED: "A coordinator gave a group away.",
+    FactKind.GROUP_DELETED: "A group was deleted.",
+    FactKind.OFFSETS_REMOVED: "Offsets expired or were deleted.",
+    FactKind.PARTITION_LOADED: "A broker became the coordinator of a partition of the offsets topic.",
+    FactKind.PARTITION_UNLOADED: "A broker is the coordinator of a partition no longer.",
+}
+
+
+class BrokerFact(NamedTuple):
+    """One line. Fields that the wording does not have are None, texts are as logged."""
+
+    kind: FactKind
+    at_ms: int
+    """Epoch milliseconds, by the clock of the broker as its time zone was given or found."""
+    group_id: str | None
+    broker: str
+    """Who logged it: the broker's id, or the file where the line has none."""
+    place: str
+    """File and line."""
+    epoch: int | None = None
+    """Group epoch or generation; of a prepared rebalance the generation before."""
+    member_id: str | None = None
+    instance_id: str | None = None
+    old_member_id: str | None = None
+    members: tuple[str, ...] = ()
+    size: int | None = None
+    """Members, or offsets."""
+    metadata_hash: int | None = None
+    log_partition: int | None = None
+    text: str | None = None
+    """Reason, subscription or assignor."""

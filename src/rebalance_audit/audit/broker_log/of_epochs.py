@@ -1,0 +1,110 @@
+"""Group epochs in the light of the broker's log."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.testimony import Testimony, departed, proven_by
+from rebalance_audit.audit.broker_log.witness import ENDS, TOLERANCE_MS, Witness, said, sentence_of
+from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.life import DEPARTURES
+from rebalance_audit.coordinator.changes import GroupEpochBumped, Position
+
+_JOINS: Final = frozenset(
+    {
+        RebalanceCause.GROUP_CREATED,
+        RebalanceCause.MEMBER_JOINED,
+        RebalanceCause.STATIC_MEMBER_JOINED,
+    }
+)
+
+_ONE_WRITE_MS: Final = 100
+"""The lines of one request or timer: the bump is the last of them."""
+
+
+def testify_to_epoch(
+    witness: Witness, bump: GroupEpochBumped, verdicts: Iterable[Verdict]
+) -> Testimony:
+    """What the coordinator logged when it wrote the epoch."""
+    position = bump.position
+    at_ms = position.record_timestamp_ms
+    bumped = witness.of_epoch(FactKind.EPOCH_BUMPED, bump.new_epoch, at_ms)
+    confirmed = tuple(_confirm(witness, verdict, bumped, position) for verdict in verdicts)
+    if bumped is not None and all(each.cause is RebalanceCause.UNKNOWN for each in confirmed):
+        confirmed = tuple(_told(witness, bumped, position)) or confirmed
+    return Testimony(confirmed, contradictions=tuple(_denied(bumped, bump)))
+
+
+def _confirm(
+    witness: Witness, verdict: Verdict, bumped: BrokerFact | None, position: Position
+) -> Verdict:
+    """The verdict with the line that speaks of it, if there is one."""
+    from_ms, to_ms = _window(position)
+    member_id = verdict.member_id
+    if verdict.cause in DEPARTURES and member_id is not None:
+        away = verdict.cause is RebalanceCause.STATIC_MEMBER_EXPIRED
+        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms, was_away=away)
+        return verdict if found is None else departed(verdict, found, position)
+    if verdict.certainty is Certainty.PROVEN:
+        return verdict
+    fact: BrokerFact | None = None
+    cause = verdict.cause
+    if cause in _JOINS and member_id is not None:
+        fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
+    elif cause is RebalanceCause.STATIC_MEMBER_REPLACED and member_id is not None:
+        fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)
+    elif RebalanceCause.REGEX_RESOLVED in {cause, *verdict.alternatives}:
+        fact = next(
+            (
+                each
+                for each in witness.between(from_ms, to_ms)
+                if each.kind is FactKind.REGEXES_SCANNED
+            ),
+            None,
+        )
+        cause = RebalanceCause.REGEX_RESOLVED
+    if fact is None or bumped is None:
+        return verdict
+    return proven_by(verdict, said(fact, position, sentence_of(fact)), cause)
+
+
+def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[Verdict]:
+    """What the log says of an epoch whose own records are gone: the lines that came with it."""
+    for fact in witness.between(bumped.at_ms - _ONE_WRITE_MS, bumped.at_ms):
+        found: RebalanceCause | None = None
+        if fact.kind in ENDS and (fact.member_id or fact.instance_id):
+            ended = witness.departure(
+                fact.member_id or "", fact.instance_id, fact.at_ms, bumped.at_ms
+            )
+            found = ended.cause if ended is not None and not ended.alternatives else None
+        elif fact.kind is FactKind.MEMBER_JOINED:
+            static = fact.instance_id is not None
+            found = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
+        if found is not None:
+            sentence = sentence_of(fact)
+            yield Verdict(
+                found,
+                Certainty.PROVEN,
+                position.record_timestamp_ms,
+                f"Only the broker's log tells: {sentence}.",
+                (said(fact, position, sentence), said(bumped, position, sentence_of(bumped))),
+                fact.member_id,
+                fact.instance_id,
+            )
+
+
+def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evidence]:
+    if bumped is None or bumped.metadata_hash is None or bump.new_metadata_hash is None:
+        return
+    if bumped.metadata_hash != bump.new_metadata_hash:
+        yield said(
+            bumped,
+            bump.position,
+            f"epoch {bump.new_epoch} with metadata hash {bumped.metadata_hash}, "
+            f"the record has {bump.new_metadata_hash}",
+        )
+
+
+def _window(position: Position) -> tuple[int, int]:
+    at_ms = position.record_timestamp_ms
+    return at_ms - TOLERANCE_MS, at_ms + TOLERANCE_MS

@@ -1,0 +1,336 @@
+"""Classic generations in the light of the broker's log, which says what no record can: what began the join phase."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.broker_log import reasons
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.reasons import Trigger, rejoin_cause, trigger_of
+from rebalance_audit.audit.broker_log.testimony import (
+    HOW,
+    Testimony,
+    departed,
+    proven_by,
+    with_primary,
+)
+from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Witness, said, sentence_of
+from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.classic_causes import COOPERATIVE_MARK, ClassicScene, Generation
+from rebalance_audit.audit.life import DEPARTURES
+from rebalance_audit.coordinator.classic.group import ClassicMember
+from rebalance_audit.coordinator.partitions import minus, partitions_of
+
+_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
+_GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
+_INTERRUPTIONS: Final = frozenset(
+    {
+        FactKind.GROUP_LOADED,
+        FactKind.GROUP_UNLOADED,
+        FactKind.PARTITION_LOADED,
+        FactKind.PARTITION_UNLOADED,
+    }
+)
+"""A join phase ends with its coordinator: the next one begins anew from the record."""
+
+
+class _JoinPhase(NamedTuple):
+    """The lines between which a generation came about."""
+
+    prepared: BrokerFact
+    ended: BrokerFact
+
+
+def testify_to_generation(
+    witness: Witness,
+    scene: ClassicScene,
+    joined_at_ms: int | None,
+    verdicts: tuple[Verdict, ...],
+) -> Testimony:
+    """What the coordinator logged while the generation came about. `joined_at_ms`: the end of its join phase."""
+    ended = _end_of_join_phase(witness, scene.new, joined_at_ms)
+    if ended is None:
+        return Testimony(verdicts)
+    denied = tuple(_denied(witness, scene.new, ended))
+    if denied:
+        return Testimony(verdicts, contradictions=denied)
+    phase = _join_phase(witness, scene.new, ended)
+    since_ms = _since(scene, phase, ended)
+    confirmed = tuple(
+        _confirm(witness, verdict, scene, since_ms, ended.at_ms, whole=phase is not None)
+        for verdict in verdicts
+    )
+    if phase is None:
+        return Testimony(confirmed)
+    trigger = _Trigger(witness, scene, phase)
+    denied = tuple(trigger.denied())
+    if denied:
+        return Testimony(verdicts, contradictions=denied)
+    primary = trigger.verdict(confirmed)
+    return Testimony(
+        confirmed if primary is None else with_primary(primary, confirmed), phase.prepared.at_ms
+    )
+
+
+def _end_of_join_phase(
+    witness: Witness, new: Generation, joined_at_ms: int | None
+) -> BrokerFact | None:
+    kind = FactKind.GENERATION_STABILIZED if new.members else FactKind.GROUP_EMPTIED
+    at_ms = new.position.record_timestamp_ms if joined_at_ms is None else joined_at_ms
+    return witness.of_epoch(kind, new.generation, at_ms)
+
+
+def _join_phase(witness: Witness, new: Generation, ended: BrokerFact) -> _JoinPhase | None:
+    """The join phase that `ended`; None where the log does not hold it from one end to the other."""
+    prepared = witness.last_of_epoch(FactKind.REBALANCE_PREPARED, new.generation - 1, ended.at_ms)
+    if prepared is None or prepared.broker != ended.broker:
+        return None
+    for fact in witness.between(prepared.at_ms + 1, ended.at_ms - 1):
+        if fact.kind in _INTERRUPTIONS and fact.broker == ended.broker:
+            return None
+        if fact.kind in {FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED}:
+            return None
+    return _JoinPhase(prepared, ended)
+
+
+def _since(scene: ClassicScene, phase: _JoinPhase | None, ended: BrokerFact) -> int:
+    """From when on a line can belong to this generation: the record before, or the join phase."""
+    if scene.old is not None:
+        return scene.old.position.record_timestamp_ms
+    return phase.prepared.at_ms if phase is not None else ended.at_ms
+
+
+def _denied(witness: Witness, new: Generation, ended: BrokerFact) -> Iterator[Evidence]:
+    """Members of the generation, counted by the log and by the record."""
+    at_ms = new.position.record_timestamp_ms
+    assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
+    for fact in (ended, assigned):
+        if fact is not None and fact.size is not None and fact.size != len(new.members):
+            yield said(
+                fact,
+                new.position,
+                f"generation {new.generation} with {fact.size} members, "
+                f"the record has {len(new.members)}",
+            )
+
+
+def _confirm(
+    witness: Witness,
+    verdict: Verdict,
+    scene: ClassicScene,
+    from_ms: int,
+    to_ms: int,
+    *,
+    whole: bool,
+) -> Verdict:
+    """The verdict on one member with the line that speaks of it, if there is one.
+
+    Without the `whole` join phase in the log it remains open whether this or something else set the rebalance off.
+    """
+    member_id, position = verdict.member_id, scene.new.position
+    if member_id is None:
+        return verdict
+    if verdict.cause in DEPARTURES:
+        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms)
+        if found is None:
+            return verdict
+        others = () if whole else _other_causes(verdict)
+        return departed(verdict, found, position, others)
+    if not whole:
+        return verdict
+    fact = None
+    if verdict.cause in _JOINS:
+        fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
+    elif verdict.cause is RebalanceCause.STATIC_MEMBER_REPLACED:
+        fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)
+    if fact is None or verdict.certainty is Certainty.PROVEN:
+        return verdict
+    return proven_by(verdict, said(fact, position, sentence_of(fact)))
+
+
+def _other_causes(verdict: Verdict) -> tuple[RebalanceCause, ...]:
+    """What may have set the rebalance off in place of a departure that is no longer in doubt."""
+    others = tuple(cause for cause in verdict.alternatives if cause not in DEPARTURES)
+    return others or (RebalanceCause.LEADER_REJOINED,)
+
+
+class _Trigger:
+    """Reads what set the rebalance off, with the records of before and after at hand."""
+
+    def __init__(self, witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> None:
+        self._witness = witness
+        self._scene = scene
+        self._prepared = phase.prepared
+
+        self._trigger = trigger_of(self._prepared.text or "")
+
+    def denied(self) -> Iterator[Evidence]:
+        """A member that the rebalance began without is in its generation: a classic id does not come back."""
+        trigger, new = self._trigger, self._scene.new
+        if trigger is None or trigger.role not in _GOING:
+            return
+        for member_id in trigger.members:
+            if member_id in new.members:
+                yield said(
+                    self._prepared,
+                    new.position,
+                    f"member {member_id} is out ({self._prepared.text}), the record has it",
+                )
+
+    def verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
+        """The primary cause; None where the log's reason is none that the tables know."""
+        trigger = self._trigger
+        if trigger is None:
+            return None
+        member_id = next((each for each in trigger.members if each), None)
+        found = self._cause(trigger, member_id)
+        if found is None:
+            return None
+        cause, alternatives, detail = found
+        known = [
+            verdict
+            for verdict in verdicts
+            if verdict.member_id == member_id
+            and (verdict.cause is cause or {verdict.cause, cause} <= DEPARTURES)
+        ]
+        verdict = known[0] if known else self._fresh(cause, member_id, trigger)
+        line = said(self._prepared, self._scene.new.position, f"rebalance: {self._prepared.text}")
+        return verdict._replace(
+            cause=cause,
+            certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
+            alternatives=alternatives,
+            at_ms=self._prepared.at_ms,
+            detail=detail,
+            evidence=(line, *verdict.evidence),
+        )
+
+    def _cause(
+        self, trigger: Trigger, member_id: str | None
+    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
+        name = member_id or trigger.instance_id or "unknown"
+        why = f" ({trigger.client_reason})" if trigger.client_reason else ""
+        match trigger.role:
+            case reasons.JOIN:
+                if trigger.instance_id is None:
+                    return RebalanceCause.MEMBER_JOINED, (), f"Member {name} joined{why}."
+                cause = RebalanceCause.STATIC_MEMBER_JOINED
+                return cause, (), f"Member {name} (instance {trigger.instance_id}) joined{why}."
+            case reasons.REPLACEMENT:
+                cause = RebalanceCause.STATIC_MEMBER_REPLACED
+                return cause, (), f"Instance {trigger.instance_id} came back as {name}{why}."
+            case reasons.DOWNGRADE:
+                cause = RebalanceCause.PROTOCOL_DOWNGRADED
+                return cause, (), "The consumer group became a classic one and rebalanced for it."
+            case reasons.LEADER:
+                return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
+            case reasons.FOLLOWER:
+                return self._follower(trigger, member_id, f"{name} joined again{why}")
+            case reasons.UNKNOWN_RANK:
+                old = self._scene.old
+                if old is not None and old.leader_member_id == member_id:
+                    return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
+                return self._follower(trigger, member_id, f"{name} joined again{why}")
+        return self._departure(trigger, name)
+
+    def _departure(
+        self, trigger: Trigger, name: str
+    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
+        member_id = next((each for each in trigger.members if each), "")
+        at_ms = self._prepared.at_ms
+        watch = self._scene.watches.get(member_id)
+        instance_id = watch.stint.identity.instance_id if watch is not None else None
+        found = self._witness.departure(
+            member_id, instance_id, at_ms - TOLERANCE_MS, at_ms + TOLERANCE_MS
+        ) or reasons.departure_of_fact(
+            self._prepared,
+            in_company=len(trigger.members) > 1,
+            was_away=False,
+            is_static=instance_id is not None or not member_id,
+        )
+        if found is None:
+            return None
+        others = f" and {len(trigger.members) - 1} more" if len(trigger.members) > 1 else ""
+        told = f": {found.fact.text}" if found.fact.text else ""
+        detail = f"Member {name}{others} {HOW[found.cause]}, as the broker logged{told}."
+        return found.cause, found.alternatives, detail
+
+    def _leader(
+        self, trigger: Trigger, member_id: str | None, detail: str
+    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+        cause = rejoin_cause(trigger.client_reason)
+        if cause is None and self._topics_differ(member_id):
+            cause = RebalanceCause.SUBSCRIPTION_CHANGED
+        return cause or RebalanceCause.LEADER_REJOINED, (), detail
+
+    def _follower(
+        self, trigger: Trigger, member_id: str | None, who: str
+    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+        """A follower is heard only when its metadata changed: its topics, or what it owns."""
+        cause = rejoin_cause(trigger.client_reason)
+        if cause is not None:
+            return cause, (), f"Member {who}."
+        if self._topics_differ(member_id):
+            return RebalanceCause.SUBSCRIPTION_CHANGED, (), f"Member {who} with other topics."
+        if self._gave_up(member_id):
+            cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
+            return cause, (), f"Member {who} behind what it gave up."
+        detail = (
+            f"Member {who} and tells the leader other things than before, with the same topics."
+        )
+        return RebalanceCause.SUBSCRIPTION_CHANGED, (), detail
+
+    def _members(self, member_id: str | None) -> tuple[ClassicMember | None, ClassicMember | None]:
+        """The member before and after."""
+        old: Mapping[str, ClassicMember] = self._scene.old.members if self._scene.old else {}
+        new = self._scene.new.members
+        return old.get(member_id or ""), new.get(member_id or "")
+
+    def _topics_differ(self, member_id: str | None) -> bool:
+        before, after = (
+            member.subscription if member is not None else None
+            for member in self._members(member_id)
+        )
+        return before is not None and after is not None and set(before.topics) != set(after.topics)
+
+    def _gave_up(self, member_id: str | None) -> bool:
+        """Whether the generation before took partitions from a cooperative member, which so has to join again."""
+        old, (before, _) = self._scene.old, self._members(member_id)
+        if old is None or before is None or before.subscription is None:
+            return False
+        if COOPERATIVE_MARK not in (old.protocol_name or ""):
+            return False
+        owned = partitions_of(before.subscription.owned_partitions)
+        return bool(minus(owned, before.assigned))
+
+    def _fresh(self, cause: RebalanceCause, member_id: str | None, trigger: Trigger) -> Verdict:
+        """A cause that the records do not show by themselves."""
+        watch = self._scene.watches.get(member_id or "")
+        identity = watch.stint.identity if watch is not None else None
+        before, after = self._members(member_id)
+        member = after or before
+        if member is not None:
+            instance_id, client_id = member.instance_id, member.client_id
+            client_host: str | None = member.client_host
+        elif identity is not None:
+            instance_id, client_id = identity.instance_id, identity.client_id
+            client_host = identity.client_host
+        else:
+            return Verdict(
+                cause,
+                Certainty.PROVEN,
+                self._prepared.at_ms,
+                "",
+                (),
+                member_id,
+                trigger.instance_id,
+            )
+        return Verdict(
+            cause,
+            Certainty.PROVEN,
+            self._prepared.at_ms,
+            "",
+            (),
+            member_id,
+            instance_id,
+            client_id,
+            client_host,
+        )

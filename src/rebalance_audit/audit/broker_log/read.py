@@ -1,0 +1,103 @@
+"""Reads the files of a broker's log: plain or gzip, as many as there are, rotated or not, of one broker or several."""
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+from pathlib import Path
+from typing import IO, Final
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.layout import MARKS, Layout, LogLine
+from rebalance_audit.audit.broker_log.message import read_message
+from rebalance_audit.wire.log_folder import SourceNotReadable
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+FILE_PATTERN: Final = "*server*.log*"
+"""Files of a folder that are taken for broker logs."""
+_CONTINUED_LINES_MAX: Final = 20
+"""A message may go over some lines (a group id with a line break in it); a stack trace is none."""
+
+
+class BrokerLogNotReadable(SourceNotReadable):
+    """A file of a broker's log that cannot be read; the message is a sentence that names it."""
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """The files, and those that the folders hold, each once. Raises BrokerLogNotReadable."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(each for each in path.rglob(FILE_PATTERN) if each.is_file())
+            if not inside:
+                message = f"{path}: no file is named like server.log in this folder."
+                raise BrokerLogNotReadable(message)
+            found.update(dict.fromkeys(inside))
+        elif path.is_file():
+            found[path] = None
+        else:
+            message = f"{path}: no such file."
+            raise BrokerLogNotReadable(message)
+    return list(found)
+
+
+def read_facts(paths: Iterable[Path], zone: tzinfo) -> Iterator[BrokerFact]:
+    """Every line that says something of a group, file by file. Raises BrokerLogNotReadable."""
+    for path in files_of(paths):
+        yield from _facts_of(path, zone)
+
+
+def _facts_of(path: Path, zone: tzinfo) -> Iterator[BrokerFact]:
+    layout = Layout(zone)
+    for number, event in _events(path, layout):
+        line = layout.read(event)
+        if line is None:
+            continue
+        yield from facts_of_line(line, f"{path.name}:{number}")
+
+
+def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
+    """The facts of one event: none in no known wording, several where it speaks of several groups."""
+    message = read_message(line.message)
+    if message is None and "\n" in line.message:
+        message = read_message(line.message.split("\n", 1)[0])
+    if message is None:
+        return
+    fields = {"group_id": None, "log_partition": line.log_partition, **message.fields}
+    fact = BrokerFact(message.kind, line.at_ms, broker=line.broker, place=place, **fields)  # type: ignore[arg-type]
+    if fact.kind is FactKind.GROUP_DELETED:
+        for group_id in fact.members:
+            yield fact._replace(group_id=group_id, members=())
+    else:
+        yield fact
+
+
+def _events(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
+    """(line number, text) of every event that bears a coordinator's mark, with its continuation lines."""
+    begun, lines = 0, list[str]()
+    try:
+        with _opened(path) as file:
+            for number, raw in enumerate(file, 1):
+                marked = any(mark in raw for mark in MARKS)
+                if not (marked or lines):
+                    continue
+                if layout.begins(raw):
+                    if lines:
+                        yield begun, "".join(lines)
+                    begun, lines = number, [raw] if marked else []
+                elif lines and len(lines) < _CONTINUED_LINES_MAX:
+                    lines.append(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"{path}: cannot be read: {error}."
+        raise BrokerLogNotReadable(message) from error
+    if lines:
+        yield begun, "".join(lines)
+
+
+def _opened(path: Path) -> IO[str]:
+    with path.open("rb") as file:
+        packed = file.read(2) == GZIP_MAGIC
+    # Bytes that are no UTF-8 are in client ids and reasons only; the rest of the line still counts.
+    if packed:
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="\n")
+    return path.open(encoding="utf-8", errors="replace", newline="\n")

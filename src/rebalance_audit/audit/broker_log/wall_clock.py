@@ -1,0 +1,62 @@
+"""From the wall clock of a broker's log to epoch milliseconds."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from typing import Final
+
+_OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)")
+_TURNED_BACK: Final = timedelta(minutes=20)
+"""Lines of several threads may be a little out of order; a clock set back for winter goes half an hour or more."""
+
+
+def offset_of(text: str) -> tzinfo | None:
+    """The zone of `Z`, `+02:00` or `+0200`; None for anything else."""
+    if text == "Z":
+        return UTC
+    found = _OFFSET.fullmatch(text)
+    if found is None:
+        return None
+    shift = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+    if shift >= timedelta(days=1):
+        return None
+    return timezone(-shift if found["sign"] == "-" else shift)
+
+
+class WallClock:
+    """Reads the times of one file in order, so that the hour which comes twice in autumn is told apart."""
+
+    def __init__(self, zone: tzinfo) -> None:
+        """`zone` is that of times without one."""
+        self._zone = zone
+        self._last: datetime | None = None
+        self._fold = 0
+
+    def epoch_ms(self, wall: str, fraction: str | None, zone: str | None) -> int | None:
+        """Milliseconds of `2024-05-01 12:00:00` and the digits behind it; None for what is no date."""
+        moment = _moment(wall.replace("T", " "))
+        if moment is None:
+            return None
+        millis = int((fraction or "0")[:3].ljust(3, "0"))
+        if zone:
+            given = offset_of(zone)
+            return None if given is None else _ms(moment.replace(tzinfo=given)) + millis
+        last, self._last = self._last, moment
+        if last is not None and last - moment > _TURNED_BACK:
+            self._fold = 1
+        seconds = moment.replace(tzinfo=self._zone, fold=self._fold)
+        if self._fold and seconds.utcoffset() == seconds.replace(fold=0).utcoffset():
+            self._fold = 0
+        return _ms(seconds) + millis
+
+
+def _ms(moment: datetime) -> int:
+    return round(moment.timestamp()) * 1000
+
+
+@lru_cache(maxsize=1024)
+def _moment(wall: str) -> datetime | None:
+    try:
+        return datetime.strptime(wall, "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007 - the zone is the caller's
+    except ValueError:
+        return None

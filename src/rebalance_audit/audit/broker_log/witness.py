@@ -1,0 +1,173 @@
+"""What the brokers logged of one group, ready to be asked while the group's records are judged.
+
+It holds nothing but the lines, which come with a run: it is the same whether an audit begins at the start of the log
+or goes on from a snapshot. Only what a line says counts; that a line is missing says nothing, since a log may
+cover a part of the time or one broker of several.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.reasons import Departure, departure_of_fact, trigger_of
+from rebalance_audit.audit.cause import Evidence
+from rebalance_audit.coordinator.changes import Position
+
+TOLERANCE_MS: Final = 2_000
+"""How far a line and its record may be apart. One clock stamps both within a few ms; busy brokers log late."""
+
+ENDS: Final = frozenset(
+    {
+        FactKind.MEMBER_LEFT,
+        FactKind.MEMBER_LEFT_BY_REQUEST,
+        FactKind.MEMBER_EXPIRED,
+        FactKind.MEMBER_FENCED,
+        FactKind.MEMBERS_NOT_REJOINED,
+    }
+)
+"""Lines that end a member."""
+
+
+class Witness:
+    """The lines of one group."""
+
+    def __init__(self, facts: Iterable[BrokerFact]) -> None:
+        """`facts`: those of the group, and of its partition of the offsets topic, in any order."""
+        self._facts = sorted(facts, key=lambda fact: fact.at_ms)
+        self._times = [fact.at_ms for fact in self._facts]
+        self._by_epoch: defaultdict[tuple[FactKind, int], list[BrokerFact]] = defaultdict(list)
+        self._by_member: defaultdict[str, list[BrokerFact]] = defaultdict(list)
+        self._by_instance: defaultdict[str, list[BrokerFact]] = defaultdict(list)
+        for fact in self._facts:
+            if fact.epoch is not None:
+                self._by_epoch[fact.kind, fact.epoch].append(fact)
+            for member_id in _members_of(fact):
+                self._by_member[member_id].append(fact)
+            if fact.instance_id is not None:
+                self._by_instance[fact.instance_id].append(fact)
+
+    def between(self, from_ms: int, to_ms: int) -> Sequence[BrokerFact]:
+        """Lines from `from_ms` to `to_ms`, both included."""
+        return self._facts[bisect_left(self._times, from_ms) : bisect_right(self._times, to_ms)]
+
+    def of_epoch(self, kind: FactKind, epoch: int, near_ms: int) -> BrokerFact | None:
+        """The line of that kind and epoch that is nearest to `near_ms`, if it is near at all."""
+        found = self._by_epoch.get((kind, epoch), ())
+        nearest = min(found, key=lambda fact: abs(fact.at_ms - near_ms), default=None)
+        if nearest is None or abs(nearest.at_ms - near_ms) > TOLERANCE_MS:
+            return None
+        return nearest
+
+    def last_of_epoch(self, kind: FactKind, epoch: int, before_ms: int) -> BrokerFact | None:
+        """The last line of that kind and epoch that is not later than `before_ms`."""
+        found = self._by_epoch.get((kind, epoch), ())
+        return next((fact for fact in reversed(found) if fact.at_ms <= before_ms), None)
+
+    def of_member(
+        self, kind: FactKind, member_id: str, from_ms: int, to_ms: int
+    ) -> BrokerFact | None:
+        """The last line of that kind about a member."""
+        return next(
+            (
+                fact
+                for fact in reversed(self._by_member.get(member_id, ()))
+                if fact.kind is kind and from_ms <= fact.at_ms <= to_ms
+            ),
+            None,
+        )
+
+    def replacement(
+        self, instance_id: str, member_id: str, from_ms: int, to_ms: int
+    ) -> BrokerFact | None:
+        """The last line that says of an instance id that another member id took it over."""
+        for fact in reversed(self._by_instance.get(instance_id, ())):
+            told = fact.kind is FactKind.STATIC_MEMBER_REPLACED and from_ms <= fact.at_ms <= to_ms
+            if told and (fact.member_id in {None, member_id} or fact.old_member_id == member_id):
+                return fact
+        return None
+
+    def departure(
+        self,
+        member_id: str,
+        instance_id: str | None,
+        from_ms: int,
+        to_ms: int,
+        *,
+        was_away: bool = False,
+    ) -> Departure | None:
+        """Why a member went between two moments; the last line that says it counts."""
+        told = [
+            *self._by_member.get(member_id, ()),
+            *(
+                fact
+                for fact in self._by_instance.get(instance_id or "", ())
+                if fact.member_id is None
+            ),
+        ]
+        ends = [fact for fact in told if from_ms <= fact.at_ms <= to_ms and _ends(fact)]
+        # What took the member out was logged first; the reason of the rebalance that follows may say less.
+        for fact in sorted(ends, key=lambda each: (each.kind not in ENDS, -each.at_ms)):
+            found = departure_of_fact(
+                fact,
+                in_company=self._has_company(fact),
+                was_away=was_away or self._was_away(member_id, fact),
+                is_static=instance_id is not None or fact.instance_id is not None,
+            )
+            if found is not None:
+                return found
+        return None
+
+    def _was_away(self, member_id: str, end: BrokerFact) -> bool:
+        told = self._by_member.get(member_id, ())
+        return any(fact.kind is FactKind.MEMBER_AWAY and fact.at_ms <= end.at_ms for fact in told)
+
+    def _has_company(self, fact: BrokerFact) -> bool:
+        """Whether the request of this line took out others: it lists them where the rebalance begins by it."""
+        if fact.kind is not FactKind.MEMBER_LEFT_BY_REQUEST:
+            return False
+        for other in self.between(fact.at_ms, fact.at_ms + TOLERANCE_MS):
+            if other.kind is FactKind.REBALANCE_PREPARED:
+                trigger = trigger_of(other.text or "")
+                named = trigger.members if trigger is not None else ()
+                return len(named) > 1 and (fact.member_id in named or "" in named)
+        return False
+
+
+def said(fact: BrokerFact, position: Position, sentence: str) -> Evidence:
+    """The line as evidence, with the record that it speaks of; its time is the line's."""
+    return Evidence(
+        position.log_partition,
+        position.log_offset,
+        fact.at_ms,
+        f"broker {fact.broker} logged ({fact.place}): {sentence}",
+    )
+
+
+def sentence_of(fact: BrokerFact) -> str:
+    """What the line says, in short."""
+    name = fact.kind.value.replace("_", " ")
+    about = " ".join(
+        part
+        for part in (
+            fact.member_id or "",
+            f"(instance {fact.instance_id})" if fact.instance_id else "",
+            f"epoch {fact.epoch}" if fact.epoch is not None else "",
+        )
+        if part
+    )
+    return ": ".join(part for part in (f"{name} {about}".strip(), fact.text or "") if part)
+
+
+def _ends(fact: BrokerFact) -> bool:
+    return fact.kind in ENDS or fact.kind is FactKind.REBALANCE_PREPARED
+
+
+def _members_of(fact: BrokerFact) -> Iterable[str]:
+    if fact.kind is FactKind.REBALANCE_PREPARED:
+        trigger = trigger_of(fact.text or "")
+        if trigger is not None and trigger.role in {"leave", "expiry", "not synced"}:
+            return trigger.members
+        return ()
+    return fact.members or ((fact.member_id,) if fact.member_id else ())
