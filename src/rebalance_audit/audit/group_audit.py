@@ -115,6 +115,14 @@ class GroupAudit:
         return self._slot.last_log_offset
 
     @property
+    def due_ms(self) -> int | None:
+        """Once finished: the earliest log end (epoch ms) at which other rows would come out without a new record.
+
+        None where they never would. Findings alone look at the log's end.
+        """
+        return self._findings.due_ms if self._findings is not None else None
+
+    @property
     def unnamed(self) -> frozenset[bytes]:
         """Topic ids that rows so far had to leave without a name; at most 1000 of them."""
         return self.outside.unnamed

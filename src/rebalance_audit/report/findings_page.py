@@ -7,6 +7,7 @@ from typing import Final
 
 from rebalance_audit.audit.findings.kinds import KINDS, definition_of
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.findings.watcher import AtLogEnd
 from rebalance_audit.resources import checkout_root
 
 PAGE: Final = "docs/findings.md"
@@ -32,6 +33,10 @@ Findings follow from the same records as everything else, so they say *probably*
 Thresholds are those of `[findings]` in `conf/base.toml`; the figures below are its defaults. A group that goes
 about its business has none.
 
+A finding is about the group's records. The log's end changes it only where time has to pass: then the text says
+"at least" while it lasts, `to_at` is null, and the row stays the same, whatever is written for other groups, until
+a record of the group or the passing of the threshold makes it another one. The kinds that this holds for say so.
+
 Severity: *critical*, records are probably not consumed or consumed twice; *warning*, it costs time or hides a fault;
 *info*, worth knowing.
 
@@ -48,6 +53,8 @@ def page() -> str:
         parts.append(f"## {kind.kind}\n")
         parts.append(f"{definition_of(kind, rules)}\n")
         parts.append(f"Severity: {kind.severities()}. Thresholds: {_names(used)}.\n")
+        if kind.at_log_end is not AtLogEnd.SETTLED:
+            parts.append(f"At the end of the log: {kind.at_log_end}.\n")
         parts.append(f"What to do: {kind.advice}\n")
     parts.append("## What is not found, and why\n")
     parts.append("\n".join(f"- {what}: {reason}." for what, reason in NOT_FOUND.items()) + "\n")

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from rebalance_audit.audit.cause import Evidence
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.ending import Ending
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import (
     ASSIGNING_TYPES,
+    AtLogEnd,
     Lasting,
     Scene,
     Trail,
@@ -74,7 +76,7 @@ class TwoOwners(Watcher):
         elif change.kind is AnomalyKind.PARTITION_OWNED_TWICE:
             self._note(change.position, change.detail, ())
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """One finding for all of them."""
         if self._began is not None:
             missing = " Records are missing from the log, which can look the same."
@@ -131,6 +133,7 @@ class LostPartition(Watcher):
     changes = (GenerationCompleted, GroupStateChanged)
     severity = Severity.CRITICAL
     other_severity = Severity.WARNING
+    at_log_end = AtLogEnd.APPEARS
     advice = (
         "Set off a rebalance (restart one dynamic member) and check that all members subscribe to the same topics "
         "and that the topic exists."
@@ -155,11 +158,11 @@ class LostPartition(Watcher):
         if isinstance(change, GenerationCompleted):
             self._look(change.position)
         elif not group.members:
-            self._close(self._lasting.clear(), change.position.record_timestamp_ms)
+            self._close(self._lasting.clear(), Ending(change.position.record_timestamp_ms))
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """What nobody owns to the end is still so then."""
-        self._close(self._lasting.clear(), end_ms, going_on=position is None)
+        self._close(self._lasting.clear(), end)
         self._highest.clear()
 
     def _look(self, position: Position) -> None:
@@ -189,7 +192,7 @@ class LostPartition(Watcher):
             for topic in subscribed
             if topic in assigned or topic in self._highest
         }
-        self._close(self._lasting.update(missing), position.record_timestamp_ms)
+        self._close(self._lasting.update(missing), Ending(position.record_timestamp_ms))
 
     def _lost(
         self, topic: str, numbers: set[int] | None, position: Position, *, nameless: bool
@@ -208,22 +211,21 @@ class LostPartition(Watcher):
     def _close(
         self,
         ended: list[tuple[tuple[str, frozenset[int]], Position]],
-        end_ms: int,
-        *,
-        going_on: bool = False,
+        end: Ending,
     ) -> None:
+        least_ms = self.rules.unowned_ms
         for (topic, numbers), since in ended:
-            lasted_ms = end_ms - since.record_timestamp_ms
-            if lasted_ms < self.rules.unowned_ms:
+            if not end.reached(since.record_timestamp_ms + least_ms):
                 continue
+            lasted = end.lasted(since.record_timestamp_ms, least_ms)
             what, doubt = f"no partition of {topic}", ""
             if numbers:
                 what = f"not {topic} {join_names([str(number) for number in sorted(numbers)], 8)}"
                 doubt = " It is probably not consumed, unless the topic was made anew with fewer partitions."
             self.find(
                 since,
-                None if going_on else end_ms,
-                f"The group subscribes to {topic} and looks stable, but for {spell_ms(lasted_ms)} the "
+                end.known_ms,
+                f"The group subscribes to {topic} and looks stable, but for {lasted} the "
                 "assignments held "
                 f"{what}.{doubt}",
                 (evidence_at(since, f"the assignment lacks {topic}"),),
@@ -243,6 +245,7 @@ class UnbalancedAssignment(Watcher):
     )
     changes = (GroupStateChanged,)
     severity = Severity.INFO
+    at_log_end = AtLogEnd.APPEARS
     advice = (
         "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform) where range does "
         "not."
@@ -264,7 +267,7 @@ class UnbalancedAssignment(Watcher):
             return
         found = self._unequal(span, group)
         if found is None:
-            self._close(position.record_timestamp_ms, going_on=False)
+            self._close(Ending(position.record_timestamp_ms))
             return
         self._detail, self._members = found
         if self._began is None:
@@ -273,11 +276,11 @@ class UnbalancedAssignment(Watcher):
     def changed(self, change: GroupStateChanged, group: Group) -> None:
         """An empty group is not unbalanced."""
         if not group.members:
-            self._close(change.position.record_timestamp_ms, going_on=False)
+            self._close(Ending(change.position.record_timestamp_ms))
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """It may still be so when the log ends."""
-        self._close(end_ms, going_on=position is None)
+        self._close(end)
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
         watches = self.scene.life.watches
@@ -303,15 +306,15 @@ class UnbalancedAssignment(Watcher):
                 return detail, [who]
         return None
 
-    def _close(self, end_ms: int, *, going_on: bool) -> None:
+    def _close(self, end: Ending) -> None:
         began, self._began = self._began, None
-        if began is None or end_ms - began.record_timestamp_ms < self.rules.unbalanced_ms:
+        least_ms = self.rules.unbalanced_ms
+        if began is None or not end.reached(began.record_timestamp_ms + least_ms):
             return
-        lasted = spell_ms(end_ms - began.record_timestamp_ms)
         self.find(
             began,
-            None if going_on else end_ms,
-            f"{self._detail}, for {lasted}.",
+            end.known_ms,
+            f"{self._detail}, for {end.lasted(began.record_timestamp_ms, least_ms)}.",
             (evidence_at(began, "the assignment took effect"),),
             members=self._members,
         )
@@ -349,7 +352,7 @@ class UnstickyAssignment(Watcher):
         self._worst = []
         self._members = 0
 
-    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+    def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Add up one epoch."""
         before, self._members = self._members, span.members
         if span.protocol not in ASSIGNING_TYPES or not span.partitions or span.gap or not before:
@@ -377,7 +380,7 @@ class UnstickyAssignment(Watcher):
         self._worst.sort(key=lambda item: item[:2])
         del self._worst[6:]
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """One finding for the group's life."""
         began, moved, needed = self._began, self._moved, self._needed
         if (

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.departures import evidence_at
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import GroupStateChanged, Position
@@ -63,10 +64,10 @@ class CoordinatorMoved(Watcher):
         self._see(position)
         self._members = len(group.members)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Report what was seen so far."""
         self._close()
-        if position is not None:
+        if not end.is_open:
             self._members = 0
 
     def _see(self, position: Position) -> None:
@@ -147,7 +148,7 @@ class LogGap(Watcher):
         fact = f"epoch {span.epoch}, the one before in this log is {before}"
         self._trail.add(evidence_at(span.first_position, fact))
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """One finding for all gaps of a life."""
         if self._began is not None:
             self.find(
@@ -167,6 +168,7 @@ class DeadGroup(Watcher):
     definition = "The group has had no members for at least {dead_ms} when the log ends."
     changes = (GroupStateChanged,)
     severity = Severity.INFO
+    at_log_end = AtLogEnd.APPEARS
     advice = (
         "Delete the group if nobody needs its offsets; check first that no consumer commits to it without "
         "joining."
@@ -185,15 +187,15 @@ class DeadGroup(Watcher):
         elif self._since is None:
             self._since = change.position
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Only the end of the log tells how long it lasts."""
         since, self._since = self._since, None
-        if position is not None or since is None:
+        if since is None or not end.is_open:
             return
-        if end_ms - since.record_timestamp_ms >= self.rules.dead_ms:
+        if end.reached(since.record_timestamp_ms + self.rules.dead_ms):
             self.find(
                 since,
                 None,
-                f"The group has had no members for {spell_ms(end_ms - since.record_timestamp_ms)}.",
+                f"The group has had no members for at least {spell_ms(self.rules.dead_ms)}.",
                 (evidence_at(since, "the group is empty"),),
             )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Finding
 from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
@@ -45,6 +46,8 @@ class GroupFindings:
         """The life's own, as it stood behind the last write."""
         self._settled = False
         self._alive = False
+        self.due_ms: int | None = None
+        """Once finished: the earliest log end at which other findings would come out; None = never."""
         self._arrivals: list[Stint] = []
         """Of the write that is being judged, as the next."""
         self._departures: list[Row] = []
@@ -99,10 +102,12 @@ class GroupFindings:
         if not self._alive:
             return
         end_ms = self._last_ms if log_end_ms is None else max(log_end_ms, self._last_ms)
+        end = Ending(end_ms, is_open=True)
         if self._span is not None:
-            self._close_span(self._span, end_ms)
+            self._close_span(self._span, end)
         for watcher in self._watchers:
-            watcher.ended(None, end_ms)
+            watcher.ended(end)
+        self.due_ms = end.due_ms
 
     def _follow_epochs(self, position: Position, group: Group) -> None:
         span = self._life.span
@@ -111,7 +116,7 @@ class GroupFindings:
                 before = self._span
                 began = span.first_position if span is not None else position
                 ended_ms = before.ended_at_ms or began.record_timestamp_ms
-                self._close_span(before, ended_ms)
+                self._close_span(before, Ending(ended_ms))
             self._span, self._settled = span, False
             if span is not None:
                 for watcher in self._on_began:
@@ -121,17 +126,18 @@ class GroupFindings:
             for watcher in self._on_settled:
                 watcher.epoch_settled(span, position, group)
 
-    def _close_span(self, span: EpochSpan, end_ms: int) -> None:
+    def _close_span(self, span: EpochSpan, end: Ending) -> None:
         for watcher in self._on_ended:
-            watcher.epoch_ended(span, end_ms)
+            watcher.epoch_ended(span, end)
 
     def _end(self, position: Position) -> None:
         """The incarnation is over; what it still had is known from the life's rows."""
+        end = Ending(position.record_timestamp_ms)
         if self._span is not None:
-            self._close_span(self._span, position.record_timestamp_ms)
+            self._close_span(self._span, end)
         self._span = None
         for watcher in self._watchers:
-            watcher.ended(position, position.record_timestamp_ms)
+            watcher.ended(end)
 
     def _report(self, finding: Finding) -> None:
         self._emit(FINDINGS, finding.row(self._life.group_id, self._incarnation))

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from rebalance_audit.audit.cause import Evidence
 from rebalance_audit.audit.departures import evidence_at, join_names
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position
@@ -29,32 +31,32 @@ class StuckGroup(Watcher):
         "of a classic group leaves no record)."
     )
     severity = Severity.CRITICAL
+    at_log_end = AtLogEnd.APPEARS
     advice = "Look at the member named first: it probably does not poll, or takes too long to give up its partitions."
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """It took long, but every member got there."""
-        self._judge(span, position.record_timestamp_ms, lasting=False)
+        self._judge(span, Ending(position.record_timestamp_ms))
 
-    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+    def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """It ended before every member got there."""
         if span.outcome in (None, "superseded", "open", "deleted"):
-            lasting = span.ended_at_ms is None and span is self.scene.life.span
-            self._judge(span, end_ms, lasting=lasting)
+            self._judge(span, end)
 
-    def _judge(self, span: EpochSpan, end_ms: int, *, lasting: bool) -> None:
-        took_ms = end_ms - span.first_position.record_timestamp_ms
+    def _judge(self, span: EpochSpan, end: Ending) -> None:
+        began_ms, least_ms = span.first_position.record_timestamp_ms, self.rules.stuck_ms
         if (
             span.protocol in (GroupType.CLASSIC, GroupType.SHARE)
             or not span.members
-            or took_ms < self.rules.stuck_ms
+            or not end.reached(began_ms + least_ms)
         ):
             return
         blockers, why = self._blockers(span)
-        end = "has not been reached" if lasting else "was not reached"
+        verb = "has not been reached" if end.is_open else "was not reached"
         self.find(
             span.first_position,
-            None if lasting else end_ms,
-            f"Epoch {span.epoch} {end} by every member for {spell_ms(took_ms)}: {why}.",
+            end.known_ms,
+            f"Epoch {span.epoch} {verb} by every member for {end.lasted(began_ms, least_ms)}: {why}.",
             (_began(span),),
             members=blockers,
         )
@@ -102,25 +104,26 @@ class EpochWithoutTarget(Watcher):
         "normal, since the next heartbeat of any member computes it."
     )
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.APPEARS
     advice = "Check whether the group's members were alive: the target comes with the next heartbeat of any of them."
 
-    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+    def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Measure the wait, to the target or to the end of the epoch."""
         if span.protocol in (GroupType.CLASSIC, GroupType.SHARE) or not span.members:
             return
         target_ms = span.target_installed_at_ms
-        began_ms = span.first_position.record_timestamp_ms
-        waited_ms = (end_ms if target_ms is None else target_ms) - began_ms
-        if waited_ms < self.rules.no_target_ms:
+        began_ms, least_ms = span.first_position.record_timestamp_ms, self.rules.no_target_ms
+        until = end if target_ms is None else Ending(target_ms)
+        if not until.reached(began_ms + least_ms):
             return
-        lasting = target_ms is None and span is self.scene.life.span
-        until = "came late" if target_ms is not None else "did not come before the epoch ended"
-        if lasting:
-            until = "had not come when the log ended"
+        how = "came late" if target_ms is not None else "did not come before the epoch ended"
+        if until.is_open:
+            how = "had not come when the log ended"
+        waited = until.lasted(began_ms, least_ms)
         self.find(
             span.first_position,
-            None if lasting else began_ms + waited_ms,
-            f"The target assignment of epoch {span.epoch} {until}, after {spell_ms(waited_ms)}: probably none of its "
+            until.known_ms,
+            f"The target assignment of epoch {span.epoch} {how}, after {waited}: probably none of its "
             f"members ({span.members}) sent a heartbeat.",
             (_began(span),),
         )
@@ -132,26 +135,34 @@ class _Slowness:
     last_ms: int
     times: int = 0
     longest_ms: int = 0
+    lasting: bool = False
+    """The latest time goes on when the log ends; it is not among the `times`."""
     trail: Trail = field(default_factory=Trail)
 
 
 class _SlowMembers(Watcher):
     """Collects the slow moments of each living member into one finding, handed out when the member goes."""
 
+    what: ClassVar[str]
+    """What the member was slow to do."""
     _slow: dict[str, _Slowness]
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._slow = {}
 
-    def note(self, member_id: str, began: Position, end_ms: int, fact: str) -> None:
-        """The member was slow once more, from `began` to `end_ms`."""
-        slow = self._slow.setdefault(member_id, _Slowness(began, end_ms))
-        took_ms = end_ms - began.record_timestamp_ms
+    def note(self, member_id: str, began: Position, end: Ending, least_ms: int, fact: str) -> None:
+        """The member was slow once more, for `least_ms` or longer."""
+        slow = self._slow.setdefault(member_id, _Slowness(began, began.record_timestamp_ms))
+        slow.trail.add(
+            evidence_at(began, f"{fact}, {end.lasted(began.record_timestamp_ms, least_ms)}")
+        )
+        if end.is_open:
+            slow.lasting = True
+            return
         slow.times += 1
-        slow.longest_ms = max(slow.longest_ms, took_ms)
-        slow.last_ms = max(slow.last_ms, end_ms)
-        slow.trail.add(evidence_at(began, f"{fact}, {spell_ms(took_ms)}"))
+        slow.longest_ms = max(slow.longest_ms, end.at_ms - began.record_timestamp_ms)
+        slow.last_ms = max(slow.last_ms, end.at_ms)
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -160,26 +171,29 @@ class _SlowMembers(Watcher):
         for row in departures:
             self._close(row["member_id"])
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Report all that are left."""
         for member_id in list(self._slow):
             self._close(member_id)
-
-    def sentence(self, member_id: str, times: int, longest: str) -> str:
-        """What was slow."""
-        raise NotImplementedError
 
     def _close(self, member_id: str) -> None:
         slow = self._slow.pop(member_id, None)
         if slow is not None:
             self.find(
                 slow.began,
-                slow.last_ms,
-                self.sentence(member_id, slow.times, spell_ms(slow.longest_ms)),
+                None if slow.lasting else slow.last_ms,
+                f"Member {member_id} {self._how_often(slow)}.",
                 slow.trail.evidence(),
                 members=[member_id],
                 subject=member_id,
             )
+
+    def _how_often(self, slow: _Slowness) -> str:
+        if not slow.times:
+            return f"is slow to {self.what}"
+        longest = spell_ms(slow.longest_ms)
+        still = ", and is so again" if slow.lasting else ""
+        return f"was slow to {self.what} {_times(slow.times)}, {longest} at the longest{still}"
 
 
 def _times(times: int) -> str:
@@ -196,10 +210,12 @@ class SlowRevoker(_SlowMembers):
     )
     changes = (MemberAssigned,)
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.APPEARS
     advice = (
         "Make its revocation callback and the processing between two polls shorter: its partitions stand still "
         "meanwhile."
     )
+    what = "give up partitions"
 
     _told: dict[str, Position]
 
@@ -207,17 +223,15 @@ class SlowRevoker(_SlowMembers):
         super().__init__(scene)
         self._told = {}
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Those that still had not given up count as well."""
+        least_ms = self.rules.slow_revoke_ms
         for member_id, told in self._told.items():
-            if end_ms - told.record_timestamp_ms >= self.rules.slow_revoke_ms:
-                self.note(member_id, told, end_ms, f"{member_id} had not given up its partitions")
+            if end.reached(told.record_timestamp_ms + least_ms):
+                fact = f"{member_id} had not given up its partitions"
+                self.note(member_id, told, end, least_ms, fact)
         self._told.clear()
-        super().ended(position, end_ms)
-
-    def sentence(self, member_id: str, times: int, longest: str) -> str:
-        """What was slow."""
-        return f"Member {member_id} was slow to give up partitions {_times(times)}, {longest} at the longest."
+        super().ended(end)
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Follow who is giving up partitions."""
@@ -228,10 +242,10 @@ class SlowRevoker(_SlowMembers):
         told = self._told.pop(member_id, None)
         if told is None:
             return
-        end_ms = change.position.record_timestamp_ms
-        if end_ms - told.record_timestamp_ms >= self.rules.slow_revoke_ms:
+        end, least_ms = Ending(change.position.record_timestamp_ms), self.rules.slow_revoke_ms
+        if end.reached(told.record_timestamp_ms + least_ms):
             how = "was removed before it gave up" if change.released else "took long to give up"
-            self.note(member_id, told, end_ms, f"{member_id} {how} its partitions")
+            self.note(member_id, told, end, least_ms, f"{member_id} {how} its partitions")
             if change.released:
                 self._close(member_id)
 
@@ -245,9 +259,11 @@ class SlowMember(_SlowMembers):
         "it, not counting waits for others and giving up partitions: it heard of it late."
     )
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.APPEARS
     advice = "Check the heartbeat interval, and whether the client was frozen, starved or cut off meanwhile."
+    what = "take up its assignment"
 
-    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+    def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Look at everybody's way to the epoch."""
         target_ms = span.target_installed_at_ms
         if target_ms is None or span.protocol in (GroupType.CLASSIC, GroupType.SHARE):
@@ -255,27 +271,28 @@ class SlowMember(_SlowMembers):
         for progress in span.progress.values():
             if progress.outcome not in (None, "reached"):
                 continue
-            reached_ms = progress.reached_at_ms if progress.reached_at_ms is not None else end_ms
-            own_ms = reached_ms - max(target_ms, progress.started_at_ms or target_ms)
-            own_ms -= progress.waited_ms
-            if progress.waiting_since_ms is not None:
-                own_ms -= reached_ms - progress.waiting_since_ms
-            if progress.revoke_started_at_ms is not None:
-                revoked_ms = progress.revoked_at_ms
-                own_ms -= (
-                    reached_ms if revoked_ms is None else revoked_ms
-                ) - progress.revoke_started_at_ms
-            if own_ms >= self.rules.slow_member_ms:
+            reached_ms, until = progress.reached_at_ms, end
+            if reached_ms is not None:
+                until = Ending(reached_ms)
+            if self._too_slow(progress, target_ms, until):
                 self.note(
                     progress.member_id,
                     span.first_position,
-                    reached_ms,
+                    until,
+                    self.rules.slow_member_ms,
                     f"{progress.member_id} on its way to epoch {span.epoch}",
                 )
 
-    def sentence(self, member_id: str, times: int, longest: str) -> str:
-        """What was slow."""
-        return f"Member {member_id} was late to take up its assignment {_times(times)}, {longest} at the longest."
+    def _too_slow(self, progress: MemberProgress, target_ms: int, until: Ending) -> bool:
+        """Whether its own time was up before it got there, or before it had to wait or to give up partitions."""
+        up_ms = max(target_ms, progress.started_at_ms or target_ms)
+        up_ms += progress.waited_ms + self.rules.slow_member_ms
+        told_ms, revoked_ms = progress.revoke_started_at_ms, progress.revoked_at_ms
+        if told_ms is not None and revoked_ms is not None:
+            up_ms += revoked_ms - told_ms
+            told_ms = None
+        held_up = [moment for moment in (progress.waiting_since_ms, told_ms) if moment is not None]
+        return min(held_up) >= up_ms if held_up else until.reached(up_ms)
 
 
 class SlowSync(Watcher):
@@ -314,7 +331,7 @@ class SlowSync(Watcher):
         fact = f"generation {span.epoch} was assigned {spell_ms(span.sync_ms)} after its join phase"
         slow.trail.add(evidence_at(span.first_position, fact))
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """One finding for all slow generations."""
         slow, leaders = self._slow, list(self._leaders)
         self._slow = None
@@ -366,7 +383,7 @@ class RevokerBlocked(Watcher):
             topics = frozenset(change.new_pending)
             self._told[change.member_id] = (change.position, topics, timeout_ms)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Nobody is giving up anything any more."""
         self._told.clear()
 

@@ -3,8 +3,9 @@
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import Scene, Watcher
+from rebalance_audit.audit.findings.ending import Ending
+from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Watcher
 from rebalance_audit.coordinator.changes import (
     GroupType,
     MemberSubscribed,
@@ -50,6 +51,7 @@ class HalfFinishedMigration(Watcher):
     )
     changes = (MemberSubscribed, MemberUnsubscribed)
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.APPEARS
     advice = (
         "Move the members named here to group.protocol=consumer as well; until then every rebalance waits for the "
         "slower protocol."
@@ -66,7 +68,7 @@ class HalfFinishedMigration(Watcher):
     def epoch_began(self, span: EpochSpan) -> None:
         """A classic group is not mixed."""
         if span.protocol == GroupType.CLASSIC:
-            self._close(span.first_position.record_timestamp_ms, going_on=False)
+            self._close(Ending(span.first_position.record_timestamp_ms))
             self._classic.clear()
 
     def changed(self, change: MemberSubscribed | MemberUnsubscribed, group: Group) -> None:
@@ -82,30 +84,30 @@ class HalfFinishedMigration(Watcher):
             self._classic.add(change.member_id)
         elif change.member_id in self._classic:
             if len(self._classic) == 1:
-                self._close(change.position.record_timestamp_ms, going_on=False)
+                self._close(Ending(change.position.record_timestamp_ms))
             self._classic.discard(change.member_id)
         mixed = 0 < len(self._classic) < len(group.members)
         if not mixed:
-            self._close(change.position.record_timestamp_ms, going_on=False)
+            self._close(Ending(change.position.record_timestamp_ms))
         elif self._since is None:
             self._since = change.position
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """It may still be so when the log ends."""
-        self._close(end_ms, going_on=position is None)
+        self._close(end)
         self._classic.clear()
 
-    def _close(self, end_ms: int, *, going_on: bool) -> None:
+    def _close(self, end: Ending) -> None:
         since, self._since = self._since, None
-        if since is None or end_ms - since.record_timestamp_ms < self.rules.mixed_ms:
+        least_ms = self.rules.mixed_ms
+        if since is None or not end.reached(since.record_timestamp_ms + least_ms):
             return
         members = sorted(self._classic)
         self.find(
             since,
-            None if going_on else end_ms,
-            f"Members of both protocols were in the group for {spell_ms(end_ms - since.record_timestamp_ms)}; "
-            "still classic: "
-            f"{join_names(members) or 'none by then'}.",
+            end.known_ms,
+            f"Members of both protocols were in the group for {end.lasted(since.record_timestamp_ms, least_ms)}; "
+            f"still classic: {join_names(members) or 'none by then'}.",
             (evidence_at(since, "members of both protocols from here on"),),
             members=members,
         )

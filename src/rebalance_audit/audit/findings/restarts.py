@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import (
+    AtLogEnd,
     Scene,
     Trail,
     Watcher,
@@ -74,6 +76,7 @@ class FlappingMember(Watcher):
         "within {flapping_window_ms}; times the number of members that it has at once."
     )
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.ENDS
     advice = (
         "Look at this client's own log for crashes, restarts by a supervisor, or processing that outlasts "
         "max.poll.interval.ms."
@@ -111,10 +114,14 @@ class FlappingMember(Watcher):
                 client.away -= 1
                 self._returned(who, client, stint.member_id, position)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Report those that still flap."""
         for who, client in self._clients.items():
-            going_on = position is None and end_ms - client.last_ms <= self.rules.flapping_window_ms
+            going_on = (
+                client.began is not None
+                and end.is_open
+                and not end.reached(client.last_ms + self.rules.flapping_window_ms + 1)
+            )
             self._close(who, client, going_on=going_on)
         self._clients.clear()
 
@@ -191,6 +198,7 @@ class InstanceIdConflict(Watcher):
     )
     severity = Severity.WARNING
     other_severity = Severity.CRITICAL
+    at_log_end = AtLogEnd.ENDS
     advice = (
         "Give every process an instance id of its own; two that share one fence each other off in turn, and a "
         "process that is restarted over and over looks the same."
@@ -217,11 +225,15 @@ class InstanceIdConflict(Watcher):
             if old_id is not None and instance_id is not None:
                 self._took(instance_id, old_id, stint, hosts.get(old_id, ""), position)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """Report the fights that go on."""
         for instance_id, fight in self._fights.items():
             last_ms = fight.takeovers[-1][0].record_timestamp_ms
-            going_on = position is None and end_ms - last_ms <= self.rules.instance_window_ms
+            going_on = (
+                fight.began is not None
+                and end.is_open
+                and not end.reached(last_ms + self.rules.instance_window_ms + 1)
+            )
             self._close(instance_id, fight, going_on=going_on)
         self._fights.clear()
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
 from rebalance_audit.coordinator.changes import Position
 
 UNMOVED_CAUSES = frozenset(
@@ -44,6 +45,7 @@ class RebalanceStorm(Watcher):
     kind = "rebalance_storm"
     definition = "At least {storm_epochs} epochs began within {storm_window_ms}."
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.ENDS
     advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
 
     _window: deque[_Began]
@@ -80,14 +82,14 @@ class RebalanceStorm(Watcher):
         elif self._began is not None:
             self._close(self._last)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """A storm that goes on when the log ends has no end."""
         if self._began is not None:
             last = self._last
-            over = (
-                last is not None and end_ms - last.record_timestamp_ms > self.rules.storm_window_ms
+            over = last is not None and end.reached(
+                last.record_timestamp_ms + self.rules.storm_window_ms + 1
             )
-            self._close(last if over or position is not None else None)
+            self._close(last if over or not end.is_open else None)
         self._window.clear()
 
     def _count(self, began: _Began) -> None:
@@ -122,6 +124,7 @@ class RebalanceLoop(Watcher):
         "metadata flap."
     )
     severity = Severity.WARNING
+    at_log_end = AtLogEnd.ENDS
     advice = (
         "Give all members of the group the same subscription and client version, and look for a client that asks "
         "for a rebalance after each rebalance."
@@ -166,9 +169,13 @@ class RebalanceLoop(Watcher):
         if member_id is not None and (member_id in self._members or len(self._members) < 100):
             self._members[member_id] += 1
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """A loop that goes on when the log ends has no end."""
-        going_on = position is None and end_ms - self._last_ms <= self.rules.loop_pause_ms
+        going_on = (
+            end.is_open
+            and self._epochs >= self.rules.loop_epochs
+            and not end.reached(self._last_ms + self.rules.loop_pause_ms + 1)
+        )
         self._close(None if going_on else self._last_ms)
         self._cause = None
 

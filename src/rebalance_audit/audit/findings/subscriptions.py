@@ -4,6 +4,7 @@ import re
 
 from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.coordinator.changes import (
@@ -75,9 +76,9 @@ class StaticSubscriptionIgnored(Watcher):
             self._close(position.record_timestamp_ms)
         self._generation, self._topics = group.generation, topics
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """It may still be so when the log ends."""
-        self._close(None if position is None else end_ms)
+        self._close(end.known_ms)
         self._generation = -1
         self._topics.clear()
 
@@ -149,7 +150,7 @@ class RegexesAlike(Watcher):
         if isinstance(group, ModernGroup) and change.old is None and change.new is not None:
             self._look(change, group)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """A new life tells it again."""
         self._told.clear()
 
@@ -216,7 +217,7 @@ class EagerCooperative(Watcher):
         if isinstance(group, ClassicGroup):
             self._judge(change.position, group)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """A new life is judged anew."""
         self._forget()
         self._had, self._generation, self._told = {}, -1, False

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding, Severity
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.life import Life
@@ -20,6 +22,14 @@ Key = TypeVar("Key")
 
 ASSIGNING_TYPES = (GroupType.CLASSIC, GroupType.CONSUMER)
 """Groups whose partitions have one owner each."""
+
+
+class AtLogEnd(StrEnum):
+    """How a finding depends on how far the log goes beyond the group's last record."""
+
+    SETTLED = "not at all"
+    APPEARS = "it appears once it has lasted that long; `to_at` is null while it lasts"
+    ENDS = "`to_at` is null until the log goes on for that long without it"
 
 
 @dataclass(slots=True, frozen=True)
@@ -51,6 +61,8 @@ class Watcher:
     other_severity: ClassVar[Severity | None] = None
     """Of the cases that are more, or less, grave."""
     advice: ClassVar[str]
+    at_log_end: ClassVar[AtLogEnd] = AtLogEnd.SETTLED
+    """What the end of the log alone can change."""
     changes: ClassVar[tuple[type, ...]] = ()
     """Types of changes that it wants to be told of."""
 
@@ -70,8 +82,8 @@ class Watcher:
     def epoch_began(self, span: EpochSpan) -> None:
         """A new epoch or generation; its causes are known, its progress is that of the write."""
 
-    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
-        """The next epoch began, or the group or the log ended, at `end_ms`."""
+    def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
+        """The next epoch began, or the group or the log ended."""
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Every member reached the epoch with the write that ends at `position`."""
@@ -87,8 +99,8 @@ class Watcher:
     def wrote(self, position: Position, group: Group) -> None:
         """A write that ends at `position`; `group` as it stands behind it."""
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
-        """The incarnation ends at `position`, or the log at `end_ms` (position None). Forget everything."""
+    def ended(self, end: Ending) -> None:
+        """The incarnation ends, or the log does. Forget everything."""
 
     def find(
         self,

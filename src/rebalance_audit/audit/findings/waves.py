@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from rebalance_audit.audit.departures import evidence_at
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import (
     Scene,
@@ -112,7 +113,7 @@ class DeployWave(Watcher):
                 timeout_ms = session_ms or self.rules.assumed_session_timeout_ms
                 wave.in_time += at_ms - gone_ms <= timeout_ms
 
-    def epoch_ended(self, span: EpochSpan, end_ms: int) -> None:
+    def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Add what an epoch inside the wave cost."""
         wave, at_ms = self._wave, span.first_position.record_timestamp_ms
         if wave is None or not wave.began.record_timestamp_ms <= at_ms:
@@ -134,7 +135,7 @@ class DeployWave(Watcher):
             changed = (span.partitions_moved or 0) + (span.partitions_added or 0)
             wave.eager_stayed += max(0, span.partitions - changed)
 
-    def ended(self, position: Position | None, end_ms: int) -> None:
+    def ended(self, end: Ending) -> None:
         """The wave is over with the group or the log."""
         self._close()
 
