@@ -45,6 +45,11 @@ Examples:
     help="A load of offset commits beside the groups.",
 )
 @click.option("--faults/--no-faults", default=True, help="Whether anything goes wrong at all.")
+@click.option(
+    "--broker-log/--no-broker-log",
+    default=True,
+    help="Whether the brokers log what they do: OUT/server.log.",
+)
 @debug_option
 def simulate(
     seed: int,
@@ -56,12 +61,13 @@ def simulate(
     partitions: int | None,
     commits_per_minute: int,
     faults: bool,
+    broker_log: bool,
 ) -> None:
     """Simulate brokers and clients, and write the log they leave, with the truth about it.
 
     The same seed and options give the same bytes. OUT gets __consumer_offsets-P/*.log,
-    __cluster_metadata-0/*.log and truth.jsonl: every epoch with its real cause and times, every
-    member's end, every use of a partition. After the minutes with faults everything is healed, and
+    __cluster_metadata-0/*.log, server.log and truth.jsonl: every epoch with its real cause and
+    times, every member's end, every use of a partition. After the minutes with faults everything is healed, and
     all groups must come to rest.
     """
     if out.exists() and any(out.iterdir()):
@@ -78,7 +84,7 @@ def simulate(
     options = draw_options(seed, overrides)
     for line in told(options):
         click.echo(line, err=True)
-    simulation = Simulation(seed, options)
+    simulation = Simulation(seed, options, with_broker_log=broker_log)
     simulation.run()
     simulation.write(out)
     seconds = (simulation.scheduler.now_ms - START_MS) // 1000

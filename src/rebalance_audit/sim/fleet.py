@@ -183,7 +183,7 @@ class Fleet:
         """An administrator throws members out."""
         identities = [
             MemberIdentity(
-                client.member_id, client.config.instance_id, "removed by an administrator"
+                client.member_id, client.config.instance_id, "member was removed by an admin"
             )
             for client in self.clients
             if client.running and client.member_id and self._chance.happens(0.5)

@@ -7,6 +7,7 @@ from typing import Final
 import orjson
 
 from rebalance_audit.sim.broker import ServedPartition
+from rebalance_audit.sim.broker_log import BrokerLogWriter
 from rebalance_audit.sim.bulk import BulkLoad
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.committers import Committer, TransactionalCommitter
@@ -44,7 +45,9 @@ class NotConvergedError(Exception):
 class Simulation:
     """One run."""
 
-    def __init__(self, seed: int, options: SimulationOptions) -> None:
+    def __init__(
+        self, seed: int, options: SimulationOptions, *, with_broker_log: bool = True
+    ) -> None:
         """Everything is built and nothing has happened."""
         self.seed = seed
         self.options = options
@@ -52,13 +55,18 @@ class Simulation:
         self._chance = Chance(seed, "run")
         self.truth = TruthRecorder(lambda: self.scheduler.now_ms, self._topic_name)
         self.invariants = Invariants(self._served_by)
+        self.broker_log: BrokerLogWriter | None = None
+        if with_broker_log:
+            self.broker_log = BrokerLogWriter(
+                lambda: self.scheduler.now_ms, options.coordinator, options.cluster.broker_count
+            )
         self.cluster = Cluster(
             self.scheduler,
             self._chance.stream("cluster"),
             options.coordinator,
             options.cluster,
             options.network,
-            (self.invariants, self.truth),
+            (self.invariants, self.truth, *filter(None, (self.broker_log,))),
         )
         self.cluster.holdings.on_acquire.append(self.invariants.acquired)
         self.fleets: list[Fleet] = []
@@ -243,11 +251,13 @@ class Simulation:
     # --- what is left ------------------------------------------------------------------------------
 
     def write(self, folder: Path) -> None:
-        """Write segments and truth."""
+        """Write segments, truth and what the brokers logged."""
         self.cluster.flush()
         folder.mkdir(parents=True, exist_ok=True)
         logs = [self.cluster.partitions[number].log for number in sorted(self.cluster.partitions)]
         write_folder(logs, self.cluster.topics.log_bytes(), folder)
+        if self.broker_log is not None:
+            self.broker_log.write(folder)
         holdings = self.cluster.holdings
         with (folder / TRUTH_FILE).open("wb") as file:
             head = {"kind": "run", "seed": self.seed, "options": list(told(self.options))}

@@ -111,6 +111,9 @@ class ClassicWatch:
             rejoin = _rejoin_reason(watch, happening, now_ms)
             if rejoin is not None and rejoin.cause not in known:
                 found.append(rejoin)
+            if rejoin is not None and rejoin.member_id == watch.leader:
+                # Whatever made it, this is what the coordinator sees of it.
+                found.append(rejoin._replace(cause=RebalanceCause.LEADER_REJOINED))
         watch.reasons += found
         _take_over(watch, live)
 

@@ -45,6 +45,13 @@ from rebalance_audit.wire.consumer_protocol import (
 
 JOIN_GRACE_MS: Final = 5_000
 """How much longer than its rebalance timeout a client waits for its JoinGroup."""
+REJOIN_REASONS: Final = {
+    RebalanceCause.TOPIC_METADATA_CHANGED: "cached metadata has changed",
+    RebalanceCause.SUBSCRIPTION_CHANGED: "subscription has changed",
+    RebalanceCause.COOPERATIVE_FOLLOW_UP: "need to revoke partitions and re-join",
+}
+"""What the Java client gives as the reason of a JoinGroup (ConsumerCoordinator)."""
+
 METADATA_INTERVAL_MS: Final = 5_000
 LOST: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 
@@ -87,7 +94,8 @@ class ClassicClient(Client):
             self._leave("the consumer is being closed")
 
     def _leave(self, reason: str) -> None:
-        identity = MemberIdentity(self.member_id, self.config.instance_id, reason)
+        told = reason if self.config.library is Library.JAVA else None
+        identity = MemberIdentity(self.member_id, self.config.instance_id, told)
         self._tell(LeaveGroupRequest(self.group_id, (identity,)))
 
     def _poll_is_overdue(self) -> None:
@@ -145,6 +153,7 @@ class ClassicClient(Client):
             PROTOCOL_TYPE,
             tuple(JoinGroupProtocol(name, self._metadata(name)) for name in config.assignors),
             config.instance_id,
+            self._reason(intent),
             client_id=self.name,
         )
         self._ask(
@@ -155,6 +164,17 @@ class ClassicClient(Client):
             config.max_poll_interval_ms + JOIN_GRACE_MS,
             intent,
         )
+
+    def _reason(self, intent: RebalanceCause | None) -> str | None:
+        """What the member says of its reason to join: the Java client does (KIP-800), librdkafka does not."""
+        if self.config.library is not Library.JAVA:
+            return None
+        words = REJOIN_REASONS.get(intent) if intent is not None else None
+        if words is None and self.member_id:
+            words = "group is already rebalancing"
+            if self.generation == NO_GENERATION:
+                words = f"need to re-join with the given member-id: {self.member_id}"
+        return words
 
     def _metadata(self, assignor: str) -> bytes:
         user_data = CLIENT_ASSIGNORS[assignor].user_data(self._last_claim)
