@@ -102,6 +102,8 @@ class EpochSpan:
     contradictions: tuple[Evidence, ...] = ()
     """What a broker's log says and the records deny."""
     progress: dict[str, MemberProgress] = field(default_factory=dict)
+    settled_slowest: tuple[str | None, int | None] | None = None
+    """Who was the slowest, once `progress` is no longer needed."""
 
     def awaits_target(self) -> bool:
         """True while a later target record can still complete the row of this superseded epoch."""
@@ -109,6 +111,8 @@ class EpochSpan:
 
     def slowest(self) -> tuple[str | None, int | None]:
         """Member id and latency of the last member to reach the epoch; (None, None) before the first has."""
+        if self.settled_slowest is not None:
+            return self.settled_slowest
         reached = [
             (progress.reached_at_ms - progress.started_at_ms, progress.member_id)
             for progress in self.progress.values()
@@ -118,6 +122,12 @@ class EpochSpan:
             return None, None
         latency_ms, member_id = max(reached)
         return member_id, latency_ms
+
+    def settle(self) -> None:
+        """Drop what only the rows of causes and members need: they are out, and nobody looks at them any more."""
+        self.settled_slowest = self.slowest()
+        self.progress = {}
+        self.verdicts = self.verdicts[:1]
 
     def epoch_row(self) -> Row:
         """The row of gold.epochs."""

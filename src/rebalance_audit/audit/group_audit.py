@@ -202,3 +202,4 @@ class GroupAudit:
         self._life.end_write(write, group)
         if self._findings is not None:
             self._findings.wrote(write, group)
+        self._life.written()

@@ -128,6 +128,13 @@ class Life:
             gap=self.span is not None and self.span.gap,
         )
 
+    def written(self) -> None:
+        """Everybody has looked at the write."""
+        for span in reversed(self._awaiting):
+            if span.settled_slowest is not None:
+                break
+            span.settle()
+
     # -- lives ----------------------------------------------------------------------------------
 
     def restart(self, protocol: GroupType, position: Position) -> None:
@@ -216,13 +223,13 @@ class Life:
         for span in self._awaiting:
             if span.epoch <= assignment_epoch:
                 span.target_installed_at_ms = at_ms
-                self._emit_span(span)
+                self._emit(EPOCHS, span.epoch_row())
         self._awaiting = [span for span in self._awaiting if span.target_installed_at_ms is None]
 
     def drop_awaiting(self) -> None:
         """Nobody is left to assign anything to: epochs without a target so far never get one."""
         for span in self._awaiting:
-            self._emit_span(span)
+            self._emit(EPOCHS, span.epoch_row())
         self._awaiting.clear()
 
     def _close_span(self, outcome: str) -> None:
@@ -233,18 +240,15 @@ class Life:
             span.outcome = outcome
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
-        if span.awaits_target() and len(self._awaiting) < _AWAITING_LIMIT:
-            self._awaiting.append(span)
-        else:
-            self._emit_span(span)
-        self.span = None
-
-    def _emit_span(self, span: EpochSpan) -> None:
-        self._emit(EPOCHS, span.epoch_row())
         for row in span.cause_rows():
             self._emit(REBALANCE_CAUSES, row)
         for row in span.convergence_rows():
             self._emit(CONVERGENCE, row)
+        if span.awaits_target() and len(self._awaiting) < _AWAITING_LIMIT:
+            self._awaiting.append(span)
+        else:
+            self._emit(EPOCHS, span.epoch_row())
+        self.span = None
 
     # -- rebalances -----------------------------------------------------------------------------
 

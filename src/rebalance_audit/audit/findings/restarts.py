@@ -1,6 +1,6 @@
 """Members that keep going and coming, and member ids that fight over one instance id."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -50,11 +50,10 @@ def spell_who(who: Who) -> str:
 
 @dataclass(slots=True)
 class _Returns:
-    """One client's goings and comings."""
+    """One client's goings and comings while it was not quiet."""
 
-    living: int = 0
-    peak: int = 0
-    """Most members of this client at once, since it was last quiet."""
+    peak: int
+    """Most members of this client at once."""
     away: int = 0
     returns: deque[tuple[Position, str]] = field(default_factory=lambda: deque(maxlen=64))
     last_ms: int = 0
@@ -82,11 +81,15 @@ class FlappingMember(Watcher):
         "max.poll.interval.ms."
     )
 
+    _living: dict[Who, int]
+    """How many members of each client are in the group."""
     _clients: dict[Who, _Returns]
+    """Those that came or went within the window, the one that was quiet longest first."""
     _leader_epoch: int | None
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
+        self._living = {}
         self._clients = {}
         self._leader_epoch = None
 
@@ -100,19 +103,26 @@ class FlappingMember(Watcher):
             for client in self._clients.values():
                 client.returns.clear()
                 client.away = 0
+        self._forget_the_quiet(at_ms)
         arrivals, departures = truly_changed(arrivals, departures)
         for row in departures:
-            client = self._client(who_was(row), at_ms)
-            client.living = max(0, client.living - 1)
-            client.away += 1
+            who = who_was(row)
+            self._client(who, at_ms).away += 1
+            left = self._living.pop(who, 0) - 1
+            if left > 0:
+                self._living[who] = left
         for stint in arrivals:
             who = who_is(stint.identity)
             client = self._client(who, at_ms)
-            client.living += 1
-            client.peak = max(client.peak, client.living)
+            self._living[who] = living = self._living.get(who, 0) + 1
+            client.peak = max(client.peak, living)
             if client.away:
                 client.away -= 1
                 self._returned(who, client, stint.member_id, position)
+        watches = self.scene.life.watches
+        if len(self._living) > len(watches):
+            # A member can go under another client id or host than it came with.
+            self._living = dict(Counter(who_is(watch.stint.identity) for watch in watches.values()))
 
     def ended(self, end: Ending) -> None:
         """Report those that still flap."""
@@ -124,22 +134,30 @@ class FlappingMember(Watcher):
             )
             self._close(who, client, going_on=going_on)
         self._clients.clear()
+        self._living.clear()
 
     def _client(self, who: Who, at_ms: int) -> _Returns:
         client = self._clients.pop(who, None)
-        if client is None:
-            client = _Returns()
-            if len(self._clients) >= WHO_LIMIT:
-                oldest = next(iter(self._clients))
-                self._close(oldest, self._clients.pop(oldest), going_on=False)
-        elif at_ms - client.last_ms > self.rules.flapping_window_ms:
+        if client is not None and at_ms - client.last_ms > self.rules.flapping_window_ms:
             self._close(who, client, going_on=False)
-            client.away = 0
-            client.returns.clear()
-            client.peak = client.living
+            client = None
+        if client is None:
+            client = _Returns(self._living.get(who, 0))
+            if len(self._clients) >= WHO_LIMIT:
+                self._forget_first()
         client.last_ms = at_ms
         self._clients[who] = client
         return client
+
+    def _forget_the_quiet(self, now_ms: int) -> None:
+        quiet_ms = now_ms - self.rules.flapping_window_ms
+        while self._clients and next(iter(self._clients.values())).last_ms < quiet_ms:
+            self._forget_first()
+
+    def _forget_first(self) -> None:
+        who, client = next(iter(self._clients.items()))
+        del self._clients[who]
+        self._close(who, client, going_on=False)
 
     def _returned(self, who: Who, client: _Returns, member_id: str, position: Position) -> None:
         evidence = evidence_at(position, f"{spell_who(who)} is back as {member_id}")
@@ -214,6 +232,7 @@ class InstanceIdConflict(Watcher):
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
         """Every arrival that took an instance id from a member id is a takeover."""
+        self._forget_the_quiet(position.record_timestamp_ms)
         hosts = {row["member_id"]: row["client_host"] for row in departures}
         replaced = {
             row["next_member_id"]: row["member_id"]
@@ -250,8 +269,6 @@ class InstanceIdConflict(Watcher):
             fight = None
         if fight is None:
             fight = _Fight(deque(maxlen=max(1, self.rules.instance_takeovers)))
-            if len(self._fights) >= WHO_LIMIT:
-                self._fights.pop(next(iter(self._fights)))
         self._fights[instance_id] = fight
         fight.takeovers.append((position, old_id, stint.member_id))
         if len(fight.hosts) < 8:
@@ -266,6 +283,17 @@ class InstanceIdConflict(Watcher):
             fight.began, fight.count = fight.takeovers[0][0], len(fight.takeovers)
             for takeover in fight.takeovers:
                 fight.trail.add(self._evidence(instance_id, *takeover))
+
+    def _forget_the_quiet(self, now_ms: int) -> None:
+        """The instance ids are in the order in which they last changed hands."""
+        quiet_ms = now_ms - self.rules.instance_window_ms
+        while self._fights:
+            instance_id, fight = next(iter(self._fights.items()))
+            last_ms = fight.takeovers[-1][0].record_timestamp_ms
+            if last_ms >= quiet_ms and len(self._fights) < WHO_LIMIT:
+                return
+            del self._fights[instance_id]
+            self._close(instance_id, fight, going_on=False)
 
     @staticmethod
     def _evidence(instance_id: str, position: Position, old_id: str, new_id: str) -> Evidence:
