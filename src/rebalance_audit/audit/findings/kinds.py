@@ -9,6 +9,7 @@ from rebalance_audit.audit.findings.assignments import (
     UnbalancedAssignment,
     UnstickyAssignment,
 )
+from rebalance_audit.audit.findings.broker_log import BrokerLogContradiction
 from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
 from rebalance_audit.audit.findings.progress import (
@@ -54,6 +55,7 @@ KINDS: Sequence[type[Watcher]] = (
     UnbalancedAssignment,
     RegexesAlike,
     LogGap,
+    BrokerLogContradiction,
     DeadGroup,
 )
 
