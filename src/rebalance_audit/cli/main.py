@@ -19,6 +19,8 @@ COMMANDS: Final = {
     "demo": "Audit a bundled real log with local Spark, and print what happened.",
     "inspect": "Audit a folder of segments here and now, and print what happened.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
+    "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
+    "report": "Write a page for a browser about the groups of a lake.",
     "explain": "Tell in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",

@@ -9,7 +9,12 @@ from typing import Final
 
 import click
 
-PACKAGES: Final = {"spark": ("pyspark", "delta"), "readers": ("deltalake", "pyarrow")}
+PACKAGES: Final = {
+    "spark": ("pyspark", "delta"),
+    "kafka": ("kafka",),
+    "readers": ("deltalake", "pyarrow"),
+    "report": ("deltalake", "pyarrow", "duckdb", "jinja2"),
+}
 """Extra -> what it brings that is imported first."""
 
 OLDEST_JAVA: Final = 17

@@ -22,11 +22,12 @@ def hand_out(
     """
     document = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if summary_file is not None:
-        _write(document, summary_file)
+        write_file(document, summary_file)
     click.echo(document if as_json else text, nl=not as_json)
 
 
-def _write(document: bytes, file: Path) -> None:
+def write_file(document: bytes, file: Path) -> None:
+    """Writes a file as a whole; makes its folder. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     new = Path(name)

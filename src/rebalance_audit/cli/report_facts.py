@@ -1,0 +1,62 @@
+"""The rows that a page is made of, read from a lake. Importing this imports Arrow, delta-rs and DuckDB."""
+
+from contextlib import closing
+from typing import Final
+
+from rebalance_audit.cli.unknown_group import require_known
+from rebalance_audit.lake.report_rows import ReportRows
+from rebalance_audit.report.page_facts import PageFacts, bucket_size
+
+FINDINGS_MAX: Final = 5
+"""Findings of each kind and severity over all groups."""
+
+DETAIL_LIMITS: Final = {
+    "epochs": 300,
+    "states": 600,
+    "causes": 12,
+    "slowest": 8,
+    "unowned": 100,
+}
+"""Rows of one group that its section is made of."""
+GROUP_FINDINGS_MAX: Final = 12
+MEMBERS_MAX: Final = 2000
+"""Members of one group whose names are known; the others go by their ids."""
+
+
+def report_facts(
+    lake: str,
+    cluster: str,
+    *,
+    from_ms: int | None = None,
+    to_ms: int | None = None,
+    group_ids: tuple[str, ...] = (),
+    details: int,
+) -> PageFacts:
+    """Raises LakeNotReadable, and click.BadParameter for a group that the tables do not have."""
+    with closing(ReportRows(lake, cluster, from_ms, to_ms)) as rows:
+        totals = rows.totals()
+        groups = rows.groups()
+        require_known(group_ids, {group["group_id"] for group in groups})
+        size = bucket_size(totals["first_epoch_ms"], totals["last_epoch_ms"])
+        detailed = list(
+            dict.fromkeys([*group_ids, *(group["group_id"] for group in groups[:details])])
+        )
+        findings = rows.findings(FINDINGS_MAX)
+        told = {row["group_id"] for row in findings if row["group_id"] is not None}
+        parts = {name: rows.of_groups(name, detailed, most) for name, most in DETAIL_LIMITS.items()}
+        parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
+        parts["members"] = rows.of_groups("members", sorted(told.union(detailed)), MEMBERS_MAX)
+        return PageFacts(
+            cluster=cluster,
+            lake=lake,
+            windowed=from_ms is not None or to_ms is not None,
+            totals=totals,
+            groups=groups,
+            causes=rows.causes(),
+            bucket_ms=size,
+            buckets=rows.buckets(size),
+            findings=findings,
+            finding_counts=rows.finding_counts(),
+            detailed=detailed,
+            details=parts,
+        )

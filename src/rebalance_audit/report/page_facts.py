@@ -1,0 +1,67 @@
+"""What a page is made of: rows that somebody has read for it, bounded however large the lake is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.report.summary import Row
+
+MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
+
+BUCKETS: Final = (
+    (MINUTE_MS, "a minute"),
+    (5 * MINUTE_MS, "in 5 minutes"),
+    (15 * MINUTE_MS, "in 15 minutes"),
+    (HOUR_MS, "an hour"),
+    (6 * HOUR_MS, "in 6 hours"),
+    (DAY_MS, "a day"),
+    (7 * DAY_MS, "a week"),
+    (28 * DAY_MS, "in 4 weeks"),
+)
+"""Sizes of the pieces of time that a chart counts in, with how its heading says it."""
+
+BARS_MAX: Final = 100
+"""More bars than this and their colours cannot be told apart: the next larger size."""
+
+
+class PageFacts(NamedTuple):
+    """Everything that the page shows; times in epoch milliseconds, all names as the log has them."""
+
+    cluster: str
+    lake: str
+    windowed: bool
+    """Whether the reader asked for a part of the time only."""
+    totals: Row
+    groups: Sequence[Row]
+    """One per group, those that need attention most first."""
+    causes: Sequence[Row]
+    bucket_ms: int
+    buckets: Sequence[Row]
+    """Rebalances by piece of time and cause."""
+    findings: Sequence[Row]
+    """Some of each kind, over all groups."""
+    finding_counts: Sequence[Row]
+    detailed: Sequence[str]
+    """Ids of the groups that get a section of their own."""
+    details: Mapping[str, Sequence[Row]]
+    """epochs, states, causes, slowest, unowned, findings of these groups; members of every group that is told of."""
+
+
+def bucket_size(first_ms: int | None, last_ms: int | None) -> int:
+    """The smallest piece of time of which at most BARS_MAX make up the span; the largest where none does."""
+    span = 0 if first_ms is None or last_ms is None else last_ms - first_ms
+    return next((size for size, _ in BUCKETS if span <= size * BARS_MAX), BUCKETS[-1][0])
+
+
+def per_bucket(size_ms: int) -> str:
+    """`a day`: how a heading says it."""
+    return dict(BUCKETS)[size_ms]
+
+
+def rows_by_group(rows: Sequence[Row]) -> dict[Any, list[Row]]:
+    """Group id -> its rows in their order."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["group_id"], []).append(row)
+    return found

@@ -1,0 +1,294 @@
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli import exit_codes
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.resources import checkout_root
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.cli.call import call, segments
+from tests.support.lake_without_spark import write_lake
+
+BLUE = ("--cluster", "blue")
+LIBRARY = checkout_root() / "src/rebalance_audit/report/page_files/echarts"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u2028'\"&\u202e"
+MINUTE_MS = 60_000
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it apart."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(convert_charrefs=True)
+        self.source = path.read_text(encoding="utf-8")
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.scripts: list[str] = []
+        self._inside = ""
+        self.feed(self.source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Notes the tag, and that its text follows."""
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_data(self, data: str) -> None:
+        """Sorts the text by where it stands."""
+        if self._inside == "script":
+            self.scripts.append(data)
+        elif self._inside != "style":
+            self.texts.append(data)
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's signature
+        """What follows belongs to what is around."""
+        self._inside = ""
+
+    @property
+    def text(self) -> str:
+        """What is read, blanks as a browser shows them."""
+        return " ".join(" ".join(self.texts).split())
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the charts and the search are made of."""
+        found: dict[str, Any] = json.loads(self.scripts[0])
+        return found
+
+    def headings(self) -> list[str]:
+        """Texts of the sections' headings."""
+        return re.findall(r"<h2[^>]*>([^<]+)</h2>", self.source)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real log with three groups, its coordinator moved twice."""
+    path = tmp_path_factory.mktemp("failover")
+    folder = open_log_folder(segments("failover"))
+    write_lake(path, audit_segments(folder, DepartureRules()).tables, "blue")
+    return path
+
+
+def report(lake: Path, *arguments: str, cluster: tuple[str, ...] = BLUE) -> Page:
+    """The page that a call leaves."""
+    out = lake / "pages" / "report.html"
+    outcome = call("report", "--lake", lake, "--out", out, *cluster, *arguments)
+    assert outcome.code == 0, outcome.err
+    return Page(out)
+
+
+def rows_of(group_id: str, minute: int = 0, **columns: Any) -> dict[str, list[dict[str, Any]]]:
+    """One group that was made and had one rebalance of two seconds in a minute of the log."""
+    began = 1_790_000_000_000 + minute * MINUTE_MS
+    own = {"group_id": group_id, "incarnation": 0, "log_partition": 0, "completeness": "complete"}
+    why = {"primary_cause": "member_joined", "primary_certainty": "proven"}
+    member = columns.get("member_id", "m-1")
+    epoch = own | why | {"epoch": 1, "protocol": "consumer", "outcome": "converged"}
+    return {
+        "epochs": [epoch | {"started_at": began, "converged_at": began + 2000, "members": 1}],
+        "rebalance_causes": [
+            own
+            | {"epoch": 1, "cause_seq": 0, "cause": "member_joined", "certainty": "proven"}
+            | {"detail": f"Member {member} joined.", "member_id": member}
+        ],
+        "convergence": [
+            own
+            | {"epoch": 1, "member_id": member, "started_at": began, "latency_ms": 2000}
+            | {"outcome": "reached"}
+        ],
+        "rebalances": [
+            own
+            | why
+            | {"rebalance_seq": 0, "protocol": "consumer", "started_at": began, "outcome": "stable"}
+            | {"ended_at": began + 2000, "duration_ms": 2000, "unowned_partition_ms": 1000}
+        ],
+        "members": [
+            own | {"member_id": member, "client_id": columns.get("client_id", "app")},
+        ],
+        "ownership": [
+            own
+            | {"topic": columns.get("topic", "orders"), "topic_id": "t", "topic_partition": 3}
+            | {"from_offset": 7, "from_at": began + 2000, "unowned_before_ms": 1000}
+            | {"member_id": member}
+        ],
+        "group_states": [
+            own
+            | {"from_offset": 7, "protocol": "consumer", "group_state": "Stable", "members": 1}
+            | {"from_at": began + 2000}
+        ],
+        "findings": [
+            own
+            | {"finding_id": group_id, "kind": "slow_member", "severity": "warning"}
+            | {"from_at": began, "detail": f"Member {member} was slow.", "advice": "Look at it."}
+        ],
+    }
+
+
+def write_groups(lake: Path, *groups: dict[str, list[dict[str, Any]]]) -> None:
+    """A lake with these groups."""
+    write_lake(
+        lake, {name: [row for group in groups for row in group[name]] for name in groups[0]}, "blue"
+    )
+
+
+def test_a_page_tells_how_often_how_long_why_and_what_to_do(lake: Path) -> None:
+    """Figures, causes with what they mean, findings with advice, every group with its members and gaps."""
+    page = report(lake)
+    for expected in (
+        "Cluster blue · 2026-11-21 09:08 to 2026-11-21 09:09",
+        "3 groups 11 epochs",
+        "11 rebalances",
+        "≥ 15.9 s not stable",
+        "14.7 s partitions without owner",
+        "member joined A member id that the group did not have joined without an instance id.",
+        "warning coordinator moved",
+        "Look at the brokers, not at the clients",
+        "neu consumer · Stable (3) · 5 rebalances · not stable for 15.9 s",
+        "Slowest members",
+        "Partitions without owner",
+    ):
+        assert expected in page.text
+    assert page.headings() == [
+        "Why groups rebalanced",
+        "What deserves attention",
+        "Groups",
+        "Groups in detail",
+        "How to read this",
+    ]
+    charted = page.data
+    assert sum(sum(counts) for _, _, counts in charted["buckets"]) == 11
+    assert [len(story["epochs"]) for story in charted["timelines"]] == [5, 4, 2]
+    states = {charted["states"][state][0] for _, _, state in charted["timelines"][0]["states"]}
+    assert states >= {"Stable", "Reconciling"}
+
+
+def test_a_page_loads_nothing_and_runs_only_its_own_scripts(lake: Path) -> None:
+    """No address to fetch from in any tag or style, and a policy that names the checksums of the two scripts."""
+    page = report(lake)
+    assert {tag for tag, _ in page.tags} & {
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+    } == set()
+    assert [
+        attributes for _, attributes in page.tags if {"src", "srcset", "data"} & set(attributes)
+    ] == []
+    assert "url(" not in page.source.partition("</style>")[0]
+    assert all(
+        (attributes["href"] or "").startswith("#")
+        for _, attributes in page.tags
+        if "href" in attributes
+    )
+    policy = next(a["content"] for tag, a in page.tags if tag == "meta" and "http-equiv" in a)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert len(re.findall(r"'sha256-[^']+'", policy)) == len(page.scripts) - 1 == 2
+
+
+def test_names_out_of_the_log_are_text_and_nothing_else(tmp_path: Path) -> None:
+    """Whoever joins a group chooses its names: markup, quotes, control characters come out as they are spelled."""
+    group = rows_of(HOSTILE, member_id=HOSTILE, client_id=HOSTILE, topic=HOSTILE)
+    write_groups(tmp_path, group)
+    page = report(tmp_path)
+    assert len(page.scripts) == 3
+    assert [tag for tag, _ in page.tags if tag == "img"] == []
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    spelled = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\\u2028'\"&\\u202e"
+    assert page.text.count(spelled) >= 5
+    assert page.data["groups"][0]["cells"][0] == spelled
+    assert "\u202e" not in page.source
+
+
+@pytest.mark.parametrize(
+    ("window", "groups"),
+    [
+        ([], ["early", "late"]),
+        (["--from", "2026-09-21T14:30:00Z"], ["late"]),
+        (["--to", "2026-09-21T14:30:00Z"], ["early"]),
+    ],
+)
+def test_a_window_leaves_out_what_began_outside_of_it(
+    window: list[str], groups: list[str], tmp_path: Path
+) -> None:
+    """Rebalances, causes, charts; a group's state lasts, so a group that stood through the window is counted."""
+    write_groups(tmp_path, rows_of("early"), rows_of("late", minute=60))
+    page = report(tmp_path, *window)
+    told = {row["cells"][0]: row["cells"][3] for row in page.data["groups"]}
+    assert [name for name in sorted(told) if told[name] == "1"] == groups
+    assert f"{len(groups)} rebalances" in page.text
+
+
+def test_ten_thousand_groups_make_a_page_that_still_opens(tmp_path: Path) -> None:
+    """All can be searched for, twenty are told in detail, one that is asked for is among them; under 5 MB."""
+    write_groups(
+        tmp_path, *(rows_of(f"group-{number:05}", number % 600) for number in range(10_000))
+    )
+    page = report(tmp_path, "--group", "group-09999")
+    assert len(page.source) < 5_000_000
+    assert "10,000 groups 10,000 epochs" in page.text
+    assert len(page.data["groups"]) == 10_000
+    assert len(page.data["timelines"]) == 21
+    assert len([1 for tag, _ in page.tags if tag == "details"]) == 21
+    assert page.data["groups"][-1]["anchor"] == "g0"
+    assert "… and 9,995 more in the table gold.findings" in page.text
+    assert len(page.data["buckets"]) <= 100
+
+
+def test_an_empty_lake_is_a_page_that_says_so(tmp_path: Path) -> None:
+    """Tables without a row, or without one of this cluster: no figure, no chart, a hint."""
+    write_groups(tmp_path, rows_of("g"))
+    page = report(tmp_path, cluster=("--cluster", "green"))
+    assert "No group in this lake" in page.text
+    assert page.scripts == []
+
+
+def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
+    """For programs: --json and --summary have the figures of the page and where it is."""
+    out, summary = tmp_path / "page.html", tmp_path / "summary.json"
+    outcome = call("report", "--lake", lake, *BLUE, "--out", out, "--json", "--summary", summary)
+    told = json.loads(outcome.out)
+    assert told == json.loads(summary.read_text())
+    assert (told["groups"], told["rebalances"], told["not_stable_ms"]) == (3, 11, 15895)
+    assert told["bytes"] == out.stat().st_size
+    assert told["groups_in_detail"] == ["neu", "klassik", "ortsfest"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--lake", "/nowhere"], exit_codes.NOT_READABLE, "cannot be read as a Delta table"),
+        ([], exit_codes.BAD_ARGUMENTS, "No lake: give --lake DIR."),
+        (["--lake", "LAKE", "--group", "nue"], exit_codes.BAD_ARGUMENTS, "did you mean 'neu'"),
+        (
+            ["--lake", "LAKE", "--from", "2026-11-22", "--to", "2026-11-21"],
+            2,
+            "The window is empty",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_no_page(
+    arguments: list[str], code: int, sentence: str, lake: Path, tmp_path: Path
+) -> None:
+    """A lake that is none, no lake, a group that it has not, an empty window."""
+    out = tmp_path / "page.html"
+    placed = [str(lake) if argument == "LAKE" else argument for argument in arguments]
+    outcome = call("report", "--out", out, *BLUE, *placed)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert sentence in outcome.err
+    assert not out.exists()
+
+
+def test_the_chart_library_is_the_one_that_its_provenance_names() -> None:
+    """The checksum of the file is the one written down, so an edited or half-replaced copy is noticed."""
+    named = re.search(r"`([0-9a-f]{64})`", (LIBRARY / "PROVENANCE.md").read_text())
+    assert named is not None
+    assert hashlib.sha256((LIBRARY / "echarts.min.js").read_bytes()).hexdigest() == named[1]
