@@ -85,8 +85,8 @@ class Stint:
 def merge_stints(rows: Iterable[Row]) -> list[Row]:
     """One row per member id from its stints, in order of first appearance; the input may be in any order.
 
-    A row that was merged before may be among them: stints that it holds already are not counted again, and the one it
-    ends with, which may have gone on since, is taken from the row that comes later in the input.
+    A row that was merged before may be among them: stints that it holds already are not counted again. Of two rows of
+    one stint, which may have gone on since the first of them, the later one in the input counts.
     """
     merged: dict[tuple[object, ...], Row] = {}
     for row in sorted(rows, key=lambda stint: (stint["log_partition"], stint["first_offset"])):
@@ -98,7 +98,8 @@ def merge_stints(rows: Iterable[Row]) -> list[Row]:
         stints = max(earlier["stints"], row["stints"])
         if row["first_offset"] > earlier["latest_offset"]:
             stints = earlier["stints"] + row["stints"]
-        first = {column: earlier[column] for column in FROM_FIRST_STINT}
+        same_first = row["first_offset"] == earlier["first_offset"]
+        first = {column: (row if same_first else earlier)[column] for column in FROM_FIRST_STINT}
         if row["latest_offset"] >= earlier["latest_offset"]:
             earlier.update(row)
         earlier.update(first, stints=stints)

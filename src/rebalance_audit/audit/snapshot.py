@@ -62,7 +62,7 @@ def state_of(audit: GroupAudit) -> dict[str, object]:
         changed = {key: value for key, value in plain.items() if value != beginning[key]}
         if changed:
             state[name] = changed
-    state["checksum"] = _checksum(state)
+    state["checksum"] = checksum_of(state)
     return state
 
 
@@ -112,7 +112,7 @@ def _require_usable(state: Mapping[str, object], options: AuditOptions) -> tuple
     if (
         not isinstance(group_id, str)
         or not isinstance(log_partition, int)
-        or state.get("checksum") != _checksum(state)
+        or state.get("checksum") != checksum_of(state)
     ):
         raise SnapshotNotUsable(f"the snapshot of group {group_id!r} is damaged")
     if state.get("shapes") != shapes():
@@ -160,6 +160,7 @@ def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def _checksum(state: Mapping[str, object]) -> int:
+def checksum_of(state: Mapping[str, object]) -> int:
+    """Of everything in a snapshot but the checksum itself."""
     body = {name: plain for name, plain in state.items() if name != "checksum"}
     return zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from inspect import isclass
-from typing import Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rebalance_audit.audit.snapshot_codec import state_types
 
@@ -30,7 +31,7 @@ def _text(kind: Any, lines: dict[type, str]) -> str:
     arguments = get_args(kind)
     if arguments:
         origin = get_origin(kind)
-        name = origin.__name__ if isclass(origin) else "Union"
+        name = "Union" if origin in (Union, UnionType) else origin.__name__
         return f"{name}[{' '.join(_text(argument, lines) for argument in arguments)}]"
     if not isclass(kind):
         return str(kind)

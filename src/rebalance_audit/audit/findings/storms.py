@@ -182,7 +182,7 @@ class RebalanceLoop(Watcher):
     def _close(self, end_ms: int | None) -> None:
         if self._began is not None and self._epochs >= self.rules.loop_epochs:
             began_ms = self._began.record_timestamp_ms
-            mean_ms = (self._last_ms - began_ms) // (self._epochs - 1)
+            mean_ms = (self._last_ms - began_ms) // max(1, self._epochs - 1)
             members = [member_id for member_id, _ in self._members.most_common()]
             self.find(
                 self._began,

@@ -1,0 +1,54 @@
+"""Whole logs for tests of the audit: their group records, group by group, and what was known outside the log."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.records import Record, decode_record, group_id_of
+from rebalance_audit.wire.topic_names import read_topic_names
+
+CAPTURES = Path(__file__).parents[1] / "golden" / "captures"
+NAMES = sorted(folder.name for folder in CAPTURES.iterdir())
+
+Records = Sequence[tuple[Record, Position]]
+
+
+class Log(NamedTuple):
+    """One log."""
+
+    groups: Mapping[str, Records]
+    """Group id -> its records but commits."""
+    options: AuditOptions
+    """With the names that the log has, and its end."""
+
+
+def read_log(folder: Path) -> Log:
+    """The log of a folder of segments."""
+    opened = open_log_folder(folder)
+    names = read_topic_names(opened)
+    groups = defaultdict(list)
+    end_ms = 0
+    for entry in opened.read():
+        if not isinstance(entry, PositionedRecord):
+            continue
+        end_ms = max(end_ms, entry.record_timestamp_ms)
+        record = decode_record(entry.key, entry.value)
+        if isinstance(record, Record) and record.record_type > 1:
+            place = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
+            groups[group_id_of(record.key)].append((record, Position(*place, entry.leader_epoch)))
+    options = AuditOptions(
+        topic_name=names.name_of,
+        topic_deleted_at=names.deleted_at_ms,
+        topic_lives=names.lives_of,
+        log_end_ms=end_ms,
+    )
+    return Log(groups, options)
+
+
+def read_capture(name: str) -> Log:
+    """One of the logs that real brokers wrote."""
+    return read_log(CAPTURES / name / "segments")

@@ -1,0 +1,183 @@
+"""What a snapshot looks like, and when one is refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from rebalance_audit.audit import snapshot
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.snapshot import STATE_FORMAT, SnapshotNotUsable, shape_lines, shapes
+from rebalance_audit.audit.snapshot_codec import state_types, text_topic, topic_text
+from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, log
+
+SHAPES = {1: "531a55a32023"}
+"""STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
+
+KEPT_ELSEWHERE = {
+    "GroupAudit": "_classic _emit _findings _life _modern _options _splitter options outside "
+    "group_id log_partition",
+    "Outside": "_options",
+    "ClassicAudit": "_life",
+    "ModernAudit": "_life _handlers",
+    "Life": "_emit _states group_id log_partition moves on_member options ownership witness",
+    "Ownership": "_count_unowned _emit_row _group_id _topic_names",
+    "GroupStates": "_emit_row _group_id",
+    "GroupFindings": "_emit _life _span _watchers "
+    "_on_began _on_change _on_ended _on_members _on_settled _on_wrote",
+}
+"""Attributes that are no state: what the caller gives, what follows from it, and parts with a state of their own."""
+
+OF_ONE_WRITE = {
+    "ModernAudit": "_contradictions _evidence _group _step_of _verdicts",
+    "GroupFindings": "_arrivals _departures due_ms",
+}
+"""Attributes that are set anew for each write that is judged; a snapshot has the write that is not judged yet."""
+
+STORY = log(
+    (1000, "5 A; 3 2; 7 A 0-2; 6 2; 8 A 2/0 0-2"),
+    (2000, "5 B instance=i1; 3 3; 7 A 0; 7 B 1-2; 6 3; 8 B 3/0 UNRELEASED -"),
+    (2500, "8 A 2/2 UNREVOKED 0|1-2"),
+    (3000, "8 A 3/2 0"),
+)
+
+
+def nothing(_table: str, _row: Row) -> None:
+    """Rows do not matter here."""
+
+
+def put_away(options: AuditOptions | None = None) -> dict[str, Any]:
+    """A snapshot in the middle of a rebalance, as it comes back from a table."""
+    running = GroupAudit("g", 0, nothing, options)
+    for record, position in STORY:
+        running.feed(record, position)
+    state: dict[str, Any] = orjson.loads(orjson.dumps(running.snapshot()))
+    return state
+
+
+def test_a_person_can_read_it() -> None:
+    """Members, epochs, partitions and times stand under their names; what is as at a beginning is left out."""
+    state = put_away()
+    group = state["group"]["slot"]["group"]
+    foo = topic_text(TOPIC_IDS["foo"])
+    assert (state["group_id"], state["last_offset"]) == ("g", STORY[-1][1].log_offset)
+    assert (group["kind"], group["group_epoch"], group["unconverged"]) == ("ModernGroup", 3, ["B"])
+    assert group["members"]["A"]["assigned"] == {foo: [0]}
+    assert group["targets"] == {"A": {foo: [0]}, "B": {foo: [1, 2]}}
+    assert state["life"]["span"]["epoch"] == 3
+    assert state["life"]["watches"]["B"]["stint"]["identity"]["instance_id"] == "i1"
+    assert state["target"]["owners"] == [
+        {"is": "A", "of": {foo: [0]}},
+        {"is": "i1", "of": {foo: [1, 2]}},
+    ]
+    assert "two_owners" not in state
+
+
+@pytest.mark.parametrize(
+    "topic", ["orders", "id:orders", "name:orders", "name:id:x", "", "ü:ö", bytes(range(16))]
+)
+def test_topic_ids_and_names_are_told_apart(topic: str | bytes) -> None:
+    """Also names that no broker allows, as a damaged record may hold them."""
+    assert text_topic(topic_text(topic)) == topic
+
+
+def without(state: dict[str, Any], name: str) -> dict[str, Any]:
+    """The state but for one entry."""
+    return {key: value for key, value in state.items() if key != name}
+
+
+def grown(state: dict[str, Any]) -> dict[str, Any]:
+    """The state with one figure another."""
+    state["life"]["joined_since"] = 5
+    return state
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda state: {**state, "format": STATE_FORMAT + 1}, "format"),
+        (lambda state: without(state, "format"), "format None"),
+        (lambda _state: {}, "format None"),
+        (lambda state: without(state, "life"), "damaged"),
+        (lambda state: without(state, "checksum"), "damaged"),
+        (lambda state: {**state, "group_id": 3}, "damaged"),
+        (grown, "damaged"),
+    ],
+)
+def test_a_damaged_snapshot_or_one_of_another_format_is_refused(
+    spoil: Callable[[dict[str, Any]], dict[str, Any]], reason: str
+) -> None:
+    """The caller then audits the group from its first record: nothing goes on from a state that may be wrong."""
+    with pytest.raises(SnapshotNotUsable, match=reason):
+        GroupAudit.resume(spoil(put_away()), nothing)
+
+
+@pytest.mark.parametrize(
+    ("entry", "plain"),
+    [
+        ("life", {"span": 3}),
+        ("life", {"no_such_field": 3}),
+        ("life", {"protocol": "NO_SUCH"}),
+        ("no_such_part", {}),
+        ("ownership", {"held": [{"is": {}}]}),
+    ],
+)
+def test_a_whole_snapshot_with_other_contents_is_refused(entry: str, plain: object) -> None:
+    """The checksum is right and the contents are not those of this program: said in words, not by a stray error."""
+    state = put_away() | {entry: plain}
+    state["checksum"] = snapshot.checksum_of(state)
+    with pytest.raises(SnapshotNotUsable, match="does not hold what it should"):
+        GroupAudit.resume(state, nothing)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        AuditOptions(findings=FindingRules(stuck_ms=1)),
+        AuditOptions(rules=DepartureRules(consumer_session_timeout_ms=1)),
+        AuditOptions(with_findings=False),
+    ],
+)
+def test_other_thresholds_need_the_log_from_its_start(options: AuditOptions) -> None:
+    """Rows that went out already were judged by the ones before."""
+    with pytest.raises(SnapshotNotUsable, match="thresholds"):
+        GroupAudit.resume(put_away(), nothing, options)
+    GroupAudit.resume(put_away(options), nothing, options)
+
+
+def test_a_name_that_becomes_known_refuses_only_snapshots_that_lacked_it() -> None:
+    """Rows that went out without the topic's name would have it now."""
+    named = AuditOptions(topic_name=TOPIC_NAMES.get)
+    state = put_away()
+    assert text_topic("id:" + state["outside"]["unnamed"][0]) == TOPIC_IDS["foo"]
+    GroupAudit.resume(state, nothing)
+    with pytest.raises(SnapshotNotUsable, match="has a name now"):
+        GroupAudit.resume(state, nothing, named)
+    GroupAudit.resume(put_away(named), nothing, named)
+
+
+def test_shapes_stand_for_the_format() -> None:
+    """Whoever changes what a snapshot holds raises STATE_FORMAT, so that older ones are audited anew."""
+    assert {STATE_FORMAT: shapes()} == SHAPES, "\n".join(shape_lines())
+
+
+def test_everything_that_an_audit_keeps_is_in_its_snapshots() -> None:
+    """What outlives a write is annotated in the class body, and so part of the state; all else is listed here."""
+    running = GroupAudit("g", 0, nothing)
+    for record, position in STORY:
+        running.feed(record, position)
+    forgotten = {}
+    for part in running.parts().values():
+        cls = type(part)
+        known = {"scene", *state_types(cls)}
+        known.update(KEPT_ELSEWHERE.get(cls.__name__, "").split())
+        known.update(OF_ONE_WRITE.get(cls.__name__, "").split())
+        slots = {name for each in cls.__mro__ for name in getattr(each, "__slots__", ())}
+        if left := (slots | set(getattr(part, "__dict__", {}))) - known:
+            forgotten[cls.__name__] = left
+    assert forgotten == {}
