@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -23,6 +23,7 @@ from pydantic_settings import (
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.resources import read_text
+from rebalance_audit.time_zones import zone_of
 
 BASE = "conf/base.toml"
 PREFIX = "REBALANCE_AUDIT_"
@@ -30,6 +31,11 @@ _COMMAND_LINE = "command line"
 
 Milliseconds = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
+
+
+def _known_zone(name: str) -> str:
+    zone_of(name)
+    return name
 
 
 class ConfigError(ValueError):
@@ -58,6 +64,7 @@ class AuditConfig(_Section):
 
     consumer_session_timeout_ms: Milliseconds
     rebalance_timeout_slack_ms: Milliseconds
+    broker_log_time_zone: Annotated[str, AfterValidator(_known_zone)]
 
     def departure_rules(self) -> DepartureRules:
         """The times as the audit takes them."""

@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_audit import __version__
 from rebalance_audit.cli import exit_codes, main
-from rebalance_audit.cli.audit_settings import DEFAULTS
+from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
 from rebalance_audit.config import load_config
 from tests.cli.call import PROGRAM, call, segments
 
@@ -56,7 +56,8 @@ def test_defaults_without_configuration_are_those_of_the_configuration() -> None
     """The quick path around loading the configuration gives what loading it would give."""
     config = load_config()
     rules, thresholds = config.audit.departure_rules(), config.findings.finding_rules()
-    assert (config.cluster, rules, thresholds) == DEFAULTS
+    zone = config.audit.broker_log_time_zone
+    assert AuditSettings(config.cluster, rules, thresholds, zone) == DEFAULTS
 
 
 # --- what goes wrong -----------------------------------------------------------------------------

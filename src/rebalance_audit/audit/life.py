@@ -346,6 +346,7 @@ class Life:
             stint.identity.instance_id,
             from_ms,
             gone_ms + TOLERANCE_MS,
+            near_ms=gone_ms,
             was_away=watch.left_for_a_while,
         )
         if found is None:

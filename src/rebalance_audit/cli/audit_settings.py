@@ -11,11 +11,12 @@ _PREFIX: Final = "REBALANCE_AUDIT_"
 
 
 class AuditSettings(NamedTuple):
-    """Name of the cluster, the times of its brokers that the log does not hold, and the thresholds of findings."""
+    """Name of the cluster, times that the log does not hold, thresholds of findings, time zone of brokers' logs."""
 
     cluster: str
     rules: DepartureRules
     findings: FindingRules = FindingRules()
+    broker_log_time_zone: str = "UTC"
 
 
 DEFAULTS: Final = AuditSettings("default", DepartureRules())
@@ -32,5 +33,8 @@ def audit_settings(invocation: Invocation, cluster: str | None) -> AuditSettings
         return DEFAULTS._replace(cluster=cluster or DEFAULTS.cluster)
     config = invocation.config({"cluster": cluster})
     return AuditSettings(
-        config.cluster, config.audit.departure_rules(), config.findings.finding_rules()
+        config.cluster,
+        config.audit.departure_rules(),
+        config.findings.finding_rules(),
+        config.audit.broker_log_time_zone,
     )

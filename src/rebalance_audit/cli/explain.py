@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.broker_logs import BrokerLogs
 from rebalance_audit.cli.invocation import (
     Invocation,
     config_options,
@@ -57,6 +58,8 @@ _TABLE_OF: Final = {
 @click.argument("where", nargs=-1, required=True, metavar="[SEGMENTS] GROUP")
 @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
 @options.cluster
+@options.broker_logs
+@options.broker_log_zone
 @click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
 @options.moment("--at", "at_ms", text="The epoch of this moment, and how the group stood then.")
 @click.option(
@@ -71,6 +74,8 @@ def explain(
     where: tuple[str, ...],
     lake: str | None,
     cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
     epoch_number: int | None,
     at_ms: int | None,
     incarnation: int | None,
@@ -83,7 +88,9 @@ def explain(
     """
     if epoch_number is not None and at_ms is not None:
         raise click.UsageError("Give --epoch or --at, not both.")
-    own, group_id, cluster_name = _rows_of(invocation, where, lake, cluster)
+    own, group_id, cluster_name = _rows_of(
+        invocation, where, lake, cluster, BrokerLogs(broker_logs, broker_log_zone)
+    )
     if not own["epochs"]:
         raise click.UsageError(
             f"The log has no epoch of {group_id!r}, so there is nothing to explain."
@@ -96,7 +103,11 @@ def explain(
 
 
 def _rows_of(
-    invocation: Invocation, where: tuple[str, ...], lake: str | None, cluster: str | None
+    invocation: Invocation,
+    where: tuple[str, ...],
+    lake: str | None,
+    cluster: str | None,
+    logs: BrokerLogs,
 ) -> tuple[Tables, str, str]:
     """Rows of the group, its id, the cluster's name."""
     if len(where) == 2:
@@ -105,12 +116,17 @@ def _rows_of(
         segments, group_id = where
         settings = audit_settings(invocation, cluster)
         folder = open_log_folder(Path(segments))
-        audited = audit_segments(folder, settings.rules, (group_id,), segments, settings.findings)
+        log = logs.read(settings.broker_log_time_zone, (group_id,))
+        audited = audit_segments(
+            folder, settings.rules, (group_id,), segments, settings.findings, log
+        )
         if group_id not in audited.group_ids:
             require_known((group_id,), group_ids_of(folder), "GROUP")
         return audited.tables, group_id, settings.cluster
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
+    if logs.paths:
+        raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
     config = invocation.config({"lake.path": lake, "cluster": cluster})
     if not config.lake.path:
         raise click.UsageError("Nothing to read: give SEGMENTS before GROUP, or --lake DIR.")

@@ -8,6 +8,7 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.broker_logs import BrokerLogs
 from rebalance_audit.cli.invocation import (
     Invocation,
     config_options,
@@ -25,6 +26,7 @@ EXAMPLES: Final = """\b
 Examples:
   rebalance-audit inspect copy-of-log
   rebalance-audit inspect copy-of-log --group checkout
+  rebalance-audit inspect copy-of-log --broker-log broker-1/server.log --broker-log broker-2
   rebalance-audit inspect copy-of-log --json | jq '.epochs[] | {group_id, epoch, primary_cause}'
 """
 
@@ -33,6 +35,8 @@ Examples:
 @options.segments
 @options.groups
 @options.cluster
+@options.broker_logs
+@options.broker_log_zone
 @click.option("--all", "everything", is_flag=True, help="Every row, also of long tables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: rows per gold table.")
 @config_options
@@ -43,6 +47,8 @@ def inspect(
     segments: Path,
     group_ids: tuple[str, ...],
     cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
     everything: bool,
     as_json: bool,
 ) -> None:
@@ -53,7 +59,10 @@ def inspect(
     """
     settings = audit_settings(invocation, cluster)
     folder = open_log_folder(segments)
-    audited = audit_segments(folder, settings.rules, group_ids, str(segments), settings.findings)
+    log = BrokerLogs(broker_logs, broker_log_zone).read(settings.broker_log_time_zone, group_ids)
+    audited = audit_segments(
+        folder, settings.rules, group_ids, str(segments), settings.findings, log
+    )
     if not set(group_ids) <= audited.group_ids:
         require_known(group_ids, group_ids_of(folder))
     if as_json:

@@ -27,6 +27,22 @@ def moment(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")
 
 
+broker_logs: Final = click.option(
+    "--broker-log",
+    "broker_logs",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="PATH",
+    help="A server.log of a broker, plain or gzip, or a folder of them; may be repeated. What it says settles causes.",
+)
+
+broker_log_zone: Final = click.option(
+    "--broker-log-time-zone",
+    "broker_log_zone",
+    metavar="ZONE",
+    help="Time zone of those logs, as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
+)
+
 summary_file: Final = click.option(
     "--summary",
     "summary_file",

@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_audit import LogAudit
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.cli import key_bytes
+from rebalance_audit.cli.broker_logs import aligned_with, unmatched_note
 from rebalance_audit.cli.gold_order import in_key_order
 from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.cli.segment_survey import survey
@@ -44,12 +46,16 @@ def audit_segments(
     group_ids: Sequence[str] = (),
     source: str = "",
     findings: FindingRules | None = None,
+    broker_log: BrokerLog | None = None,
 ) -> Audited:
     """Audit all groups, or only `group_ids`; `source` is what the user calls the folder.
+
+    `broker_log`: what the brokers logged, by their own clocks.
 
     Raises SourceNotReadable, and OSError that names the file.
     """
     total, names = survey(folder)
+    clocks = None if broker_log is None else aligned_with(folder, broker_log)
     options = AuditOptions(
         topic_name=names.name_of,
         rules=rules,
@@ -57,6 +63,7 @@ def audit_segments(
         topic_lives=names.lives_of,
         findings=findings or FindingRules(),
         log_end_ms=total.last_ms,
+        broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
     feed = _Feed(options, key_bytes.of_groups(group_ids))
     parts = ranges_of(folder, folder.segments)
@@ -65,6 +72,9 @@ def audit_segments(
             feed.take(log_partition, piece)
     tables = feed.audit.tables()
     tables["topics"] = _topics(names)
+    notes = [*total.damage, *(note.detail for note in folder.notes), *names.notes]
+    if clocks is not None:
+        notes += [*clocks.notes, *unmatched_note(clocks.log, feed.group_ids())]
     facts = LogFacts(
         source=source or str(folder.path),
         log_partitions=len(folder.segments),
@@ -75,7 +85,7 @@ def audit_segments(
         last_ms=total.last_ms,
         undecodable=dict(feed.undecodable),
         anomalies=feed.audit.anomalies(),
-        notes=[*total.damage, *(note.detail for note in folder.notes), *names.notes],
+        notes=notes,
         unfinished_ends=total.unfinished_ends,
     )
     in_order_of_key = {name: in_key_order(name, rows) for name, rows in tables.items()}

@@ -212,7 +212,12 @@ def _how_long_classic(epoch: Row) -> Iterator[str]:
             f"{_at(epoch['converged_at'])}."
         )
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
-    if earliest is not None and latest is not None:
+    if earliest is not None and earliest == latest:
+        yield (
+            f"The join phase began at {_at(earliest)}, so the rebalance took "
+            f"{words.duration((epoch['converged_at'] or earliest) - earliest)}."
+        )
+    elif earliest is not None and latest is not None:
         yield (
             f"The join phase began between {_at(earliest)} and {_at(latest)}, so the rebalance took between "
             f"{words.duration((epoch['converged_at'] or latest) - latest)} and "
@@ -354,7 +359,10 @@ def _rebalance(row: Row) -> Iterator[str]:
 
 
 def _not_known(epoch: Row, its_causes: Sequence[Row]) -> Iterator[str]:
-    if is_classic(epoch):
+    logged = epoch["join_started_earliest"] is not None and (
+        epoch["join_started_earliest"] == epoch["join_started_latest"]
+    )
+    if is_classic(epoch) and not logged:
         yield (
             "When exactly the join phase began and who it waited for: a classic generation leaves one record, at "
             "its end."

@@ -113,6 +113,8 @@ def _join_phase(layout: Layout, epoch: Row) -> None:
     if latest is None:
         return
     since = f"between {layout.moment(earliest)} and" if earliest is not None else "at the latest"
+    if earliest == latest:
+        since = "at"
     text = f"joining began {since} {layout.moment(latest)}"
     layout.print(Padding(Text(text, "dim"), (0, 0, 0, 2)))
 

@@ -10,7 +10,14 @@ from rebalance_audit.audit.cause import Certainty
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.findings import print_findings
 from rebalance_audit.report.layout import Layout, cell, two_lines
-from rebalance_audit.report.summary import GroupSummary, Row, Tables, is_classic, summaries
+from rebalance_audit.report.summary import (
+    GroupSummary,
+    Row,
+    Tables,
+    is_bounded,
+    is_classic,
+    summaries,
+)
 
 SHOWN: Final = 20
 """Rows of each table unless all are wanted."""
@@ -163,7 +170,7 @@ def print_rebalances(
             )
     layout.print(table)
     legend = causes.certainty_legend()
-    if any(map(is_classic, shown)):
+    if any(map(is_bounded, shown)):
         legend += "  ≥ the log does not hold when a classic group began"
     layout.line(Text(legend, "dim"))
 
@@ -252,7 +259,7 @@ def _held_up_by(layout: Layout, rebalance: Row) -> str:
 def _took(row: Row) -> Text:
     if row["outcome"] == "open":
         return cell("still going on", "yellow")
-    return cell(words.at_least(row["duration_ms"], bound=is_classic(row)))
+    return cell(words.at_least(row["duration_ms"], bound=is_bounded(row)))
 
 
 def _aside(row: Row, held_up: str) -> str:

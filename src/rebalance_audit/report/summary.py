@@ -49,6 +49,12 @@ def is_classic(row: Row) -> bool:
     return protocol == "classic"
 
 
+def is_bounded(rebalance: Row) -> bool:
+    """Whether only the latest start of a rebalance is known: of a classic one without a broker's log."""
+    exact: bool = rebalance.get("started_at_earliest") == rebalance["started_at"]
+    return is_classic(rebalance) and not exact
+
+
 def summaries(tables: Tables) -> list[GroupSummary]:
     """One summary per group of `epochs`, `rebalances` and `group_states`, the most unsettled first."""
     by_group: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
@@ -85,7 +91,7 @@ def _summary(group_id: str, rows: Mapping[str, list[Row]]) -> GroupSummary:
         epochs=len(epochs),
         rebalances=len(rebalances),
         unsettled_ms=sum(durations),
-        at_least=any(map(is_classic, rebalances)),
+        at_least=any(map(is_bounded, rebalances)),
         open_since_ms=next(
             (row["started_at"] for row in rebalances if row["ended_at"] is None), None
         ),

@@ -43,7 +43,14 @@ def _confirm(
     member_id = verdict.member_id
     if verdict.cause in DEPARTURES and member_id is not None:
         away = verdict.cause is RebalanceCause.STATIC_MEMBER_EXPIRED
-        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms, was_away=away)
+        found = witness.departure(
+            member_id,
+            verdict.instance_id,
+            from_ms,
+            to_ms,
+            near_ms=position.record_timestamp_ms,
+            was_away=away,
+        )
         return verdict if found is None else departed(verdict, found, position)
     if verdict.certainty is Certainty.PROVEN:
         return verdict

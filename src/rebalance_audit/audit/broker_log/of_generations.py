@@ -249,7 +249,8 @@ class _Trigger:
         if found is None:
             return None
         others = f" and {len(trigger.members) - 1} more" if len(trigger.members) > 1 else ""
-        told = f": {found.fact.text}" if found.fact.text else ""
+        said_why = found.fact.kind is not FactKind.REBALANCE_PREPARED and found.fact.text
+        told = f": {said_why}" if said_why and said_why != reasons.NOT_PROVIDED else ""
         detail = f"Member {name}{others} {HOW[found.cause]}, as the broker logged{told}."
         return found.cause, found.alternatives, detail
 

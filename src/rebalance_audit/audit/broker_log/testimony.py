@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rebalance_audit.audit.broker_log.reasons import Departure
+from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, Departure
 from rebalance_audit.audit.broker_log.witness import said, sentence_of
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.life import DEPARTURES
@@ -49,7 +49,7 @@ def departed(
 
 
 def _because(text: str | None) -> str:
-    return f": {text}" if text else ""
+    return f": {text}" if text and text != NOT_PROVIDED else ""
 
 
 HOW = {

@@ -95,9 +95,15 @@ class Witness:
         from_ms: int,
         to_ms: int,
         *,
+        near_ms: int | None = None,
         was_away: bool = False,
     ) -> Departure | None:
-        """Why a member went between two moments; the last line that says it counts."""
+        """Why a member went between two moments.
+
+        Of several lines the one nearest to `near_ms` counts, the last one where no moment is known.
+        """
+        if near_ms is None:
+            near_ms = to_ms
         told = [
             *self._by_member.get(member_id, ()),
             *(
@@ -108,7 +114,9 @@ class Witness:
         ]
         ends = [fact for fact in told if from_ms <= fact.at_ms <= to_ms and _ends(fact)]
         # What took the member out was logged first; the reason of the rebalance that follows may say less.
-        for fact in sorted(ends, key=lambda each: (each.kind not in ENDS, -each.at_ms)):
+        for fact in sorted(
+            ends, key=lambda each: (each.kind not in ENDS, abs(each.at_ms - near_ms))
+        ):
             found = departure_of_fact(
                 fact,
                 in_company=self._has_company(fact),

@@ -280,14 +280,14 @@ SCOPED: Final[Sequence[Wording]] = (
         "Static member {member_id} with instance id {instance_id} re-joins the consumer group.",
     ),
     Wording(
-        FactKind.MEMBER_LEFT,
-        "3.7-",
-        "Static member {member_id} with instance id {instance_id} left the {…} group.",
-    ),
-    Wording(
         FactKind.MEMBER_AWAY,
         "3.7-",
         "Static member {member_id} with instance id {instance_id} temporarily left the {…} group.",
+    ),
+    Wording(
+        FactKind.MEMBER_LEFT,
+        "3.7-",
+        "Static member {member_id} with instance id {instance_id} left the {…} group.",
     ),
     Wording(FactKind.MEMBER_LEFT, "3.7-", "Member {member_id} left the {…} group."),
     Wording(

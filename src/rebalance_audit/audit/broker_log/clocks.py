@@ -1,0 +1,171 @@
+"""Whether the clocks of the brokers' logs and of the records agree, and what to do where they do not.
+
+A log without a time zone that was read with the wrong one, or a broker whose clock is wrong, is off by a constant. The
+epochs that both name tell by how much. A log that fits nowhere is of another cluster or another time, and is left out.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.wire.messages import ConsumerGroupMetadataValue, GroupMetadataValue
+from rebalance_audit.wire.records import Record, group_id_of
+
+ZONE_STEP_MS: Final = 900_000
+"""Time zones differ by quarters of an hour."""
+
+SHIFT_MS_MAX: Final = 26 * 3_600_000
+"""From one end of the world's time zones to the other."""
+
+WITNESSES_MIN: Final = 3
+"""So many epochs must agree on a shift before it is believed."""
+
+_SAMPLE: Final = 1_000
+"""So many epochs of a broker are looked at."""
+
+_DATED: Final = frozenset(
+    {
+        FactKind.EPOCH_BUMPED,
+        FactKind.GENERATION_STABILIZED,
+        FactKind.GROUP_EMPTIED,
+        FactKind.ASSIGNMENT_RECEIVED,
+    }
+)
+
+
+class _Moment(NamedTuple):
+    group_id: str
+    kind: FactKind
+    epoch: int
+
+
+@dataclass(slots=True)
+class Moments:
+    """When epochs began, by the records; only of groups that the brokers' logs name."""
+
+    groups: Collection[str]
+    limit: int = 100_000
+    """Of moments: enough to find a shift of any log."""
+    _found: defaultdict[_Moment, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, record: Record, position: Position) -> None:
+        """Look at one record of any type."""
+        value = record.value
+        if value is None or len(self._found) >= self.limit:
+            return
+        at_ms = position.record_timestamp_ms
+        if isinstance(value, ConsumerGroupMetadataValue):
+            self._add(record, FactKind.EPOCH_BUMPED, value.epoch, at_ms)
+        elif isinstance(value, GroupMetadataValue):
+            self._add(record, FactKind.ASSIGNMENT_RECEIVED, value.generation, at_ms)
+            ended_ms = value.current_state_timestamp
+            if ended_ms >= 0:
+                kind = FactKind.GENERATION_STABILIZED if value.members else FactKind.GROUP_EMPTIED
+                self._add(record, kind, value.generation, ended_ms)
+
+    def shifts_of(self, fact: BrokerFact) -> list[int]:
+        """How much later the line is than each epoch that it may be about."""
+        if fact.kind not in _DATED or fact.epoch is None or fact.group_id is None:
+            return []
+        found = self._found.get(_Moment(fact.group_id, fact.kind, fact.epoch), ())
+        return [fact.at_ms - at_ms for at_ms in found]
+
+    def _add(self, record: Record, kind: FactKind, epoch: int, at_ms: int) -> None:
+        group_id = group_id_of(record.key)
+        if group_id in self.groups:
+            self._found[_Moment(group_id, kind, epoch)].append(at_ms)
+
+
+class Aligned(NamedTuple):
+    """The log by the clock of the records."""
+
+    log: BrokerLog
+    notes: list[str]
+    """A sentence per broker whose clock or log was not right."""
+
+
+def aligned(log: BrokerLog, moments: Moments) -> Aligned:
+    """The log with every broker's lines shifted to the records' clock; brokers that fit nowhere are left out."""
+    by_broker: defaultdict[str, list[list[int]]] = defaultdict(list)
+    for fact in log.all():
+        shifts = moments.shifts_of(fact)
+        if shifts:
+            by_broker[fact.broker].append(shifts)
+    shift_of: dict[str, int | None] = {}
+    """Broker -> milliseconds that its lines are late; None where its log is of no use."""
+    notes: list[str] = []
+    for broker, found in sorted(by_broker.items()):
+        candidates = found[:: -(-len(found) // _SAMPLE)]
+        shift_ms, support = _common_shift(candidates)
+        shift_of[broker] = shift_ms
+        share = f"{support} of {len(candidates)} epochs that the records have as well"
+        if shift_ms is None:
+            notes.append(
+                f"The log of broker {broker} was not used: no constant shift of its clock fits the records "
+                f"(at best {share}). Is it of this cluster?"
+            )
+        elif shift_ms:
+            notes.append(
+                f"The log of broker {broker} is {_spelled(shift_ms)} the records, by {share}; its times were shifted."
+            )
+    if not any(shift_of.get(broker, 0) != 0 for broker in by_broker):
+        return Aligned(log, notes)
+    facts = (*log.all(), *(fact for each in log.by_partition.values() for fact in each))
+    return Aligned(BrokerLog.of(_shifted(facts, shift_of)), notes)
+
+
+def _shifted(
+    facts: Iterable[BrokerFact], shift_of: Mapping[str, int | None]
+) -> Iterable[BrokerFact]:
+    for fact in facts:
+        shift_ms = shift_of.get(fact.broker, 0)
+        if shift_ms is not None:
+            yield fact._replace(at_ms=fact.at_ms - shift_ms)
+
+
+def _common_shift(candidates: list[list[int]]) -> tuple[int | None, int]:
+    """The shift on which most lines agree, 0 where it is none, None where too few do; and how many agree."""
+    pairs = sorted((shift, line) for line, shifts in enumerate(candidates) for shift in shifts)
+    shifts = [shift for shift, _ in pairs]
+    straight = _lines_within(pairs, shifts, -TOLERANCE_MS)
+    if 2 * len(straight) >= len(candidates):
+        return 0, len(straight)
+    best: set[int] = set()
+    start = 0
+    for begin, shift in enumerate(shifts):
+        if abs(shift) > SHIFT_MS_MAX:
+            continue
+        lines = _lines_within(pairs, shifts, shift)
+        if len(lines) > len(best):
+            best, start = lines, begin
+    if len(best) < WITNESSES_MIN or 2 * len(best) < len(candidates):
+        # A few lines that fit nowhere prove nothing against the log: times alone decide about them.
+        return (None if len(candidates) >= WITNESSES_MIN else 0), max(len(best), len(straight))
+    inside = [shift for shift in shifts[start:] if shift <= shifts[start] + 2 * TOLERANCE_MS]
+    middle = round(median(inside))
+    zone = round(middle / ZONE_STEP_MS) * ZONE_STEP_MS
+    return (zone if abs(middle - zone) <= TOLERANCE_MS else middle), len(best)
+
+
+def _lines_within(pairs: list[tuple[int, int]], shifts: list[int], begin_ms: int) -> set[int]:
+    """The lines with a shift between `begin_ms` and twice the tolerance behind it."""
+    first = bisect_left(shifts, begin_ms)
+    found: set[int] = set()
+    for shift, line in pairs[first:]:
+        if shift > begin_ms + 2 * TOLERANCE_MS:
+            break
+        found.add(line)
+    return found
+
+
+def _spelled(shift_ms: int) -> str:
+    minutes = abs(shift_ms) / 60_000
+    size = f"{minutes / 60:g} h" if minutes >= 60 and minutes % 15 == 0 else f"{minutes:.1f} min"
+    return f"{size} {'ahead of' if shift_ms > 0 else 'behind'}"

@@ -1,0 +1,97 @@
+"""Brokers' logs on the command line: reading them, and setting their clocks by the segments."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
+from rebalance_audit.audit.broker_log.clocks import Aligned, Moments, aligned
+from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.cli import key_bytes
+from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.time_zones import zone_of
+from rebalance_audit.wire.columns import ColumnChunk
+from rebalance_audit.wire.log_folder import LogFolder
+from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.records import Record, decode_record
+
+_EPOCH_KEYS: Final = key_bytes.of_types(
+    (RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA)
+)
+_OTHER_TYPES: Final = frozenset(RecordType) - {
+    RecordType.GROUP_METADATA,
+    RecordType.CONSUMER_GROUP_METADATA,
+}
+_NAMED: Final = 3
+
+
+class BrokerLogs(NamedTuple):
+    """What the flags say."""
+
+    paths: Sequence[Path]
+    zone: str | None
+    """None: as configured."""
+
+    def read(self, configured_zone: str, group_ids: Collection[str] = ()) -> BrokerLog | None:
+        """What the files say, of all groups or of these; None without files.
+
+        Raises SourceNotReadable for a file that cannot be read, UsageError for an unknown zone.
+        """
+        if not self.paths:
+            return None
+        try:
+            zone = zone_of(self.zone or configured_zone)
+        except ValueError as error:
+            raise click.UsageError(f"{error}.") from error
+        facts = read_facts(self.paths, zone)
+        wanted = frozenset(group_ids)
+        if wanted:
+            facts = (fact for fact in facts if fact.group_id is None or fact.group_id in wanted)
+        return BrokerLog.of(facts)
+
+
+def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:
+    """The log by the clock of the folder's records. Raises OSError that names the file."""
+    moments = Moments(log.by_group.keys())
+    parts = ranges_of(folder, folder.segments)
+    for found in in_order(_epochs_in, parts, workers_for(folder.size_bytes)):
+        for record, position in found:
+            moments.note(record, position)
+    return aligned(log, moments)
+
+
+def unmatched_note(log: BrokerLog, known: Collection[str]) -> list[str]:
+    """A sentence about lines of groups without records; none where there are no such lines."""
+    unmatched = log.unmatched(known)
+    if not unmatched:
+        return []
+    named = ", ".join(sorted(unmatched)[:_NAMED])
+    rest = f" and {len(unmatched) - _NAMED} more" if len(unmatched) > _NAMED else ""
+    return [
+        (
+            f"The brokers' logs have {sum(unmatched.values())} line(s) about groups that the records do not "
+            f"have: {named}{rest}."
+        )
+    ]
+
+
+def _epochs_in(part: Range) -> list[tuple[Record, Position]]:
+    found: list[tuple[Record, Position]] = []
+    for chunk in part.read(_OTHER_TYPES):
+        if not isinstance(chunk, ColumnChunk):
+            continue
+        rows = zip(
+            chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+        )
+        for log_offset, timestamp_ms, key, value in rows:
+            if key is None or not key.startswith(_EPOCH_KEYS):
+                continue
+            record = decode_record(key, value)
+            if isinstance(record, Record):
+                found.append(
+                    (record, Position(part.segment.log_partition, log_offset, timestamp_ms))
+                )
+    return found
