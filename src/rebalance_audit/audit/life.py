@@ -275,7 +275,7 @@ class Life:
         if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
         rebalance.ended_at_ms = at_ms
-        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
+        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owner_of))
         self.rebalance = None
 
     # -- members --------------------------------------------------------------------------------

@@ -398,7 +398,7 @@ class ModernAudit:
             if not span.gap:  # else most of what looks new was owned before the log begins
                 life.ownership.expect(moves.added, span.first_position.record_timestamp_ms)
         if self._group.members:
-            life.ownership.confirm(life.moves.owners.__contains__, at_ms)
+            life.ownership.confirm(life.moves.has_owner, at_ms)
         life.install_target(change.new_assignment_epoch, at_ms)
 
 

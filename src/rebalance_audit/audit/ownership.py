@@ -7,14 +7,14 @@ counts only once it is certain that somebody subscribes to it, which a target as
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.partitions import TopicPartition
 
 
-@dataclass(slots=True, frozen=True)
-class Owner:
+class Owner(NamedTuple):
     """A member as the owner of partitions."""
 
     member_id: str
@@ -28,8 +28,7 @@ class Owner:
         return self.instance_id or self.member_id
 
 
-@dataclass(slots=True, frozen=True)
-class _Holding:
+class _Holding(NamedTuple):
     owner: Owner
     position: Position
     epoch: int | None

@@ -1,5 +1,6 @@
 """What a user calls a rebalance: from leaving stable to stable again."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.epoch_span import EpochSpan
@@ -65,10 +66,10 @@ class Rebalance:
         self.partitions_moved += 1
         self.first_owners.setdefault(partition, old_owner)
 
-    def row(self, outcome: str, target_owners: dict[TopicPartition, str]) -> Row:
+    def row(self, outcome: str, target_owner: Callable[[TopicPartition], str | None]) -> Row:
         """The row of gold.rebalances; a partition that ends where it began was moved for nothing."""
         wasted = sum(
-            target_owners.get(partition) == owner for partition, owner in self.first_owners.items()
+            target_owner(partition) == owner for partition, owner in self.first_owners.items()
         )
         return {
             "group_id": self.group_id,

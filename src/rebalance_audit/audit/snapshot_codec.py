@@ -82,12 +82,14 @@ def _position_plain(position: Position) -> list[Plain]:
     return list(position)
 
 
-def _by_partition(value: Any, to_plain: Callable[[Any], Plain]) -> list[Plain]:
+def _by_partition(
+    value: Iterable[tuple[TopicPartition, Any]], to_plain: Callable[[Any], Plain]
+) -> list[Plain]:
     """Neighbours with one value are written together: a member takes its partitions in one record."""
     runs: list[Plain] = []
     last: object = runs
     numbers: dict[str, list[int]] = {}
-    for (topic, number), held in value.items():
+    for (topic, number), held in value:
         if last is not held and last != held:
             last, numbers = held, {}
             runs.append({"is": to_plain(held), "of": numbers})
@@ -143,6 +145,11 @@ def _is_map_of_others(kind: Any) -> bool:
     return get_origin(kind) is dict and get_args(kind)[0] not in (str, TopicPartition)
 
 
+def _is_map_by_number(kind: Any) -> bool:
+    """What is known by topic, and there by partition number."""
+    return _is_map_of(kind, Topic) and _is_map_of(get_args(kind)[1], int)
+
+
 def _is_set(kind: Any) -> bool:
     return get_origin(kind) in (set, frozenset)
 
@@ -188,12 +195,31 @@ def _converter() -> Converter:
 
     def partition_hooks(kind: Any) -> Callable[[Any], list[Plain]]:
         value = plain_of(get_args(kind)[1])
-        return lambda held: _by_partition(held, value)
+        return lambda held: _by_partition(held.items(), value)
 
     def partition_back(kind: Any) -> Callable[[Plain, Any], dict[TopicPartition, Any]]:
         inner = get_args(kind)[1]
         value = of_plain(inner)
         return lambda plain, _: _to_partitions(plain, value, inner)
+
+    def number_hooks(kind: Any) -> Callable[[Any], list[Plain]]:
+        value = plain_of(get_args(get_args(kind)[1])[1])
+        return lambda held: _by_partition(
+            (((topic, number), one) for topic, by in held.items() for number, one in by.items()),
+            value,
+        )
+
+    def number_back(kind: Any) -> Callable[[Plain, Any], dict[Topic, dict[int, Any]]]:
+        inner = get_args(get_args(kind)[1])[1]
+        value = of_plain(inner)
+
+        def restored(plain: Plain, _kind: object) -> dict[Topic, dict[int, Any]]:
+            held: dict[Topic, dict[int, Any]] = {}
+            for (topic, number), one in _to_partitions(plain, value, inner).items():
+                held.setdefault(topic, {})[number] = one
+            return held
+
+        return restored
 
     def deque_hooks(kind: Any) -> Callable[[deque[Any]], Plain]:
         item = plain_of(get_args(kind)[0])
@@ -216,6 +242,8 @@ def _converter() -> Converter:
     converter.register_structure_hook_factory(
         lambda kind: _is_map_of(kind, TopicPartition), partition_back
     )
+    converter.register_unstructure_hook_factory(_is_map_by_number, number_hooks)
+    converter.register_structure_hook_factory(_is_map_by_number, number_back)
     converter.register_unstructure_hook_factory(_is_deque, deque_hooks)
     converter.register_structure_hook_factory(_is_deque, deque_back)
     converter.register_unstructure_hook_func(_is_enum, lambda value: value.name)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.partitions import NOTHING, Partitions, TopicPartition, each, minus
+from rebalance_audit.coordinator.partitions import NOTHING, Partitions, Topic, TopicPartition, minus
 
 
 class Moves(NamedTuple):
@@ -24,7 +24,8 @@ class TargetMoves:
     """
 
     __slots__ = ("_before", "owners")
-    owners: dict[TopicPartition, str]
+    owners: dict[Topic, dict[int, str]]
+    """Owner by partition number; a topic of which nobody has a partition is not in it."""
     _before: dict[TopicPartition, str | None]
     """Owner at the last installation, of every partition touched since."""
 
@@ -34,20 +35,36 @@ class TargetMoves:
 
     def retarget(self, identity: str, old: Partitions | None, new: Partitions | None) -> None:
         """A member's target changed from `old` to `new`."""
-        for partition in each(minus(old or NOTHING, new or NOTHING)):
-            if self.owners.get(partition) == identity:
-                self._before.setdefault(partition, identity)
-                del self.owners[partition]
-        for partition in each(minus(new or NOTHING, old or NOTHING)):
-            self._before.setdefault(partition, self.owners.get(partition))
-            self.owners[partition] = identity
+        owners, before = self.owners, self._before
+        for topic, numbers in minus(old or NOTHING, new or NOTHING).items():
+            held = owners.get(topic, {})
+            for number in numbers:
+                if held.get(number) == identity:
+                    before.setdefault((topic, number), identity)
+                    del held[number]
+            if not held:
+                owners.pop(topic, None)
+        for topic, numbers in minus(new or NOTHING, old or NOTHING).items():
+            held = owners.setdefault(topic, {})
+            for number in numbers:
+                before.setdefault((topic, number), held.get(number))
+                held[number] = identity
+
+    def owner_of(self, partition: TopicPartition) -> str | None:
+        """Who shall have the partition."""
+        held = self.owners.get(partition[0])
+        return None if held is None else held.get(partition[1])
+
+    def has_owner(self, partition: TopicPartition) -> bool:
+        """Whether somebody shall have the partition."""
+        return self.owner_of(partition) is not None
 
     def install(self) -> Moves:
         """The target is complete: what it moved since the last one."""
         moved: dict[TopicPartition, str] = {}
         added, dropped = set(), set()
         for partition, before in self._before.items():
-            now = self.owners.get(partition)
+            now = self.owner_of(partition)
             if before is None:
                 if now is not None:
                     added.add(partition)
@@ -56,7 +73,9 @@ class TargetMoves:
             elif now != before:
                 moved[partition] = before
         self._before.clear()
-        return Moves(len(self.owners), moved, frozenset(added), frozenset(dropped))
+        return Moves(
+            sum(map(len, self.owners.values())), moved, frozenset(added), frozenset(dropped)
+        )
 
     def clear(self) -> None:
         """The group is gone."""

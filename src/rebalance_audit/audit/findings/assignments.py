@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from rebalance_audit.audit.cause import Evidence
 from rebalance_audit.audit.departures import evidence_at, join_names
@@ -25,14 +26,7 @@ from rebalance_audit.coordinator.changes import (
     Position,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.partitions import (
-    Partitions,
-    TopicPartition,
-    count,
-    each,
-    text_of,
-    union,
-)
+from rebalance_audit.coordinator.partitions import Topic, TopicPartition, each, text_of
 from rebalance_audit.coordinator.slot import Group
 
 
@@ -94,12 +88,13 @@ class TwoOwners(Watcher):
         self._trail = Trail()
 
     def _look(self, position: Position, group: ClassicGroup) -> None:
-        total: Partitions = {}
+        total: dict[Topic, set[int]] = {}
         shares = 0
         for member in group.members.values():
-            shares += count(member.assigned)
-            total = union(total, member.assigned)
-        if shares == count(total):
+            shares += member.partition_count
+            for each_topic, numbers in member.assigned.items():
+                total.setdefault(each_topic, set()).update(numbers)
+        if shares == sum(map(len, total.values())):
             return
         owners: dict[TopicPartition, str] = {}
         for member in group.members.values():
@@ -169,39 +164,42 @@ class LostPartition(Watcher):
         life = self.scene.life
         if life.protocol not in ASSIGNING_TYPES:
             return
-        assigned: defaultdict[str, set[int]] = defaultdict(set)
+        assigned: dict[str, AbstractSet[int]] = {}
         nameless = False
-        for topic, number in life.moves.owners:
+        for topic, held in life.moves.owners.items():
             name = topic if isinstance(topic, str) else self.scene.outside.topic_name(topic)
             if name is None:
                 nameless = True
             else:
-                assigned[name].add(number)
-        subscribed = {
+                assigned[name] = assigned[name] | held.keys() if name in assigned else held.keys()
+        subscribed = dict.fromkeys(
             topic
-            for watch in life.watches.values()
-            for topic in watch.stint.identity.subscribed_topics
-        }
+            for topics in {
+                watch.stint.identity.subscribed_topics for watch in life.watches.values()
+            }
+            for topic in topics
+        )
         missing: dict[tuple[str, frozenset[int]], Position] = {}
         for topic in subscribed:
             lost = self._lost(topic, assigned.get(topic), position, nameless=nameless)
             if lost is not None:
                 missing[topic, lost] = position
         self._highest = {
-            topic: max((self._highest.get(topic, -1), *assigned.get(topic, ())))
+            topic: max(self._highest.get(topic, -1), max(assigned.get(topic, ()), default=-1))
             for topic in subscribed
             if topic in assigned or topic in self._highest
         }
         self._close(self._lasting.update(missing), Ending(position.record_timestamp_ms))
 
     def _lost(
-        self, topic: str, numbers: set[int] | None, position: Position, *, nameless: bool
+        self, topic: str, numbers: AbstractSet[int] | None, position: Position, *, nameless: bool
     ) -> frozenset[int] | None:
         """Numbers without owner; the empty set for a whole topic, None for a topic that is well."""
         if numbers:
             expected = max(self._highest.get(topic, -1), *numbers) + 1
-            hole = frozenset(range(expected)) - numbers
-            return hole or None
+            return (
+                None if len(numbers) == expected else frozenset(range(expected)).difference(numbers)
+            )
         if nameless:
             return None
         if not self.scene.outside.topic_existed(topic, position.record_timestamp_ms):
@@ -283,15 +281,14 @@ class UnbalancedAssignment(Watcher):
         self._close(end)
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
-        watches = self.scene.life.watches
+        watches, members_now = self.scene.life.watches, group.members
         shares: defaultdict[tuple[tuple[str, ...], str | None], list[tuple[int, str]]]
         shares = defaultdict(list)
-        for member_id, member in group.members.items():
-            watch = watches.get(member_id)
-            if watch is not None:
+        for member_id, watch in watches.items():
+            if member_id in members_now:
                 identity = watch.stint.identity
                 subscription = (identity.subscribed_topics, identity.subscribed_regex)
-                shares[subscription].append((count(member.assigned), member_id))
+                shares[subscription].append((watch.partitions, member_id))
         for members in shares.values():
             (least, _), (most, who) = min(members), max(members)
             mean = sum(share for share, _ in members) / len(members)

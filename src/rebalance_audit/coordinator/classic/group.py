@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rebalance_audit.coordinator.partitions import Partitions
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 
 
-@dataclass(slots=True, frozen=True)
-class ClassicMember:
+class ClassicMember(NamedTuple):
     """One member of a generation. The two byte fields are opaque unless the protocol type is `consumer`."""
 
     member_id: str
@@ -25,6 +25,8 @@ class ClassicMember:
     assignment: Assignment | None
     assigned: Partitions
     """Topic name -> partitions of `assignment`; empty when it is None."""
+    partition_count: int
+    """How many partitions `assigned` has."""
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from rebalance_audit.coordinator.changes import (
     GroupType,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.coordinator.partitions import NOTHING, partitions_of
+from rebalance_audit.coordinator.partitions import NOTHING, count, partitions_of
 from rebalance_audit.coordinator.slot import type_of
 from rebalance_audit.coordinator.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.consumer_protocol import (
@@ -25,7 +25,6 @@ from rebalance_audit.wire.consumer_protocol import (
 )
 from rebalance_audit.wire.messages import (
     GroupMetadataKey,
-    GroupMetadataMember,
     GroupMetadataValue,
     RecordType,
 )
@@ -72,29 +71,22 @@ def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[s
     earlier = known.members if known is not None and known.protocol_type == PROTOCOL_TYPE else {}
     members: dict[str, ClassicMember] = {}
     for snapshot in value.members:
-        before = earlier.get(snapshot.member_id) if is_consumer else None
-        members[snapshot.member_id] = _member(snapshot, before, is_consumer=is_consumer)
+        rebalance_timeout_ms = snapshot.rebalance_timeout
+        if rebalance_timeout_ms == -1:
+            rebalance_timeout_ms = snapshot.session_timeout
+        members[snapshot.member_id] = read_member(
+            snapshot.member_id,
+            snapshot.group_instance_id,
+            snapshot.client_id,
+            snapshot.client_host,
+            rebalance_timeout_ms,
+            snapshot.session_timeout,
+            snapshot.subscription,
+            snapshot.assignment,
+            earlier.get(snapshot.member_id) if is_consumer else None,
+            is_consumer=is_consumer,
+        )
     return members
-
-
-def _member(
-    snapshot: GroupMetadataMember, before: ClassicMember | None, *, is_consumer: bool
-) -> ClassicMember:
-    rebalance_timeout_ms = snapshot.rebalance_timeout
-    if rebalance_timeout_ms == -1:
-        rebalance_timeout_ms = snapshot.session_timeout
-    return read_member(
-        snapshot.member_id,
-        snapshot.group_instance_id,
-        snapshot.client_id,
-        snapshot.client_host,
-        rebalance_timeout_ms,
-        snapshot.session_timeout,
-        snapshot.subscription,
-        snapshot.assignment,
-        before,
-        is_consumer=is_consumer,
-    )
 
 
 def read_member(
@@ -112,17 +104,19 @@ def read_member(
 ) -> ClassicMember:
     """A member with what its bytes say; the same member of the generation `before` saves reading what stayed."""
     subscription = assignment = None
-    assigned = NOTHING
+    assigned, partition_count = NOTHING, 0
     if before is not None and before.subscription_bytes == subscription_bytes:
         subscription = before.subscription
     elif is_consumer:
         subscription = decode_subscription(subscription_bytes)
     if before is not None and before.assignment_bytes == assignment_bytes:
         assignment, assigned = before.assignment, before.assigned
+        partition_count = before.partition_count
     elif is_consumer:
         assignment = decode_assignment(assignment_bytes)
         if assignment is not None:
             assigned = partitions_of(assignment.assigned_partitions)
+            partition_count = count(assigned)
     return ClassicMember(
         member_id,
         instance_id,
@@ -135,6 +129,7 @@ def read_member(
         subscription,
         assignment,
         assigned,
+        partition_count,
     )
 
 
