@@ -59,14 +59,17 @@ class TimerKind(Enum):
     """What a timer is for; together with group and member it is the timer's identity."""
 
     JOIN = "join"
-    """Classic: end of the join phase (initial rebalance delay, then the group's rebalance timeout)."""
+    """Classic: end of the join phase (initial rebalance delay, then the group's rebalance timeout).
+
+    With a member id: a classic member of a consumer group was told to join again.
+    """
     SYNC = "sync"
-    """Classic: members that joined must sync (pending sync)."""
+    """Classic: members that joined must sync (pending sync); with a member id as above, this one must."""
     PENDING_MEMBER = "pending_member"
     """Classic: a member id was handed out and the second JoinGroup must follow."""
     SESSION = "session"
     REBALANCE = "rebalance"
-    """Consumer: a member must give up partitions; also a classic member's rejoin and sync inside a consumer group."""
+    """Consumer: a member must give up partitions."""
     CLIENT_ASSIGNOR = "client_assignor"
     """Consumer: the member chosen to run a client-side assignor must install within its rebalance timeout."""
     REGEX = "regex"

@@ -193,11 +193,8 @@ def _draw_group(
         regex = chance.choice(_REGEXES)
         if chance.happens(0.5):
             topics = ()
-    # A member whose group has no target yet stays at epoch 0, and a static one cannot come with epoch 0 twice.
     static = chance.happens(0.3)
-    runs_assignor = (
-        options.coordinator.dialect is Dialect.R3_7 and not static and chance.happens(0.4)
-    )
+    runs_assignor = options.coordinator.dialect is Dialect.R3_7 and chance.happens(0.4)
     return GroupPlan(
         f"group-{number}" if chance.happens(0.9) else f"größe-{number}",
         protocol,

@@ -81,6 +81,52 @@ def test_the_chosen_member_is_told_until_it_asks() -> None:
     assert not acting.answer().endswith("computes")
 
 
+def test_a_static_member_waits_for_its_first_target_as_the_holder_of_its_instance() -> None:
+    """Epoch 0 again is no second process; another member with the instance id is, until the first one leaves."""
+    acting = play(dialect=Dialect.R3_7)
+    acting.run(f"A joins instance=i {ONE}")
+    assert acting.run("A joins instance=i") == ""
+    assert acting.answer() == "0 has - computes"
+    assert acting.run(f"B joins instance=i {ONE}") == ""
+    assert acting.answer() == "UNRELEASED_INSTANCE_ID"
+    _prepare(acting, "A")
+    assert _install(acting, "A", 1, "A=0-5") == ("7 A 0-5; 6 1 t0", "NONE")
+    assert acting.run("A joins instance=i") == "8 A 1/0 to=1 0-5 waits=-"
+
+
+def test_a_static_member_that_came_back_while_the_assignor_ran_takes_its_share() -> None:
+    """Its return under another id moves no epoch: what was computed for the first id is for the second one."""
+    acting = _started()
+    acting.run(f"C joins instance=i {ONE}")
+    acting.run("A joins")
+    _prepare(acting, "A")
+    acting.run("C pauses")
+    acting.run(f"D joins instance=i {ONE}")
+    shares = "A=0-1 B=2-3 C=4-5"
+    assert _install(acting, "A", 3, shares) == ("7 A 0-1; 7 B 2-3; 7 D 4-5; 6 3 t0", "NONE")
+
+
+def test_a_static_member_that_comes_back_has_the_target_it_had() -> None:
+    """No assignor runs for its return: the target, and what the assignor said of it, follow it to its new id."""
+    acting = _started()
+    acting.run(f"C joins instance=i {ONE}")
+    acting.run("A joins")
+    _prepare(acting, "A")
+    _install(acting, "A", 3, "A=0-1 B=2-3 C=4-5")
+    acting.run("C pauses")
+    assert acting.run(f"D joins instance=i {ONE}") == (
+        "8t C; 7t C; 5t C; 5 D; 7 D 4-5; 8 D 3/0 to=3 4-5 waits=-"
+    )
+
+
+def test_a_result_that_a_server_side_assignor_was_quicker_than_is_refused() -> None:
+    """C knows no assignor of A's and B's: the server-side one computes epoch 3 while A is at work on epoch 2."""
+    acting = _started()
+    _prepare(acting, "A")
+    acting.run("C joins")
+    assert _install(acting, "A", 2, "A=0-2 B=3-5") == ("", "UNKNOWN_MEMBER_ID")
+
+
 def test_a_member_that_does_not_deliver_is_passed_over_and_not_fenced() -> None:
     """One in flight: after the rebalance timeout another member is chosen; the late result is not taken."""
     acting = _started()

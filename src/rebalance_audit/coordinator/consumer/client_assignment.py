@@ -43,6 +43,9 @@ def should_compute(
     """
     soft = work.soft
     if assignment_epoch >= group_epoch:
+        _stop(
+            work
+        )  # a server-side assignor was quicker: what the run would bring is of an older epoch
         return False
     members = work.members_with(heard)
     choice = choose_client_assignor(members.values())
@@ -113,7 +116,8 @@ def prepare(
         name for each in group.members.values() for name in topic_names_of(each, group.regexes)
     }
     topics = [topic for name in sorted(names) if (topic := image.topic(name)) is not None]
-    run.facts = PreparedFacts(work.group_epoch, frozenset(group.members), _partitions(topics))
+    instances = {member.member_id: member.instance_id for member in group.members.values()}
+    run.facts = PreparedFacts(work.group_epoch, instances, _partitions(topics))
     return ConsumerGroupPrepareAssignmentResponse(
         group_epoch=work.group_epoch,
         assignor_name=run.assignor_name,
@@ -161,7 +165,7 @@ def install(work: Work, request: ConsumerGroupInstallAssignmentRequest) -> None:
     else:
         _require_whole(run.facts, request.members)
         for installed in request.members:
-            _draft_target(work, installed)
+            _draft_target(work, installed, run.facts.members[installed.member_id])
     work.records.append(work.drafts.target_epoch(request.group_epoch, work.now_ms))
     _stop(work)
 
@@ -174,10 +178,18 @@ def _keep_targets(work: Work, error: int) -> None:
         work.records.append(work.drafts.target(member_id, group.target_of(member_id), result))
 
 
-def _draft_target(work: Work, installed: InstalledMember) -> None:
+def _draft_target(work: Work, installed: InstalledMember, instance_id: str | None) -> None:
+    """Draft a member's target; one that left while the assignor ran has none.
+
+    A static member that came back meanwhile under another id takes its share: its return moved no epoch, so nobody
+    would compute it another one.
+    """
     group, member_id = work.group, installed.member_id
     if member_id not in group.members:
-        return  # It left while the assignor ran.
+        successor = work.static_member(instance_id)
+        if successor is None:
+            return
+        member_id = successor.member_id
     share = partitions_of(installed.topic_partitions)
     result = ClientAssignorResult(0, installed.metadata_version, installed.metadata_bytes)
     unchanged = (
@@ -193,7 +205,7 @@ def _require_whole(facts: PreparedFacts, members: Sequence[InstalledMember]) -> 
     given: dict[Topic, set[int]] = {}
     seen: set[str] = set()
     for member in members:
-        if member.member_id not in facts.member_ids or member.member_id in seen:
+        if member.member_id not in facts.members or member.member_id in seen:
             raise _invalid(f"Member {member.member_id} is unknown or named twice.")
         seen.add(member.member_id)
         for topic, numbers in member.topic_partitions:

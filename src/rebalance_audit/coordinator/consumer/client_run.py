@@ -1,5 +1,6 @@
 """One computation of a target by a client-side assignor, from the choice of the member to the installation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +11,8 @@ class PreparedFacts(NamedTuple):
     """What the member was given to work on; its result is judged by this, whatever happened since."""
 
     group_epoch: int
-    member_ids: frozenset[str]
+    members: Mapping[str, str | None]
+    """Member id -> instance id."""
     partitions: Partitions
     """Every partition of the subscribed topics."""
 

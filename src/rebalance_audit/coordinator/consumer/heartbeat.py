@@ -63,6 +63,9 @@ def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str
     if holder is None:
         member = new_or_known(work, member_id)
         return Sender(member, member)
+    if holder.member_id == member_id and _waits_for_first_target(holder):
+        # It has not joined anew: the instance is its own (KIP-848), not another's.
+        return Sender(holder, holder)
     if holder.classic is None and holder.member_epoch != STATIC_LEAVE_EPOCH:
         raise RefusedError(
             ErrorCode.UNRELEASED_INSTANCE_ID,
@@ -75,6 +78,13 @@ def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str
     draft_removal(work, holder.member_id)
     work.cancel_all(holder.member_id)
     return Sender(holder, ModernMember(member_id, assigned=holder.assigned), replaced=True)
+
+
+def _waits_for_first_target(member: ModernMember) -> bool:
+    """Whether it is at epoch 0 because no client-side assignor has answered yet."""
+    return (
+        member.member_epoch == JOIN_EPOCH and not member.assigned and not member.pending_revocation
+    )
 
 
 def new_or_known(work: Work, member_id: str) -> ModernMember:

@@ -107,15 +107,26 @@ def retarget(
 ) -> Target:
     """Step 2; drafts [7]* [6] when a target is computed. The target that holds for the member then.
 
-    Where a client-side assignor is to run nothing is computed here; `replaced` as in `compute_target`.
+    Where a client-side assignor is to run nothing is computed here, and a member that was replaced hands its target
+    over; `replaced` as in `compute_target`.
     """
     if work.assignment_epoch >= change.group_epoch and not replaced:
         return target_as_is(work, updated)
     if not may_compute(work):
         return target_as_is(work, updated)
     if choose_client_assignor(work.members_with(updated).values()) is not None:
-        return target_as_is(work, updated)
+        target = target_as_is(work, updated)
+        if replaced:
+            _hand_over(work, updated, target)
+        return target
     return compute_target(work, change.group_epoch, updated, replaced=replaced)
+
+
+def _hand_over(work: Work, updated: ModernMember, target: Target) -> None:
+    """The target of a static member that came back follows it to its new id; drafts [7]."""
+    holder = work.static_member(updated.instance_id)
+    result = None if holder is None else work.group.target_results.get(holder.member_id)
+    work.records.append(work.drafts.target(updated.member_id, target.partitions, result))
 
 
 def settle(

@@ -269,7 +269,7 @@ class ConsumerClient(Client):
         self._when_polled(delay_ms, lambda: self._reconciled(revoked))
 
     def _reconciled(self, revoked: frozenset[HeldPartition]) -> None:
-        if not self._is_reconciling or self.member_epoch <= JOIN_EPOCH:
+        if not self._is_reconciling or self.member_epoch < JOIN_EPOCH:
             return
         self._is_reconciling = False
         self._drop(revoked & self.owned)
