@@ -8,13 +8,11 @@ import pytest
 from rebalance_audit.audit.cause import Certainty, RebalanceCause
 from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.resources import checkout_root
+from rebalance_audit.table_checks import Check, TableSchemaError, Where
 from rebalance_audit.table_schemas import (
     BEGIN,
     END,
-    Check,
     TableSchema,
-    TableSchemaError,
-    Where,
     parse_table,
     rendered_files,
     table_schemas,
@@ -77,9 +75,9 @@ def test_a_table_has_the_key_that_its_readers_join_on(name: str, expected_key: s
 
 
 def test_every_table_starts_with_the_cluster_and_says_what_it_holds() -> None:
-    """All 17 tables load; each begins with cluster, and each column has a type and a sentence."""
+    """All tables load; each begins with cluster, and each column has a type and a sentence."""
     tables = table_schemas()
-    assert len(tables) == 17
+    assert len(tables) >= 18
     for table in tables.values():
         assert table.columns[0].name == "cluster"
         assert table.description.endswith(".")
@@ -122,7 +120,7 @@ def test_a_check_is_read_with_all_it_says() -> None:
     ]
     assert parsed(checks=checks).checks[2:] == (
         Check("in_set", "warn", ("id",), values=("a", "b")),
-        Check("range", "fail", ("size_ms",), minimum=0, where=Where("id", is_null=True)),
+        Check("range", "fail", ("size_ms",), minimum=0, where=(Where("id", is_null=True),)),
     )
 
 
@@ -158,10 +156,15 @@ def test_spark_types_are_accepted(type_text: str) -> None:
         ({"clustered_by": ["nothing"]}, "nothing is not a column"),
         ({"name": "other"}, "must be named by its layer and name, gold.other"),
         ({"layer": "golden"}, "must be named"),
-        ({"checks": check(kind="in_set", list="none")}, "has no list none"),
-        ({"checks": check(kind="in_set")}, "takes a list"),
+        ({"checks": check(kind="in_set", list="none")}, "there is no list none"),
+        ({"checks": check(kind="in_set")}, "takes list"),
         ({"checks": check(kind="range")}, "takes min or max"),
-        ({"checks": check(kind="not_null", min=1)}, "takes min or max"),
+        ({"checks": check(kind="not_null", min=1)}, "takes no min"),
+        ({"checks": check(kind="chain", columns=["id"], within=["cluster"])}, "of 1 columns"),
+        ({"checks": check(kind="no_holes")}, "takes within"),
+        ({"checks": check(kind="no_holes", within=["nothing"])}, "nothing is not a column"),
+        ({"checks": check(kind="refers", table="gold.x", there=["a", "b"])}, "2 columns there"),
+        ({"begins_at": "nothing"}, "nothing is not a column"),
         ({"checks": check(kind="odd")}, "no such kind"),
         ({"checks": check(kind="not_null", severity="info")}, "no such kind or severity"),
         ({"checks": check(kind="not_null", columns=["nothing"])}, "nothing is not a column"),

@@ -110,6 +110,18 @@ class FindingsConfig(_Section):
         return FindingRules(**self.model_dump())
 
 
+class ChecksConfig(_Section):
+    """Data quality."""
+
+    run_age_ms: Milliseconds
+    record_age_ms: Milliseconds
+    sample_keys: Count
+
+    def limits(self) -> dict[str, int]:
+        """The limits that checks name, in milliseconds."""
+        return {"run_age_ms": self.run_age_ms, "record_age_ms": self.record_age_ms}
+
+
 class SparkConfig(_Section):
     """The Spark session."""
 
@@ -130,6 +142,7 @@ class Config(BaseSettings):
     lake: LakeConfig
     audit: AuditConfig
     findings: FindingsConfig
+    checks: ChecksConfig
     spark: SparkConfig
 
     @classmethod

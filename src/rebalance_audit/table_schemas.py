@@ -13,21 +13,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from rebalance_audit.resources import checkout_root, list_files, read_text
+from rebalance_audit.table_checks import Check, TableSchemaError, json_object, parse_check, words
 
 Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
-Severity: TypeAlias = Literal["fail", "warn"]
-CheckKind: TypeAlias = Literal["unique", "not_null", "in_set", "range", "ordered"]
 
 FOLDER = "schemas/tables"
 VALUE_LISTS = "schemas/value_lists.json"
 ATOMIC_TYPES = frozenset({"string", "int", "bigint", "timestamp", "boolean", "binary"})
-
-
-class TableSchemaError(ValueError):
-    """A file of `schemas/tables` breaks the rules of this module; the message names the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +33,6 @@ class Column:
     type: str
     nullable: bool
     meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Restricts a check to rows whose `column` has one of `values`, or is (`is_null`) or is not null."""
-
-    column: str
-    values: tuple[str | bool, ...] = ()
-    is_null: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What must hold (`fail`) or should hold (`warn`) for the rows of a table.
-
-    `unique`: the columns together, null equal to null. `not_null`, `in_set` and `range` (both ends inclusive): each of
-    the columns. `ordered`: each of the columns is at most the next; nulls are passed over. In `in_set` and `range` a
-    null is fine.
-    """
-
-    kind: CheckKind
-    severity: Severity
-    columns: tuple[str, ...]
-    values: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    where: Where | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +50,8 @@ class TableSchema:
     key: tuple[str, ...]
     clustered_by: tuple[str, ...]
     append_only: bool
+    begins_at: str | None
+    """The column that says when a row begins: a window of time takes rows by it. None where rows have no time."""
     columns: tuple[Column, ...]
     checks: tuple[Check, ...]
 
@@ -106,7 +76,9 @@ def table_schemas() -> Mapping[str, TableSchema]:
     tables = [parse_table(path, read_text(path), lists) for path in list_files(FOLDER, ".json")]
     order = get_args(Layer)
     tables.sort(key=lambda table: (order.index(table.layer), table.name))
-    return MappingProxyType({table.full_name: table for table in tables})
+    by_name = {table.full_name: table for table in tables}
+    _check_others(by_name)
+    return MappingProxyType(by_name)
 
 
 @cache
@@ -124,17 +96,17 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
 
     Raises TableSchemaError for whatever it does not know or cannot resolve.
     """
-    data = _object(
+    data = json_object(
         path,
         json.loads(text),
         required=("layer", "name", "description", "grain", "key", "columns", "checks"),
-        optional=("clustered_by", "append_only"),
+        optional=("clustered_by", "append_only", "begins_at"),
     )
     columns = tuple(_column(path, column) for column in data["columns"])
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise TableSchemaError(f"{path}: a column is named twice")
-    declared = [_check(path, check, lists) for check in data["checks"]]
+    declared = [parse_check(path, check, lists) for check in data["checks"]]
     key = tuple(data["key"])
     required_columns = tuple(column.name for column in columns if not column.nullable)
     table = TableSchema(
@@ -145,6 +117,7 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
         key=key,
         clustered_by=tuple(data.get("clustered_by", ())),
         append_only=data.get("append_only", False),
+        begins_at=data.get("begins_at"),
         columns=columns,
         checks=(
             Check("unique", "fail", key),
@@ -160,21 +133,8 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
     return table
 
 
-def _object(
-    where: str, data: object, required: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """The object itself, once it has all required keys and no other than the optional ones."""
-    if not isinstance(data, dict):
-        raise TableSchemaError(f"{where}: {data!r} is not an object")
-    if missing := [key for key in required if key not in data]:
-        raise TableSchemaError(f"{where}: {', '.join(missing)} missing in {data!r}")
-    if unknown := [key for key in data if key not in required + optional]:
-        raise TableSchemaError(f"{where}: unknown key {', '.join(unknown)}")
-    return data
-
-
 def _column(path: str, data: object) -> Column:
-    column = Column(**_object(path, data, required=("name", "type", "nullable", "meaning")))
+    column = Column(**json_object(path, data, required=("name", "type", "nullable", "meaning")))
     if (rest := _after_type(column.type)) != "":
         raise TableSchemaError(f"{path}: {column.name}: {column.type} is no type, see {rest!r}")
     return column
@@ -205,46 +165,27 @@ def _after_type(ddl: str) -> str | None:
     return None
 
 
-def _check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -> Check:
-    given = _object(
-        path,
-        data,
-        required=("kind", "severity", "columns"),
-        optional=("list", "min", "max", "where"),
-    )
-    if given["kind"] not in get_args(CheckKind) or given["severity"] not in get_args(Severity):
-        raise TableSchemaError(f"{path}: no such kind or severity in {given}")
-    if ("list" in given) != (given["kind"] == "in_set"):
-        raise TableSchemaError(f"{path}: in_set, and no other check, takes a list: {given}")
-    if ("min" in given or "max" in given) != (given["kind"] == "range"):
-        raise TableSchemaError(f"{path}: range, and no other check, takes min or max: {given}")
-    if "list" in given and given["list"] not in lists:
-        raise TableSchemaError(f"{path}: {VALUE_LISTS} has no list {given['list']}")
-    return Check(
-        kind=given["kind"],
-        severity=given["severity"],
-        columns=tuple(given["columns"]),
-        values=lists[given["list"]] if "list" in given else (),
-        minimum=given.get("min"),
-        maximum=given.get("max"),
-        where=_where(path, given["where"]) if "where" in given else None,
-    )
-
-
-def _where(path: str, data: object) -> Where:
-    given = _object(path, data, required=("column",), optional=("values", "null"))
-    if ("values" in given) == ("null" in given):
-        raise TableSchemaError(f"{path}: where takes either values or null: {given}")
-    return Where(given["column"], tuple(given.get("values", ())), given.get("null"))
-
-
 def _used_columns(table: TableSchema) -> Iterator[str]:
     yield from table.key
     yield from table.clustered_by
+    if table.begins_at is not None:
+        yield table.begins_at
     for check in table.checks:
-        yield from check.columns
-        if check.where is not None:
-            yield check.where.column
+        yield from check.used_columns
+
+
+def _check_others(tables: Mapping[str, TableSchema]) -> None:
+    """Raises TableSchemaError where a check names another table, or a column there, that does not exist."""
+    for table in tables.values():
+        for check in table.checks:
+            if check.table is None:
+                continue
+            other = tables.get(check.table)
+            for used in check.used_there():
+                if other is None or used not in other.column_names:
+                    raise TableSchemaError(
+                        f"{table.full_name}: {words(check)}: there is no {check.table}.{used}"
+                    )
 
 
 # --- catalogue ---------------------------------------------------------------------------------
@@ -279,35 +220,8 @@ def catalogue() -> str:
             for column in table.columns
         ]
         lines += ["", "Checks:", ""]
-        lines += [f"- {check.severity}: {_words(check)}" for check in table.checks]
+        lines += [f"- {check.severity}: {words(check)}" for check in table.checks]
     return "\n".join(lines) + "\n"
-
-
-def _words(check: Check) -> str:
-    columns = ", ".join(check.columns)
-    bounds = [
-        f"{words} {bound}"
-        for words, bound in (("at least", check.minimum), ("at most", check.maximum))
-        if bound is not None
-    ]
-    words_of: dict[CheckKind, str] = {
-        "unique": f"{columns} unique together",
-        "not_null": f"{columns} not null",
-        "in_set": f"{columns} one of {', '.join(value or '(empty)' for value in check.values)}",
-        "ordered": " ≤ ".join(check.columns),
-        "range": f"{columns} {' and '.join(bounds)}",
-    }
-    text = words_of[check.kind]
-    if check.where is None:
-        return text
-    where = check.where
-    if where.is_null is not None:
-        return f"{text} where {where.column} is {'' if where.is_null else 'not '}null"
-    return f"{text} where {where.column} is {' or '.join(map(_literal, where.values))}"
-
-
-def _literal(value: str | bool) -> str:
-    return value if isinstance(value, str) else str(value).lower()
 
 
 def short_catalogue() -> str:

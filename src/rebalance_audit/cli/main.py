@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "run": "Audit a log with Spark, and write the tables of a lake.",
     "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
     "report": "Write a page for a browser about the groups of a lake.",
+    "check": "Check the tables of a lake, and tell which rows break what.",
     "explain": "Tell in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",

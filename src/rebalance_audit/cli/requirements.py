@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 PACKAGES: Final = {
+    "quality": ("great_expectations",),
     "spark": ("pyspark", "delta"),
     "kafka": ("kafka",),
     "readers": ("deltalake", "pyarrow"),

@@ -1,0 +1,118 @@
+"""Checks of `schemas/tables` as expectations of Great Expectations."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any, Final, TypeAlias
+
+from great_expectations.expectations.core.expect_column_values_to_be_between import (
+    ExpectColumnValuesToBeBetween,
+)
+from great_expectations.expectations.core.expect_column_values_to_be_in_set import (
+    ExpectColumnValuesToBeInSet,
+)
+from great_expectations.expectations.core.expect_column_values_to_be_null import (
+    ExpectColumnValuesToBeNull,
+)
+from great_expectations.expectations.core.expect_column_values_to_not_be_null import (
+    ExpectColumnValuesToNotBeNull,
+)
+from great_expectations.expectations.expectation import Expectation
+from great_expectations.expectations.metadata_types import FailureSeverity
+from great_expectations.expectations.row_conditions import Column, Condition
+
+from rebalance_audit.table_checks import Check, CheckKind, Where, where_words, words
+from rebalance_audit.table_schemas import TableSchema
+
+SEVERITIES: Final = {"fail": FailureSeverity.CRITICAL, "warn": FailureSeverity.WARNING}
+"""Our severities in the library's words."""
+
+
+class ExpectNoProblem(ExpectColumnValuesToBeNull):
+    """Expects the column that says what is wrong with a row (see `lake.check_frames`) to say nothing."""
+
+
+Making: TypeAlias = tuple[type[Expectation], dict[str, Any]]
+"""A kind of expectation and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One expectation with where it comes from."""
+
+    table: str
+    name: str
+    """The same from check to check: table, kind, columns, conditions."""
+    check: Check
+    expectation: Expectation
+    """With `name` in its `meta`."""
+
+    @property
+    def says_what(self) -> bool:
+        """Whether the values that it finds are sentences about what is wrong."""
+        return isinstance(self.expectation, ExpectNoProblem)
+
+
+def expectation_of(schema: TableSchema, check: Check, problem: str | None) -> Expected:
+    """The expectation of a single check; `problem` names the column that says what breaks it, where there is one."""
+    kind, arguments = OF_COLUMNS[check.kind](check) if problem is None else _no_problem(problem)
+    if problem is None and check.where:
+        arguments["row_condition"] = reduce(and_, map(_condition, check.where))
+    name = name_of(schema, check)
+    expectation = kind(
+        **arguments,
+        severity=SEVERITIES[check.severity],
+        description=words(check),
+        meta={"name": name},
+    )
+    return Expected(schema.full_name, name, check, expectation)
+
+
+def name_of(schema: TableSchema, check: Check) -> str:
+    """Name of the expectation of a single check."""
+    parts = [f"{schema.full_name} {check.kind}({', '.join(check.columns)})"]
+    parts += [f">= {check.minimum}"] if check.minimum is not None else []
+    parts += [f"<= {check.maximum}"] if check.maximum is not None else []
+    parts += [check.table] if check.table is not None else []
+    parts += [f"where {' and '.join(map(where_words, check.where))}"] if check.where else []
+    return " ".join(parts)
+
+
+def _condition(where: Where) -> Condition:
+    column = Column(where.column)
+    if where.is_null is not None:
+        return column.is_null() if where.is_null else column.is_not_null()
+    if len(where.values) == 1:
+        # The library's IN takes no boolean.
+        return column == where.values[0]
+    return column.is_in(list(where.values))
+
+
+# --- kinds that the library knows --------------------------------------------------------------
+
+
+def _no_problem(column: str) -> Making:
+    return ExpectNoProblem, {"column": column}
+
+
+def _not_null(check: Check) -> Making:
+    return ExpectColumnValuesToNotBeNull, {"column": check.columns[0]}
+
+
+def _in_set(check: Check) -> Making:
+    arguments = {"column": check.columns[0], "value_set": list(check.values)}
+    return ExpectColumnValuesToBeInSet, arguments
+
+
+def _range(check: Check) -> Making:
+    bounds = {"min_value": check.minimum, "max_value": check.maximum}
+    return ExpectColumnValuesToBeBetween, {"column": check.columns[0], **bounds}
+
+
+OF_COLUMNS: Final[Mapping[CheckKind, Callable[[Check], Making]]] = {
+    "not_null": _not_null,
+    "in_set": _in_set,
+    "range": _range,
+}
+"""Kind -> the library's own expectation for it."""
