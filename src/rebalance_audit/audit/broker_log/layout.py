@@ -111,6 +111,11 @@ class Layout:
 
 
 def _line(at_ms: int, mark: re.Match[str], event: str) -> LogLine:
-    message = _LOGGER.sub("", event[mark.end() :]).rstrip("\r\n")
+    message = without_logger(event[mark.end() :])
     number = mark["log_partition"]
     return LogLine(at_ms, mark["broker"], None if number is None else int(number), message)
+
+
+def without_logger(text: str) -> str:
+    """A message without the logger's name that most layouts put behind it."""
+    return _LOGGER.sub("", text).rstrip("\r\n")

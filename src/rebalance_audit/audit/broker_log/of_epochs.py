@@ -83,7 +83,12 @@ def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[
             ended = witness.departure(
                 fact.member_id or "", fact.instance_id, fact.at_ms, bumped.at_ms
             )
-            found = ended.cause if ended is not None and not ended.alternatives else None
+            if ended is not None and not ended.alternatives:
+                found = ended.cause
+            if found is RebalanceCause.MEMBER_SESSION_EXPIRED and witness.was_ever_away(
+                fact.member_id or ""
+            ):
+                found = None  # only its records would tell whether it was away just then
         elif fact.kind is FactKind.MEMBER_JOINED:
             static = fact.instance_id is not None
             found = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.layout import MARKS, Layout, LogLine
+from rebalance_audit.audit.broker_log.layout import MARKS, Layout, LogLine, without_logger
 from rebalance_audit.audit.broker_log.message import read_message
 from rebalance_audit.wire.log_folder import SourceNotReadable
 
@@ -60,7 +60,8 @@ def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
     """The facts of one event: none in no known wording, several where it speaks of several groups."""
     message = read_message(line.message)
     if message is None and "\n" in line.message:
-        message = read_message(line.message.split("\n", 1)[0])
+        # A stack trace, or whatever else the layout cannot know to be none of the message.
+        message = read_message(without_logger(line.message.split("\n", 1)[0]))
     if message is None:
         return
     fields = {"group_id": None, "log_partition": line.log_partition, **message.fields}

@@ -100,7 +100,8 @@ class Witness:
     ) -> Departure | None:
         """Why a member went between two moments.
 
-        Of several lines the one nearest to `near_ms` counts, the last one where no moment is known.
+        Of several lines the one nearest to `near_ms` counts, the last one where no moment is known. `was_away`: by its
+        records a static member had left for a while.
         """
         if near_ms is None:
             near_ms = to_ms
@@ -120,16 +121,17 @@ class Witness:
             found = departure_of_fact(
                 fact,
                 in_company=self._has_company(fact),
-                was_away=was_away or self._was_away(member_id, fact),
+                was_away=was_away,
                 is_static=instance_id is not None or fact.instance_id is not None,
             )
             if found is not None:
                 return found
         return None
 
-    def _was_away(self, member_id: str, end: BrokerFact) -> bool:
+    def was_ever_away(self, member_id: str) -> bool:
+        """Whether a static member left for a while at some time; that it came back under its id is not logged."""
         told = self._by_member.get(member_id, ())
-        return any(fact.kind is FactKind.MEMBER_AWAY and fact.at_ms <= end.at_ms for fact in told)
+        return any(fact.kind is FactKind.MEMBER_AWAY for fact in told)
 
     def _has_company(self, fact: BrokerFact) -> bool:
         """Whether the request of this line took out others: it lists them where the rebalance begins by it."""

@@ -1,0 +1,121 @@
+"""Group epochs with a broker's log beside the records: why members went, and what records lost."""
+
+import pytest
+
+from tests.audit.broker_log.stories import Line, audit, causes
+from tests.audit.story import log
+
+JOIN_A = (1_000, "5 A; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5")
+JOIN_B = (2_000, "5 B; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 A 2/1 0-2; 8 B 2/0 3-5")
+B_GOES = (9_000, "8t B; 7t B; 5t B; 3 3")
+BUMPED: Line = (9_001, "[GroupId g] Bumped group epoch to 3 with metadata hash 1.")
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("[GroupId g] Member B left the consumer group.", "member_left proven B"),
+        (
+            "[GroupId g] Member B fenced from the group because the member session expired.",
+            "member_session_expired proven B",
+        ),
+        (
+            "[GroupId g] Member B fenced from the group because it failed to transition from epoch 2 within 6000ms.",
+            "member_rebalance_timeout proven B",
+        ),
+        (
+            (
+                "[Group g] Dynamic member B has left group through explicit `LeaveGroup` request; client reason: "
+                "member was removed by an admin"
+            ),
+            "member_removed_by_admin proven B",
+        ),
+    ],
+)
+def test_why_a_member_is_gone(message: str, expected: str) -> None:
+    """Leave, expiry, timeout and removal write the same records; one line tells which, with or without the bump's."""
+    records = log(JOIN_A, JOIN_B, B_GOES)
+    assert causes(audit(records), 3) == ["member_departed probable B"]
+    for lines in ([(9_000, message)], [(9_000, message), BUMPED]):
+        tables = audit(records, lines)
+        assert causes(tables, 3) == [expected]
+        member = next(row for row in tables["members"] if row["member_id"] == "B")
+        assert f"{member['left_how']} {member['left_certainty']} B" == expected
+
+
+def test_an_expired_absence() -> None:
+    """The session of a static member that had left for a while ran out."""
+    records = log(
+        (1_000, "5 A instance=i; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5"),
+        (2_000, "8 A -2/1 0-5"),
+        (9_000, "8t A; 7t A; 5t A; 3 2"),
+    )
+    line = "[GroupId g] Member A fenced from the group because the member session expired."
+    assert causes(audit(records, [(9_000, line)]), 2)[0] == "static_member_expired proven A"
+
+
+@pytest.mark.parametrize(
+    "at_ms",
+    [
+        pytest.param(6_000, id="too early"),
+        pytest.param(12_000, id="too late"),
+        pytest.param(9_000 + 3_600_000, id="an hour off"),
+    ],
+)
+def test_a_line_of_another_time_proves_nothing(at_ms: int) -> None:
+    """A member id can leave and come back, so only a line at the time of the record counts."""
+    line = "[GroupId g] Member B left the consumer group."
+    tables = audit(log(JOIN_A, JOIN_B, B_GOES), [(at_ms, line)])
+    assert causes(tables, 3) == ["member_departed probable B"]
+
+
+def test_the_nearest_of_two_lines() -> None:
+    """A leave that was never written is followed by an expiry that was."""
+    lines = [
+        (7_500, "[GroupId g] Member B left the consumer group."),
+        (9_000, "[GroupId g] Member B fenced from the group because the member session expired."),
+        (10_000, "[GroupId g] Member B left the consumer group."),
+    ]
+    tables = audit(log(JOIN_A, JOIN_B, B_GOES), lines)
+    assert causes(tables, 3) == ["member_session_expired proven B"]
+
+
+def test_another_groups_lines_say_nothing() -> None:
+    """Lines go by group."""
+    line = "[GroupId other] Member B left the consumer group."
+    tables = audit(log(JOIN_A, JOIN_B, B_GOES), [(9_000, line)])
+    assert causes(tables, 3) == ["member_departed probable B"]
+
+
+def test_resolved_regexes() -> None:
+    """The records show the same topics resolved again; the log shows that a scan brought the epoch about."""
+    records = log(
+        (1_000, "5 A regex=^f; 16 ^f foo; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5"),
+        (9_000, "16 ^f foo; 3 2 h7"),
+    )
+    assert causes(audit(records), 2) == ["topic_metadata_changed probable"]
+    lines = [
+        (8_990, "[GroupId g] Scanned 4 topics to refresh regular expressions [^f] in 6ms."),
+        (9_000, "[GroupId g] Bumped group epoch to 2 with metadata hash 7."),
+    ]
+    assert causes(audit(records, lines), 2) == ["regex_resolved proven"]
+
+
+def test_what_compaction_took() -> None:
+    """Of the write only the epoch is left: the records know no cause, the log does."""
+    records = log(JOIN_A, JOIN_B, (9_000, "3 7"))
+    assert causes(audit(records), 7) == ["unknown possible"]
+    lines = [
+        (8_999, "[GroupId g] Member C fenced from the group because the member session expired."),
+        (9_000, "[GroupId g] Bumped group epoch to 7 with metadata hash 1."),
+    ]
+    assert causes(audit(records, lines), 7) == ["member_session_expired proven C"]
+    assert causes(audit(records, lines[:1]), 7) == ["unknown possible"]
+
+
+def test_another_hash_is_a_contradiction() -> None:
+    """The same epoch at the same time with another hash of the topics: the log is not of this history."""
+    line = "[GroupId g] Bumped group epoch to 3 with metadata hash 99."
+    tables = audit(log(JOIN_A, JOIN_B, B_GOES), [(9_000, line)])
+    (finding,) = (row for row in tables["findings"] if row["kind"] == "broker_log_contradiction")
+    assert "metadata hash 99, the record has 1" in finding["detail"]

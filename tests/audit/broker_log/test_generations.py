@@ -1,0 +1,232 @@
+"""Classic generations with a broker's log beside the records: triggers, ends of members, join phases, doubts."""
+
+import pytest
+
+from rebalance_audit.audit.rows import Row
+from tests.audit.broker_log.stories import Line, audit, causes, prepared, stabilized
+from tests.audit.story import log
+
+JOINED = "Adding new member B with group instance id null; client reason: not provided"
+RECORDS = (
+    (1_010, "2 1 range A=0-5 cst=1000"),
+    (5_010, "2 2 range A=0-2 B=3-5 cst=5000"),
+    (9_010, "2 3 range A=0-5 cst=9000"),
+)
+B_JOINS = [prepared(4_000, 1, JOINED), stabilized(5_001, 2, 2)]
+B_EXPIRES = [
+    (8_000, "Member B in group g has failed, removing it from the group."),
+    prepared(8_001, 2, "removing member B on heartbeat expiration."),
+    stabilized(9_001, 3, 1),
+]
+
+
+def epoch_row(tables: dict[str, list[Row]], epoch: int) -> Row:
+    """The row of an epoch."""
+    return next(row for row in tables["epochs"] if row["epoch"] == epoch)
+
+
+def left_how(tables: dict[str, list[Row]], member_id: str) -> tuple[str, str]:
+    """How a member went, and how sure that is."""
+    row = next(row for row in tables["members"] if row["member_id"] == member_id)
+    return row["left_how"], row["left_certainty"]
+
+
+def test_without_a_log_nothing_changes() -> None:
+    """A join and a departure are probable: the records do not hold what set the rebalance off."""
+    tables = audit(log(*RECORDS))
+    assert causes(tables, 2) == ["member_joined probable B"]
+    assert causes(tables, 3) == ["member_departed probable B"]
+    assert left_how(tables, "B") == ("member_departed", "probable")
+
+
+def test_the_logged_trigger_is_the_primary_cause() -> None:
+    """Trigger, start of the join phase and the member's end are those of the log; the line is part of the evidence."""
+    tables = audit(log(*RECORDS), [*B_JOINS, *B_EXPIRES])
+    assert causes(tables, 2) == ["member_joined proven B"]
+    assert causes(tables, 3) == ["member_session_expired proven B"]
+    assert left_how(tables, "B") == ("member_session_expired", "proven")
+    for epoch, at_ms in ((2, 4_000), (3, 8_001)):
+        row = epoch_row(tables, epoch)
+        assert (row["join_started_earliest"], row["join_started_latest"]) == (at_ms, at_ms)
+        assert row["primary_certainty"] == "proven"
+    cause = next(row for row in tables["rebalance_causes"] if row["epoch"] == 3)
+    facts = [item["fact"] for item in cause["evidence"]]
+    assert "server.log:4" in facts[0]
+    assert "removing member B on heartbeat expiration" in facts[0]
+    assert cause["alternatives"] == []
+    assert [row["started_at"] for row in tables["rebalances"]][1:] == [4_000, 8_001]
+
+
+@pytest.mark.parametrize(
+    ("records", "reason", "expected"),
+    [
+        pytest.param(
+            "2 2 range A=0-5 cst=5000",
+            "Leader A re-joining group during Stable; client reason: cached metadata has changed",
+            "topic_metadata_changed proven A",
+            id="the leader says that the topics changed",
+        ),
+        pytest.param(
+            "2 2 range A=0-5 cst=5000",
+            "Leader A re-joining group during Stable; client reason: not provided",
+            "leader_rejoined proven A",
+            id="the leader says nothing",
+        ),
+        pytest.param(
+            "2 2 range A=0-5 topics=foo,bar cst=5000",
+            "Leader A re-joining group during Stable; client reason: not provided",
+            "subscription_changed proven A",
+            id="the leader says nothing, but has other topics",
+        ),
+        pytest.param(
+            "2 2 range A=0-5 topics=foo,bar cst=5000",
+            "Updating metadata for member A",
+            "subscription_changed proven A",
+            id="a release that does not tell leaders from followers",
+        ),
+        pytest.param(
+            "2 2 range A=0-5 cst=5000",
+            "explicit `LeaveGroup` request for (Z) members.",
+            "member_left proven Z",
+            id="a member came and went without ever being in a record",
+        ),
+    ],
+)
+def test_triggers_that_records_cannot_show(records: str, reason: str, expected: str) -> None:
+    """Members and assignments look the same; only the log knows what happened, as far as its words go."""
+    tables = audit(
+        log((1_010, "2 1 range A=0-5 cst=1000"), (5_010, records)),
+        [prepared(4_000, 1, reason), stabilized(5_000, 2, 1)],
+    )
+    assert causes(tables, 2)[0] == expected
+
+
+def test_a_cooperative_follower_that_gave_up_partitions() -> None:
+    """It joins again because of what the generation before took from it: the record says so, the log who began."""
+    tables = audit(
+        log(
+            (1_010, "2 1 cooperative-sticky A=0-5 B=6 cst=1000"),
+            (5_010, "2 2 cooperative-sticky A=0-2 B=6 C=7 owned:a=0-5 cst=5000"),
+            (6_010, "2 3 cooperative-sticky C=3-5 A=0-2 B=6 owned:a=0-2 cst=6000"),
+        ),
+        [
+            prepared(
+                5_500,
+                2,
+                "Updating metadata for member A during Stable; client reason: not provided",
+            ),
+            stabilized(6_000, 3, 3),
+        ],
+    )
+    assert causes(tables, 3)[0] == "cooperative_follow_up proven A"
+
+
+def test_several_causes_in_order() -> None:
+    """What began the join phase comes first, what happened during it behind; each with its own line."""
+    tables = audit(
+        log(
+            (1_010, "2 1 range A=0-2 B=3-5 cst=1000"),
+            (9_010, "2 2 range A=0-2 C=3-5 cst=9000"),
+        ),
+        [
+            (
+                3_999,
+                "Pending dynamic member with id C joins group g in Stable state. Adding to the group now.",
+            ),
+            prepared(4_000, 1, JOINED.replace("B", "C")),
+            (9_000, "Group g removed dynamic members who haven't joined: [B]"),
+            stabilized(9_000, 2, 2),
+        ],
+    )
+    assert causes(tables, 2) == ["member_joined proven C", "member_rebalance_timeout proven B"]
+
+
+def test_the_old_coordinator_counts_as_well() -> None:
+    """The coordinator of 2.x and 3.x words things otherwise, with the same result."""
+    tables = audit(
+        log(*RECORDS[:2]),
+        [
+            (
+                4_000,
+                (
+                    "Preparing to rebalance group g in state PreparingRebalance with old generation 1 "
+                    "(__consumer_offsets-0) (reason: Adding new member B with group instance id None; client reason: "
+                    "not provided)"
+                ),
+            ),
+            (5_001, "Stabilized group g generation 2 (__consumer_offsets-0) with 2 members"),
+        ],
+    )
+    assert causes(tables, 2) == ["member_joined proven B"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(B_JOINS[1:], "member_joined probable B", id="the log begins too late"),
+        pytest.param(B_JOINS[:1], "member_joined probable B", id="the log ends too early"),
+        pytest.param(
+            [B_JOINS[0], (4_500, "Loaded classic group g with 1 members."), B_JOINS[1]],
+            "member_joined probable B",
+            id="the coordinator moved in between",
+        ),
+        pytest.param(
+            [B_JOINS[0], (*B_JOINS[1], "2")],
+            "member_joined probable B",
+            id="another broker ended it: the one between is not in the log",
+        ),
+        pytest.param(
+            [prepared(400_000, 1, JOINED), stabilized(500_000, 2, 2)],
+            "member_joined probable B",
+            id="the same generation at another time",
+        ),
+        pytest.param(
+            [prepared(4_000, 1, "The moon is full"), B_JOINS[1]],
+            "member_joined probable B",
+            id="a reason that no table knows",
+        ),
+    ],
+)
+def test_half_a_log_proves_nothing(lines: list[Line], expected: str) -> None:
+    """Only a join phase that the log holds from one end to the other, at one broker, decides."""
+    assert causes(audit(log(*RECORDS[:2]), lines), 2) == [expected]
+
+
+def test_a_departure_without_its_join_phase() -> None:
+    """How the member went is certain, that it was what began the rebalance is not."""
+    tables = audit(log(*RECORDS), [B_EXPIRES[0], B_EXPIRES[2]])
+    assert causes(tables, 3) == ["member_session_expired probable B"]
+    assert left_how(tables, "B") == ("member_session_expired", "proven")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        pytest.param(
+            [B_JOINS[0], stabilized(5_001, 2, 7)],
+            "generation 2 with 7 members, the record has 2",
+            id="another number of members",
+        ),
+        pytest.param(
+            [
+                prepared(4_000, 1, "removing member A on heartbeat expiration."),
+                stabilized(5_001, 2, 2),
+            ],
+            "member A is out",
+            id="a member that is there",
+        ),
+    ],
+)
+def test_contradictions_are_findings(lines: list[Line], said: str) -> None:
+    """What the records deny is reported, and decides nothing."""
+    tables = audit(log(*RECORDS[:2]), lines)
+    (finding,) = (row for row in tables["findings"] if row["kind"] == "broker_log_contradiction")
+    assert said in finding["detail"]
+    assert causes(tables, 2) == ["member_joined probable B"]
+    assert epoch_row(tables, 2)["join_started_earliest"] == 1_010
+
+
+def test_the_first_generation_of_a_log_that_begins_in_the_middle() -> None:
+    """With nothing to compare with the records know no cause; the log does."""
+    tables = audit(log(RECORDS[1]), B_JOINS)
+    assert causes(tables, 2) == ["member_joined proven B"]

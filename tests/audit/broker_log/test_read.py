@@ -1,0 +1,174 @@
+"""Files of brokers' logs: layouts, time zones, compression, rotation, and lines that are none of ours."""
+
+import gzip
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact
+from rebalance_audit.audit.broker_log.layout import Layout
+from rebalance_audit.audit.broker_log.read import BrokerLogNotReadable, files_of, read_facts
+from rebalance_audit.time_zones import zone_of
+
+AT_MS = 1_714_564_800_123
+"""2024-05-01 12:00:00.123 UTC."""
+NEW = "[GroupCoordinator id=1 topic=__consumer_offsets partition=2] "
+OLD = "[GroupCoordinator 1]: "
+EMPTY = "Group g with generation 5 is now empty."
+LOGGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+
+LAYOUTS = {
+    "Kafka's own": f"[2024-05-01 12:00:00,123] INFO {NEW}{EMPTY} ({LOGGER})",
+    "old coordinator": f"[2024-05-01 12:00:00,123] INFO {OLD}{EMPTY} (kafka.coordinator.group.GroupCoordinator)",
+    "line number": f"[2024-05-01 12:00:00,123] INFO {NEW}{EMPTY} ({LOGGER}:512)",
+    "thread behind": f"2024-05-01 12:00:00,123 INFO {NEW}{EMPTY} ({LOGGER}) [group-metadata-manager-0]",
+    "thread in front": f"2024-05-01 12:00:00,123 [event-processor-3] INFO  {LOGGER} - {NEW}{EMPTY}",
+    "ISO 8601": f"2024-05-01T12:00:00.123 INFO {NEW}{EMPTY} (GroupMetadataManager)",
+    "UTC": f"[2024-05-01T12:00:00.123Z] INFO {NEW}{EMPTY} ({LOGGER})",
+    "other zone": f"[2024-05-01T14:00:00,123+0200] INFO {NEW}{EMPTY} ({LOGGER})",
+    "epoch milliseconds": f"1714564800123 INFO {NEW}{EMPTY} (GroupMetadataManager)",
+    "container runtime": (
+        f"2024-05-01T12:00:07.000000001Z stdout F [2024-05-01 12:00:00,123] INFO {NEW}{EMPTY} ({LOGGER})"
+    ),
+    "journal": f"May 01 12:00:07 host kafka[7]: [2024-05-01 12:00:00,123] INFO {NEW}{EMPTY} ({LOGGER})",
+    "log4j2 JSON": (
+        '{"instant":{"epochSecond":1714564800,"nanoOfSecond":123000000},"thread":"t","level":"INFO",'
+        f'"loggerName":"{LOGGER}","message":"{NEW}{EMPTY}"}}'
+    ),
+    "ECS JSON": (
+        f'{{"@timestamp":"2024-05-01T12:00:00.123Z","log.level":"INFO","message":"{NEW}{EMPTY}"}}'
+    ),
+    "JSON milliseconds": f'{{"timeMillis":1714564800123,"level":"INFO","message":"{NEW}{EMPTY}"}}',
+    "Docker JSON": (
+        f'{{"log":"[2024-05-01 12:00:00,123] INFO {NEW}{EMPTY} ({LOGGER})\\n","stream":"stdout",'
+        '"time":"2024-05-01T12:00:07Z"}'
+    ),
+}
+
+
+def facts(*paths: Path, zone: str = "UTC") -> list[BrokerFact]:
+    """Everything that the files say."""
+    return list(read_facts(paths, zone_of(zone)))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str, tmp_path: Path) -> None:
+    """Time, broker and message come out of every usual layout, whatever a shipper puts in front of the line."""
+    (tmp_path / "server.log").write_text(LAYOUTS[layout] + "\n", encoding="utf-8")
+    (fact,) = facts(tmp_path / "server.log")
+    assert (fact.at_ms, fact.broker, fact.group_id, fact.epoch) == (AT_MS, "1", "g", 5)
+    assert fact.place == "server.log:1"
+
+
+@settings(max_examples=50)
+@given(
+    st.integers(1_420_070_400_000, 2_114_380_800_000),
+    st.integers(-14 * 4, 14 * 4),
+    st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()),
+)
+def test_any_time_in_any_zone(at_ms: int, quarters: int, group: str) -> None:
+    """A line without a zone is of the zone that was given; a group id may hold anything that can be printed."""
+    zone = timezone(timedelta(minutes=15 * quarters))
+    wall = datetime.fromtimestamp(at_ms // 1000, zone).strftime("%Y-%m-%d %H:%M:%S")
+    stamp = f"{wall},{at_ms % 1000:03d}"
+    text = f"[{stamp}] INFO {NEW}Group {group} with generation 5 is now empty. ({LOGGER})"
+    line = Layout(zone).read(text)
+    assert line is not None
+    assert line.at_ms == at_ms
+    assert line.message == f"Group {group} with generation 5 is now empty."
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours"), [("UTC", 0), ("+02:00", -2), ("UTC-3", None), ("Europe/Berlin", -2)]
+)
+def test_zones_by_name(zone: str, hours: int | None, tmp_path: Path) -> None:
+    """Names and offsets are zones; what is neither is refused with the reason."""
+    (tmp_path / "server.log").write_text(LAYOUTS["Kafka's own"], encoding="utf-8")
+    if hours is None:
+        with pytest.raises(ValueError, match="is no time zone: give a name as"):
+            facts(tmp_path / "server.log", zone=zone)
+        return
+    (fact,) = facts(tmp_path / "server.log", zone=zone)
+    assert fact.at_ms == AT_MS + hours * 3_600_000
+
+
+def test_the_hour_that_comes_twice(tmp_path: Path) -> None:
+    """In autumn the clock goes back: the second 02:30 of a file is an hour behind the first."""
+    lines = [
+        f"[2024-10-27 {at},000] INFO {NEW}{EMPTY} ({LOGGER})"
+        for at in ("01:59:00", "02:30:00", "02:59:59", "02:00:00", "02:30:00", "03:10:00")
+    ]
+    (tmp_path / "server.log").write_text("\n".join(lines), encoding="utf-8")
+    found = [fact.at_ms for fact in facts(tmp_path / "server.log", zone="Europe/Berlin")]
+    minutes = [(at_ms - found[0]) / 60_000 for at_ms in found]
+    assert minutes == pytest.approx([0, 31, 61, 61, 91, 131], abs=0.1)
+
+
+def test_plain_packed_and_rotated_files(tmp_path: Path) -> None:
+    """A folder is searched for files named like server.log; gzip is known by its bytes, not by its name."""
+    line = LAYOUTS["Kafka's own"] + "\n"
+    (tmp_path / "server.log").write_text(line, encoding="utf-8")
+    (tmp_path / "server.log.2024-05-01-11").write_bytes(gzip.compress(line.encode()))
+    (tmp_path / "broker-2").mkdir()
+    (tmp_path / "broker-2" / "server.log.1.gz").write_bytes(gzip.compress(line.encode()))
+    (tmp_path / "controller.log").write_text(line, encoding="utf-8")
+    assert len(facts(tmp_path)) == 3
+    assert len(facts(tmp_path, tmp_path / "controller.log", tmp_path / "server.log")) == 4
+
+
+def test_messages_over_several_lines(tmp_path: Path) -> None:
+    """A group id with a line break in it goes on in the next line; a stack trace belongs to nobody's message."""
+    text = (
+        f"[2024-05-01 12:00:00,123] INFO {NEW}Group a\nb with generation 5 is now empty. ({LOGGER})\n"
+        f"[2024-05-01 12:00:01,123] WARN {NEW}Group c with generation 6 is now empty. ({LOGGER})\n"
+        "java.lang.IllegalStateException: no\n\tat kafka.Kafka.main(Kafka.java:1)\n"
+        "[2024-05-01 12:00:02,123] INFO [Log partition=a-0] Rolled (kafka.log.Log)\n"
+    )
+    (tmp_path / "server.log").write_text(text, encoding="utf-8")
+    found = facts(tmp_path / "server.log")
+    assert [(fact.group_id, fact.place) for fact in found] == [
+        ("a\nb", "server.log:1"),
+        ("c", "server.log:3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        f"INFO {NEW}{EMPTY}",
+        f"[2024-13-01 12:00:00,123] INFO {NEW}{EMPTY} ({LOGGER})",
+        "{broken [GroupCoordinator 1]: ",
+        '["[GroupCoordinator 1]: Group g with generation 5 is now empty."]',
+        f"[2024-05-01 12:00:00,123] INFO {EMPTY} (kafka.log.Log)",
+    ],
+)
+def test_lines_that_are_none_of_ours(line: str, tmp_path: Path) -> None:
+    """Lines without a time, a mark or a known message are passed over, and the ones behind them are read."""
+    text = f"{line}\n{LAYOUTS['UTC']}\n"
+    (tmp_path / "server.log").write_text(text, encoding="utf-8")
+    assert [fact.at_ms for fact in facts(tmp_path / "server.log")] == [AT_MS]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """The error names the file."""
+    packed = gzip.compress(LAYOUTS["UTC"].encode() * 100)
+    (tmp_path / "cut.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(BrokerLogNotReadable, match=r"cut\.gz: cannot be read"):
+        facts(tmp_path / "cut.gz")
+    with pytest.raises(BrokerLogNotReadable, match=r"gone\.log: no such file"):
+        files_of([tmp_path / "gone.log"])
+    with pytest.raises(BrokerLogNotReadable, match="no file is named like server"):
+        files_of([tmp_path])
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """A client id of other bytes spoils neither its line nor the file."""
+    line = f"[2024-05-01 12:00:00,123] INFO {NEW}Member \xff-1 in group g has failed, removing it from the group. (x.Y)"
+    (tmp_path / "server.log").write_bytes(line.encode("latin-1"))
+    (fact,) = facts(tmp_path / "server.log")
+    assert (fact.group_id, fact.member_id) == ("g", "\ufffd-1")
+    assert fact.at_ms == datetime(2024, 5, 1, 12, 0, 0, 123_000, UTC).timestamp() * 1000

@@ -1,0 +1,112 @@
+"""Simulated clusters, whose truth is known: a whole log proves nearly everything, half a log proves nothing wrong."""
+
+import random
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
+from rebalance_audit.audit.broker_log.fact import BrokerFact
+from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.audit.log_audit import LogAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.sim.broker_log import SERVER_LOG
+from rebalance_audit.sim.options import Overrides
+from rebalance_audit.sim.scenario import Simulation, simulate
+from rebalance_audit.time_zones import zone_of
+from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.records import Record, decode_record
+
+Key = tuple[str, int, int]
+DIALECTS = {dialect: number for number, dialect in enumerate(Dialect, 40)}
+
+
+@cache
+def cluster(dialect: Dialect) -> tuple[Simulation, list[tuple[Record, Position]], list[BrokerFact]]:
+    """A short run of one release with its records and its brokers' lines."""
+    run = simulate(DIALECTS[dialect], Overrides(minutes=4, groups=4, dialect=dialect))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        run.write(folder)
+        records = []
+        for entry in open_log_folder(folder).read():
+            if isinstance(entry, PositionedRecord):
+                record = decode_record(entry.key, entry.value)
+                assert isinstance(record, Record)
+                at = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
+                records.append((record, Position(*at, entry.leader_epoch)))
+        facts = list(read_facts([folder / SERVER_LOG], zone_of("UTC")))
+    return run, records, facts
+
+
+def primary(records: list[tuple[Record, Position]], facts: list[BrokerFact]) -> dict[Key, Row]:
+    """The primary cause of every epoch."""
+    audit = LogAudit(AuditOptions(broker_facts=BrokerLog.of(facts).facts_of))
+    for record, position in records:
+        audit.feed(record, position)
+    return {
+        (row["group_id"], row["incarnation"], row["epoch"]): row
+        for row in audit.tables()["rebalance_causes"]
+        if not row["cause_seq"]
+    }
+
+
+def truth(run: Simulation) -> dict[Key, set[str]]:
+    """What really happened; nothing of runs whose history was compacted, since lives cannot be counted there."""
+    found: defaultdict[Key, set[str]] = defaultdict(set)
+    if not run.options.faults.cleanings:
+        for epoch in run.truth.epochs():
+            key = (epoch.group_id, epoch.incarnation, epoch.epoch)
+            found[key] |= {reason.cause.value for reason in epoch.reasons}
+    return found
+
+
+def outcome(found: dict[Key, Row], real: dict[Key, set[str]]) -> Counter[str]:
+    """Epochs by what the audit says of them."""
+    return Counter(
+        ("proven" if found[key]["certainty"] == "proven" else "open")
+        + (" right" if found[key]["cause"] in causes else " wrong")
+        for key, causes in real.items()
+        if key in found
+    )
+
+
+@pytest.mark.parametrize("dialect", Dialect, ids=lambda dialect: dialect.value)
+def test_a_whole_log_proves_nearly_every_cause(dialect: Dialect) -> None:
+    """In the words of every release: nothing proven is wrong."""
+    run, records, facts = cluster(dialect)
+    counts = outcome(primary(records, facts), truth(run))
+    assert counts["proven wrong"] == 0
+    assert counts["proven right"] >= 0.97 * counts.total()
+
+
+@pytest.mark.parametrize("dialect", Dialect, ids=lambda dialect: dialect.value)
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_lost_lines_prove_nothing_wrong(dialect: Dialect, share: float) -> None:
+    """Whichever lines are missing, whole stretches or single ones, what is left is never misread."""
+    run, records, facts = cluster(dialect)
+    chance = random.Random(round(share * 10))
+    some = [fact for fact in facts if chance.random() < share]
+    begin = chance.randrange(len(facts))
+    stretch = facts[begin : begin + round(share * len(facts))]
+    one_broker = [fact for fact in facts if fact.broker == facts[0].broker]
+    for left in (some, stretch, one_broker):
+        assert outcome(primary(records, left), truth(run))["proven wrong"] == 0
+
+
+def test_the_log_is_written_in_kafkas_words() -> None:
+    """Every line that a simulated broker logs of a group is in a wording that real brokers use."""
+    run, _, facts = cluster(Dialect.R4_3)
+    with TemporaryDirectory() as name:
+        run.write(Path(name))
+        lines = (Path(name) / SERVER_LOG).read_text(encoding="utf-8").splitlines()
+    unread = [line for line in lines if "Static member which joins during" not in line]
+    unread = [line for line in unread if "has been removed after session timeout" not in line]
+    unread = [line for line in unread if "Pending member" not in line]
+    assert len(facts) >= len(unread) > 100
