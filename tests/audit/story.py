@@ -1,6 +1,7 @@
 """A shorthand for coordinator records, so that a test shows a whole write on one line.
 
 5 A            member A subscribes to foo         5 A topics=foo,bar instance=i1 regex=^f timeout=9 assignor=range
+               host=/b
 3 2 h7         group epoch 2, metadata hash 7     3t  group tombstone
 7 A 0-2        target of A: foo 0, 1, 2           7 A bar:0+foo:1-2   7t A
 6 2            target metadata, epoch 2           6t
@@ -106,7 +107,7 @@ def _member(options: dict[str, str]) -> messages.ConsumerGroupMemberMetadataValu
         options.get("instance"),
         options.get("rack"),
         "client",
-        "/host",
+        options.get("host", "/host"),
         tuple(sorted(filter(None, topics.split(",")))),
         options.get("regex", ""),
         int(options.get("timeout", "300000")),

@@ -48,14 +48,16 @@ def test_times_of_a_generation() -> None:
     ) == [(1000, 4000, 4250, 250, 0), (4250, 9000, 9030, 30, 3)]
 
 
-UNSEEN = ["leader_rejoined", "member_departed", "subscription_changed", "topic_metadata_changed"]
-"""What can have begun any rebalance of a living group without a trace."""
-DEPARTURES = [
-    "member_left",
-    "member_session_expired",
+UNSEEN = [
+    "leader_rejoined",
+    "member_departed",
+    "member_joined",
     "member_rebalance_timeout",
     "member_removed_by_admin",
+    "subscription_changed",
+    "topic_metadata_changed",
 ]
+"""What can have begun any rebalance of a living group without a trace."""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ DEPARTURES = [
             "probable",
             [*UNSEEN, "static_member_replaced"],
         ),
-        ("A=0-2 B=3-5", "A=0-5", "member_departed", "probable", [*UNSEEN, *DEPARTURES]),
+        ("A=0-2 B=3-5", "A=0-5", "member_left", "probable", UNSEEN),
         ("A=0-5 topics:a=foo", "A=bar:0 topics:a=bar", "subscription_changed", "probable", UNSEEN),
         (
             "A=0-5",
@@ -105,8 +107,59 @@ def test_several_differences_are_not_proven() -> None:
     got = tables(CREATED, (4000, "2 1 range A=0-2 B=3-5"), (9000, "2 2 range A=0-2 C=3-5"))
     assert pick(got["rebalance_causes"], "cause", "certainty", "member_id", epoch=2) == [
         ("member_joined", "probable", "C"),
-        ("member_departed", "probable", "B"),
+        ("member_left", "probable", "B"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "instance", "cause", "alternatives"),
+    [
+        (5_000, "", "member_left", {"member_removed_by_admin"}),
+        (5_000, "@i2", "member_removed_by_admin", {"member_left"}),
+        (
+            30_000,
+            "",
+            "member_departed",
+            {"member_left", "member_session_expired", "member_removed_by_admin"},
+        ),
+        (
+            90_000,
+            "",
+            "member_departed",
+            {
+                "member_left",
+                "member_session_expired",
+                "member_removed_by_admin",
+                "member_rebalance_timeout",
+            },
+        ),
+    ],
+    ids=["sooner than any timer", "sooner, static", "behind its session", "behind both timeouts"],
+)
+def test_timers_that_cannot_have_fired_are_ruled_out(
+    later_ms: int, instance: str, cause: str, alternatives: set[str]
+) -> None:
+    """Sessions (6 s) and rebalance timeouts (60 s) count from the end of the join phase before."""
+    got = tables(
+        CREATED,
+        (4000, f"2 1 range A=0-2 B{instance}=3-5 cst=3900"),
+        (4000 + later_ms, f"2 2 range A=0-5 cst={3900 + later_ms}"),
+    )
+    (row,) = [row for row in got["rebalance_causes"] if row["epoch"] == 2]
+    unseen = {*UNSEEN, "static_member_joined", "static_member_replaced"}
+    assert (row["cause"], row["certainty"]) == (cause, "probable")
+    assert alternatives <= set(row["alternatives"])
+    assert set(row["alternatives"]) - alternatives <= unseen
+
+
+def test_a_group_whose_first_generation_is_empty() -> None:
+    """A member that came and went before the first assignment leaves an empty generation: somebody began the group."""
+    got = tables(CREATED, (7000, "2 1 - cst=7000"))
+    assert pick(got["rebalance_causes"], "cause", "certainty") == [
+        ("group_created", "proven"),
+        ("group_emptied", "proven"),
+    ]
+    assert pick(got["epochs"], "target_installed_at", "converged_at") == [(None, None)]
 
 
 def test_generations_that_left_no_record() -> None:

@@ -181,7 +181,7 @@ def test_the_last_member_empties_the_group() -> None:
         (3, "emptied", 0, 1)
     ]
     assert [cause for (cause,) in pick(got["rebalance_causes"], "cause", epoch=3)] == [
-        "member_departed",
+        "member_left",
         "group_emptied",
     ]
     assert pick(got["rebalances"], "outcome", "duration_ms")[1:] == [("emptied", 0)]
@@ -258,8 +258,12 @@ def test_subscriptions_and_expressions() -> None:
     )
     assert pick(got["rebalance_causes"], "epoch", "cause", "certainty", "topics") == [
         (2, "regex_resolved", "proven", ["foo"]),
+        (2, "subscription_changed", "probable", ["foo"]),
+        (2, "group_created", "probable", []),
         (3, "subscription_changed", "proven", ["bar"]),
     ]
+    ((member_id,),) = pick(got["rebalance_causes"], "member_id", cause="regex_resolved")
+    assert member_id == "A"
 
 
 def test_a_log_that_begins_in_the_middle() -> None:

@@ -16,7 +16,7 @@ from rebalance_audit.audit.snapshot import STATE_FORMAT, SnapshotNotUsable, shap
 from rebalance_audit.audit.snapshot_codec import state_types, text_topic, topic_text
 from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {1: "4282416c7342"}
+SHAPES = {2: "7c4efc232513"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
 
 KEPT_ELSEWHERE = {
@@ -34,6 +34,7 @@ KEPT_ELSEWHERE = {
 """Attributes that are no state: what the caller gives, what follows from it, and parts with a state of their own."""
 
 OF_ONE_WRITE = {
+    "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _group _step_of _verdicts",
     "GroupFindings": "_arrivals _departures due_ms",
 }

@@ -6,7 +6,7 @@ from rebalance_audit.audit.broker_log.of_generations import testify_to_generatio
 from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import ClassicScene, Generation, judge_classic
-from rebalance_audit.audit.departures import judge_departure
+from rebalance_audit.audit.departures import judge_absence
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.life import Life, departure_of
 from rebalance_audit.audit.members import Identity
@@ -38,8 +38,14 @@ class ClassicAudit:
         self, change: GenerationCompleted, group: ClassicGroup, *, downgraded: bool
     ) -> None:
         life, position = self._life, change.position
+        ended_ms = group.current_state_timestamp_ms
         new = Generation(
-            group.generation, group.protocol_name, group.leader_member_id, group.members, position
+            group.generation,
+            group.protocol_name,
+            group.leader_member_id,
+            group.members,
+            position,
+            ended_ms if ended_ms >= 0 else None,
         )
         if downgraded:
             self._adopt(new)
@@ -64,14 +70,14 @@ class ClassicAudit:
         self._follow_members(None, new, (), gap=False)
         self._follow_partitions(None, new, since_known=False)
         self._life.moves.install()
-        self._life.previous_generation = new
+        self._life.previous_generation = new._replace(joined_at_ms=None)
 
     def _update(self, old: Generation, new: Generation) -> None:
         """A record of the same generation: a static member came back, or the leader synced twice."""
         self._follow_members(old, new, (), gap=False)
         self._follow_partitions(old, new, since_known=True)
         self._life.moves.install()
-        self._life.previous_generation = new
+        self._life.previous_generation = new._replace(joined_at_ms=old.joined_at_ms)
 
     def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
         life, at_ms = self._life, new.position.record_timestamp_ms
@@ -83,13 +89,11 @@ class ClassicAudit:
             old,
             new,
             life.watches,
-            life.options.rules,
             first,
             self._downgraded,
             skipped,
         )
-        ended_ms = group.current_state_timestamp_ms
-        joined_at_ms = ended_ms if ended_ms >= 0 else None
+        joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
         verdicts = logged.verdicts
         earliest = self._earliest_join(old, joined_at_ms)
@@ -238,8 +242,8 @@ class ClassicAudit:
                 cause = RebalanceCause.STATIC_MEMBER_REPLACED
                 certainty = Certainty.PROVEN if same else Certainty.PROBABLE
             else:
-                verdict = departure_of(verdicts, member_id) or judge_departure(
-                    watch, position, 0, life.options.rules
+                verdict = departure_of(verdicts, member_id) or judge_absence(
+                    watch, position, None, None
                 )
                 cause, certainty = verdict.cause, verdict.certainty
             life.close_member(

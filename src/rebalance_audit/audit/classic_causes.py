@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.departures import DepartureRules, evidence_at, judge_departure
+from rebalance_audit.audit.departures import evidence_at, judge_absence
 from rebalance_audit.audit.member_watch import MemberWatch
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.classic.group import ClassicMember
@@ -23,6 +23,8 @@ TRIGGERS = frozenset(
         RebalanceCause.STATIC_MEMBER_JOINED,
         RebalanceCause.STATIC_MEMBER_REPLACED,
         RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
         RebalanceCause.SUBSCRIPTION_CHANGED,
         RebalanceCause.ASSIGNOR_CHANGED,
     }
@@ -38,6 +40,8 @@ class Generation(NamedTuple):
     leader_member_id: str | None
     members: Mapping[str, ClassicMember]
     position: Position
+    joined_at_ms: int | None = None
+    """The end of its join phase, when the timers of all members began anew; None where it is unknown."""
 
     def assigned(self) -> Partitions:
         """Every partition that some member got."""
@@ -62,13 +66,23 @@ class ClassicScene(NamedTuple):
     """The generation before; None at the start of the group or of the log."""
     new: Generation
     watches: Mapping[str, MemberWatch]
-    rules: DepartureRules
     first: bool
     """The generation is the first of a group that began in this log."""
     downgraded: bool
     """The record before turned a consumer group into this one."""
     skipped: int
     """Generations between the two records: rebalances that left no record."""
+
+    def absence(self, member_id: str) -> Verdict | None:
+        """Why a member of the generation before is not in this one; None for a member that nobody saw."""
+        watch, old, new = self.watches.get(member_id), self.old, self.new
+        if watch is None:
+            return None
+        elapsed_ms = timeout_ms = None
+        if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
+            elapsed_ms = new.joined_at_ms - old.joined_at_ms
+            timeout_ms = min(member.rebalance_timeout_ms for member in old.members.values())
+        return judge_absence(watch, new.position, elapsed_ms, timeout_ms)
 
     def replaced(self) -> Mapping[str, ClassicMember]:
         """New member id -> the old static member whose instance id it has."""
@@ -109,7 +123,10 @@ def _unseen(scene: ClassicScene) -> frozenset[RebalanceCause]:
     """
     unseen = {
         RebalanceCause.LEADER_REJOINED,
+        RebalanceCause.MEMBER_JOINED,
         RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
         RebalanceCause.SUBSCRIPTION_CHANGED,
         RebalanceCause.TOPIC_METADATA_CHANGED,
     }
@@ -118,7 +135,7 @@ def _unseen(scene: ClassicScene) -> frozenset[RebalanceCause]:
         unseen.add(RebalanceCause.COOPERATIVE_FOLLOW_UP)
     everybody = {**(before.members if before else {}), **scene.new.members}
     if any(member.instance_id is not None for member in everybody.values()):
-        unseen.add(RebalanceCause.STATIC_MEMBER_REPLACED)
+        unseen |= {RebalanceCause.STATIC_MEMBER_REPLACED, RebalanceCause.STATIC_MEMBER_JOINED}
     return frozenset(unseen)
 
 
@@ -210,6 +227,13 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
             f"The group began with {len(scene.new.members)} member(s).",
             f"{len(scene.new.members)} member(s)",
         )
+    elif scene.first:
+        at_ms, facts = scene.new.position.record_timestamp_ms, _evidence(scene, "no member is left")
+        for cause, detail in (
+            (RebalanceCause.GROUP_CREATED, "The group began with a member that went at once."),
+            (RebalanceCause.GROUP_EMPTIED, "The last member went before it got an assignment."),
+        ):
+            yield Verdict(cause, Certainty.PROVEN, at_ms, detail, facts)
 
 
 def _joins(scene: ClassicScene) -> Iterator[Verdict]:
@@ -236,9 +260,9 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         if member_id not in scene.new.members and member_id not in returned
     ]
     for member_id in gone:
-        watch = scene.watches.get(member_id)
-        if watch is not None:
-            yield _undecided(judge_departure(watch, scene.new.position, 0, scene.rules))
+        verdict = scene.absence(member_id)
+        if verdict is not None:
+            yield verdict
     if gone and not scene.new.members:
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,
@@ -247,25 +271,6 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
             "The last member is gone.",
             _evidence(scene, "no member is left"),
         )
-
-
-def _undecided(verdict: Verdict) -> Verdict:
-    """A classic member's absence shows only at the next generation, so its record times decide nothing."""
-    everything = (
-        RebalanceCause.MEMBER_LEFT,
-        RebalanceCause.MEMBER_SESSION_EXPIRED,
-        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
-        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
-    )
-    return verdict._replace(
-        cause=RebalanceCause.MEMBER_DEPARTED,
-        certainty=Certainty.PROBABLE,
-        alternatives=everything,
-        detail=(
-            f"Member {verdict.member_id} is gone; the log does not tell whether it left, expired, "
-            "did not rejoin in time or was removed."
-        ),
-    )
 
 
 def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
@@ -311,9 +316,8 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
     )
     for member_id, before in scene.replaced().items():
         member = scene.new.members[member_id]
-        watch = scene.watches.get(before.member_id)
-        if alone and watch is not None:
-            dropped = _undecided(judge_departure(watch, scene.new.position, 0, scene.rules))
+        dropped = scene.absence(before.member_id) if alone else None
+        if dropped is not None:
             yield dropped._replace(
                 alternatives=(
                     *dropped.alternatives,

@@ -104,10 +104,11 @@ class Life:
 
     def begin_write(self, write: Sequence[Step]) -> None:
         """Let time pass up to the write."""
-        self.ownership.advance(write[0].position.record_timestamp_ms)
+        self.ownership.begin_write(write[0].position)
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the state in which the write leaves the group."""
+        self.ownership.settle()
         if group is None:
             return
         deciding = write[-1].position

@@ -17,6 +17,8 @@ class MemberWatch:
     """Last record that told the member to give up partitions, while it has not; restarts the rebalance timer."""
     partitions: int = 0
     """How many partitions it has assigned."""
+    member_epoch: int = 0
+    """The member epoch of its last assignment record; 0 before the first."""
     waiting: bool = False
     """It waits for partitions that others hold."""
     left_for_a_while: bool = False

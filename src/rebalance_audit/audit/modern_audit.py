@@ -3,14 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from rebalance_audit.audit.beginnings import Beginning, beginning_of
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import Generation
-from rebalance_audit.audit.departures import judge_departure
+from rebalance_audit.audit.departures import Circumstances, judge_absence, judge_departure
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.life import Life, departure_of
+from rebalance_audit.audit.liveness import Liveness, successor_of
+from rebalance_audit.audit.member_watch import MemberWatch
 from rebalance_audit.audit.members import Identity
-from rebalance_audit.audit.modern_causes import Scene, WriteEvidence, judge_modern
+from rebalance_audit.audit.modern_causes import Scene, interrupted_by_upgrade, judge_modern
+from rebalance_audit.audit.modern_evidence import WriteEvidence
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
@@ -36,9 +40,6 @@ from rebalance_audit.coordinator.modern.group import (
 )
 from rebalance_audit.coordinator.partitions import count, each, minus, union
 
-FIRST_EPOCHS = (1, 2)
-"""Number of a group's first epoch record: 1 up to release 4.2, 2 from 4.3."""
-
 
 class ModernAudit:
     """Follows one group while its coordinator assigns."""
@@ -47,11 +48,13 @@ class ModernAudit:
     """Last record of the write that turned a classic group into this one."""
     _initialised_at: Position | None
     """The last record of initialised share partitions since the last epoch."""
+    _liveness: Liveness
 
     def __init__(self, life: Life) -> None:
         self._life = life
         self._upgraded_at = None
         self._initialised_at = None
+        self._liveness = Liveness()
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
         self._contradictions: tuple[Evidence, ...] = ()
@@ -72,6 +75,7 @@ class ModernAudit:
         life = self._life
         self._group = group
         self._evidence = WriteEvidence.of(write)
+        self._liveness.written(write[0].position)
         self._enter(write, group)
         self._contradictions = ()
         self._verdicts = self._judge_causes(write)
@@ -95,10 +99,10 @@ class ModernAudit:
             return False
         leavers = [member_id for member_id in life.watches if member_id not in group.members]
         for member_id in leavers:
-            verdict = judge_departure(life.watches[member_id], position, 0, life.options.rules)
+            verdict = self._judge_departure(life.watches[member_id], position, 0)
             life.close_member(member_id, position, verdict.cause, verdict.certainty, span.epoch)
         life.left_since += len(leavers)
-        life.ownership.end_all(position, span.epoch, "handed_over")
+        life.ownership.convert(position, span.epoch)
         life.moves.clear()
         life.protocol = GroupType.CLASSIC
         return True
@@ -124,15 +128,16 @@ class ModernAudit:
             self._upgrade(generation, write, group)
         else:
             life.restart(group.group_type, first)
+            self._liveness.restart()
 
     def _upgrade(self, generation: Generation, write: Sequence[Step], group: ModernGroup) -> None:
         life, position = self._life, write[0].position
-        life.ownership.end_all(position, generation.generation, "handed_over")
+        life.ownership.convert(position, generation.generation)
         life.moves.clear()
         life.protocol = group.group_type
         for member_id in [known for known in life.watches if known not in group.members]:
             watch = life.watches[member_id]
-            verdict = judge_departure(watch, position, 0, life.options.rules)
+            verdict = judge_absence(watch, position, None, None)
             life.close_member(
                 member_id, position, verdict.cause, verdict.certainty, generation.generation
             )
@@ -143,6 +148,8 @@ class ModernAudit:
         bump = self._evidence.bump
         if bump is None or self._carries_over(bump):
             return ()
+        if self._upgraded_at == write[-1].position:
+            return (interrupted_by_upgrade(bump),)
         upgraded_at, self._upgraded_at = self._upgraded_at, None
         first = write[0].position
         upgraded = (
@@ -155,9 +162,9 @@ class ModernAudit:
             bump,
             self._life.watches,
             lambda member_id: identity_of(self._group.members.get(member_id)),
-            self._life.options.rules,
+            self._judge_departure,
             upgraded=upgraded,
-            first=self._is_first(bump) and bool(self._evidence.joined),
+            beginning=self._beginning(bump),
             initialised_at=self._initialised_at,
         )
         verdicts = judge_modern(scene, gap=self._has_gap(bump))
@@ -167,26 +174,28 @@ class ModernAudit:
         self._contradictions = logged.contradictions
         return logged.verdicts
 
+    def _judge_departure(self, watch: MemberWatch, gone: Position, company: int) -> Verdict:
+        life = self._life
+        overdue_ms = self._liveness.overdue_ms(watch, gone.record_timestamp_ms)
+        around = Circumstances(company, overdue_ms, successor_of(watch, life.watches.values()))
+        return judge_departure(watch, gone, life.options.rules, around)
+
     def _carries_over(self, bump: GroupEpochBumped) -> bool:
         """An upgrade repeats the generation as the first group epoch: no new epoch."""
         span = self._life.span
         return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
 
-    def _is_first(self, bump: GroupEpochBumped) -> bool:
-        evidence = self._evidence
-        return (
-            bump.old_epoch is None
-            and self._life.span is None
-            and bump.new_epoch in FIRST_EPOCHS
-            and bool(evidence.joined or evidence.regexes)
-        )
+    def _beginning(self, bump: GroupEpochBumped) -> Beginning:
+        if self._life.span is not None:
+            return Beginning.NONE
+        return beginning_of(bump, self._evidence, self._group)
 
     def _has_gap(self, bump: GroupEpochBumped) -> bool:
         """Records that belong before this epoch are not in the log."""
         if self._life.gap:
             return True
         if bump.old_epoch is None:
-            return not self._is_first(bump)
+            return self._upgraded_at is None and self._beginning(bump) is Beginning.NONE
         return bump.new_epoch != bump.old_epoch + 1
 
     def _check_convergence(self, step: Step) -> None:
@@ -240,8 +249,8 @@ class ModernAudit:
             watch.stint.next_member_id = replaced[1].member_id
             cause, certainty = RebalanceCause.STATIC_MEMBER_REPLACED, Certainty.PROVEN
         else:
-            verdict = departure_of(self._verdicts, change.member_id) or judge_departure(
-                watch, change.position, len(self._evidence.gone) - 1, life.options.rules
+            verdict = departure_of(self._verdicts, change.member_id) or self._judge_departure(
+                watch, change.position, len(self._evidence.gone) - 1
             )
             cause, certainty = verdict.cause, verdict.certainty
             life.left_since += 1
@@ -270,6 +279,7 @@ class ModernAudit:
         watch.partitions = count(change.new_assigned)
         watch.stint.last_seen_at_ms = at_ms
         watch.last_life = change.position
+        watch.member_epoch = change.new_member_epoch
         watch.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH
         was_revoking = watch.unrevoked_since
         watch.unrevoked_since = change.position if change.new_state == UNREVOKED else None
@@ -383,10 +393,16 @@ class ModernAudit:
         if change.new_assignment_epoch < 0:
             return
         life, at_ms = self._life, change.position.record_timestamp_ms
+        self._liveness.installed(change.new_assignment_epoch, at_ms)
         moves = life.moves.install()
         span = life.span
         if span is not None and span.protocol != GroupType.CLASSIC:
-            if change.new_assignment_epoch >= span.epoch and span.target_installed_at_ms is None:
+            in_time = span.outcome != "emptied" or at_ms == span.first_position.record_timestamp_ms
+            if (
+                in_time
+                and change.new_assignment_epoch >= span.epoch
+                and span.target_installed_at_ms is None
+            ):
                 span.target_installed_at_ms = at_ms
                 span.partitions = moves.partitions
                 span.partitions_moved = len(moves.moved)

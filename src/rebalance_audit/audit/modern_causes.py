@@ -4,26 +4,22 @@ The table at the end maps patterns to causes in order of precedence; each patter
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from rebalance_audit.audit.beginnings import Beginning
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.departures import (
-    DepartureRules,
     evidence_at,
     join_names,
-    judge_departure,
 )
 from rebalance_audit.audit.member_watch import MemberWatch
 from rebalance_audit.audit.members import Identity
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.modern_evidence import WriteEvidence
 from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     GroupType,
     MemberSubscribed,
-    MemberUnsubscribed,
     Position,
-    RegexResolved,
-    TopicMetadataRecorded,
 )
 
 SUBSCRIPTION_FIELDS = frozenset({"subscribed_topic_names", "subscribed_topic_regex"})
@@ -34,55 +30,6 @@ STREAMS_FIELDS = frozenset(
 """Any metadata change of a dynamic streams member bumps the epoch; these change its tasks' placement."""
 
 
-@dataclass(slots=True)
-class WriteEvidence:
-    """The changes of one write that can cause an epoch, sorted by kind."""
-
-    bump: GroupEpochBumped | None = None
-    members_after_bump: int = 0
-    joined: list[MemberSubscribed] = field(default_factory=list)
-    updated: list[MemberSubscribed] = field(default_factory=list)
-    gone: list[MemberUnsubscribed] = field(default_factory=list)
-    replaced: dict[str, tuple[MemberUnsubscribed, MemberSubscribed]] = field(default_factory=dict)
-    """Instance id -> the member id that went and the one that took its place, in one write."""
-    regexes: list[RegexResolved] = field(default_factory=list)
-    topics: list[TopicMetadataRecorded] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, write: Sequence[Step]) -> "WriteEvidence":
-        """Sort the changes of a write; joins and departures of one instance id pair up as a replacement."""
-        found = cls()
-        for step in write:
-            for change in step.changes:
-                match change:
-                    case GroupEpochBumped() if change.new_epoch != change.old_epoch:
-                        found.bump = change
-                        found.members_after_bump = step.members
-                    case MemberSubscribed():
-                        (found.joined if change.joined else found.updated).append(change)
-                    case MemberUnsubscribed():
-                        found.gone.append(change)
-                    case RegexResolved():
-                        found.regexes.append(change)
-                    case TopicMetadataRecorded():
-                        found.topics.append(change)
-                    case _:
-                        pass
-        found._pair_replacements()
-        return found
-
-    def _pair_replacements(self) -> None:
-        gone = {change.instance_id: change for change in self.gone if change.instance_id}
-        for change in list(self.joined):
-            old = gone.get(change.instance_id or "")
-            if old is not None and old.member_id != change.member_id:
-                self.replaced[old.instance_id or ""] = (old, change)
-                self.joined.remove(change)
-                self.gone.remove(old)
-                # Damage may leave a second join with the same instance id; nobody went for it.
-                del gone[old.instance_id or ""]
-
-
 @dataclass(slots=True, frozen=True)
 class Scene:
     """Everything a pattern may look at."""
@@ -91,11 +38,12 @@ class Scene:
     bump: GroupEpochBumped
     watches: Mapping[str, MemberWatch]
     identities: Callable[[str], Identity]
-    rules: DepartureRules
+    departure: Callable[[MemberWatch, Position, int], Verdict]
+    """Judges one member's tombstone, with the number of others in the same write."""
     upgraded: bool
     """The write right before turned a classic group into this one."""
-    first: bool
-    """The epoch is the first of a group that began in this log."""
+    beginning: Beginning
+    """Whether the epoch is the first of a group that began in this log."""
     initialised_at: Position | None
     """The last record of a share group's initialised partitions since the epoch before."""
 
@@ -140,15 +88,28 @@ def _bump_evidence(scene: Scene) -> Evidence:
 
 
 def _created(scene: Scene) -> Iterator[Verdict]:
-    if scene.first and scene.evidence.joined:
+    if scene.beginning is Beginning.NONE:
+        return
+    if scene.evidence.joined:
         change = scene.evidence.joined[0]
-        yield _about(
+        verdict = _about(
             scene,
             change,
             RebalanceCause.GROUP_CREATED,
             f"Member {change.member_id} joined and the group began.",
             f"first member {change.member_id}",
         )
+    else:
+        verdict = Verdict(
+            RebalanceCause.GROUP_CREATED,
+            Certainty.PROVEN,
+            scene.bump.position.record_timestamp_ms,
+            "The group began, and got its first epoch when its expression was resolved.",
+            (_bump_evidence(scene),),
+        )
+    if scene.beginning is Beginning.LIKELY:
+        verdict = _probable(verdict, RebalanceCause.MEMBER_JOINED)
+    yield verdict
 
 
 def _joins(scene: Scene) -> Iterator[Verdict]:
@@ -252,13 +213,35 @@ def _regexes(scene: Scene) -> Iterator[Verdict]:
     )
     at_ms = scene.bump.position.record_timestamp_ms
     if news:
-        yield Verdict(
+        resolved_first = {change.regular_expression for change in news if change.old is None}
+        brought = [
+            watch.stint
+            for watch in scene.watches.values()
+            if watch.stint.identity.subscribed_regex in resolved_first
+        ]
+        verdict = Verdict(
             RebalanceCause.REGEX_RESOLVED,
             Certainty.PROVEN,
             at_ms,
             f"The expression {expressions} now matches other topics.",
             (*facts, _bump_evidence(scene)),
             topics=tuple(topics),
+        )
+        if len(brought) != 1:
+            yield verdict
+            return
+        (stint,) = brought
+        verdict = verdict._replace(
+            detail=f"The expression {expressions} of member {stint.member_id} is resolved.",
+            member_id=stint.member_id,
+            instance_id=stint.identity.instance_id,
+            client_id=stint.identity.client_id,
+            client_host=stint.identity.client_host,
+        )
+        yield verdict
+        yield _probable(verdict, RebalanceCause.MEMBER_JOINED)._replace(
+            cause=RebalanceCause.SUBSCRIPTION_CHANGED,
+            detail=f"Member {stint.member_id} had brought the expression without an epoch of its own.",
         )
     else:
         yield Verdict(
@@ -289,7 +272,7 @@ def _departures(scene: Scene) -> Iterator[Verdict]:
                 alternatives=(RebalanceCause.UNKNOWN,),
             )
         else:
-            yield judge_departure(watch, change.position, len(gone) - 1, scene.rules)
+            yield scene.departure(watch, change.position, len(gone) - 1)
     if gone and scene.evidence.members_after_bump == 0:
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,
@@ -381,6 +364,17 @@ def _upgrade(scene: Scene) -> Iterator[Verdict]:
         )
 
 
+def interrupted_by_upgrade(bump: GroupEpochBumped) -> Verdict:
+    """The epoch that an upgrade takes over from a generation which was still to get its assignment."""
+    return Verdict(
+        RebalanceCause.PROTOCOL_UPGRADED,
+        Certainty.PROVEN,
+        bump.position.record_timestamp_ms,
+        "The group became a consumer group in the middle of a classic rebalance, which ended by that.",
+        (evidence_at(bump.position, f"group epoch {bump.new_epoch}"),),
+    )
+
+
 def _probable(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
     return verdict._replace(certainty=Certainty.PROBABLE, alternatives=alternatives)
 
@@ -398,12 +392,12 @@ def _unexplained(scene: Scene) -> Verdict:
 
 PATTERNS: Sequence[Callable[[Scene], Iterator[Verdict]]] = (
     _joins,
-    _created,
     _new_topics,
     _subscriptions,
     _assignors,
     _streams_metadata,
     _regexes,
+    _created,
     _departures,
     _topic_metadata,
     _share_partitions,

@@ -35,6 +35,18 @@ class _Holding(NamedTuple):
     unowned_before_ms: int | None
     previous_member_id: str | None
     gap: bool
+    topic_id: str | None = None
+    """Known from before the group's protocol changed, where the partition now goes by the topic's name."""
+
+
+class _Loose(NamedTuple):
+    """What a member gave up in the write at hand: within the same write it may get it back."""
+
+    partition: TopicPartition
+    holding: _Holding
+    position: Position
+    epoch: int | None
+    how: str
 
 
 @dataclass(slots=True)
@@ -77,11 +89,48 @@ class Ownership:
         self._confirmed = 0
         self._clock_ms = None
         self.incarnation = 0
+        self._write_offset = 0
+        self._released: dict[TopicPartition, _Loose] = {}
+        self._carried: dict[TopicPartition, _Loose] = {}
+        """By topic name: what was held when the group's protocol changed."""
 
     def owner_of(self, partition: TopicPartition) -> Owner | None:
         """The owner of the moment."""
         holding = self._held.get(partition)
         return holding.owner if holding else None
+
+    def begin_write(self, first: Position) -> None:
+        """Let time pass up to a write; what begins and ends within one was never to be seen and leaves no row."""
+        self._write_offset = first.log_offset
+        self.advance(first.record_timestamp_ms)
+
+    def settle(self) -> None:
+        """The write is over: what was given up in it stays given up."""
+        for loose in (*self._released.values(), *self._carried.values()):
+            self._end_loose(loose)
+        self._released.clear()
+        self._carried.clear()
+
+    def convert(self, position: Position, epoch: int | None) -> None:
+        """The group's protocol changes: who has a partition before and behind it goes on having it.
+
+        Partitions go by id in one protocol and by name in the other; those of a topic without a known name end here.
+        """
+        for partition, held in self._held.items():
+            topic_id, name = self._topic_names(partition)
+            loose = _Loose(
+                partition,
+                held._replace(topic_id=topic_id or held.topic_id),
+                position,
+                epoch,
+                "handed_over",
+            )
+            if name is None:
+                self._released[partition] = loose
+            else:
+                self._carried[name, partition[1]] = loose
+        self._held.clear()
+        self.forget_unowned()
 
     def advance(self, now_ms: int) -> None:
         """Let unowned time pass. Clocks of two coordinators may differ: time never runs back here."""
@@ -101,6 +150,13 @@ class Ownership:
     ) -> None:
         """`owner` has the partition from this record on; `since_known` False hides the unowned time before it."""
         held = self._held.get(partition)
+        loose = self._take_loose(partition) if held is None else None
+        if loose is not None:
+            if loose.holding.owner.member_id == owner.member_id:
+                self._held[partition] = loose.holding
+                self._confirmed -= self._unowned.pop(partition, _NEVER).confirmed
+                return
+            self._end_loose(loose)
         if held is not None:
             if held.owner.member_id == owner.member_id:
                 return
@@ -124,6 +180,24 @@ class Ownership:
             gap,
         )
 
+    def _take_loose(self, partition: TopicPartition) -> _Loose | None:
+        """Who had the partition before this write, where that is still to be settled."""
+        loose = self._released.pop(partition, None)
+        if loose is None and self._carried:
+            name = self._topic_names(partition)[1]
+            loose = None if name is None else self._carried.pop((name, partition[1]), None)
+            if loose is not None:
+                self._unowned[partition] = _Unowned(
+                    loose.position.record_timestamp_ms,
+                    loose.holding.owner.member_id,
+                    confirmed=False,
+                    exact=True,
+                )
+        return loose
+
+    def _end_loose(self, loose: _Loose) -> None:
+        self._end(loose.partition, loose.holding, loose.position, loose.epoch, loose.how)
+
     def release(
         self,
         partition: TopicPartition,
@@ -137,9 +211,14 @@ class Ownership:
         if held is None or held.owner.member_id != member_id:
             return
         del self._held[partition]
-        self._end(partition, held, position, epoch, how)
+        is_new = self._began_in_write(held)
+        if not is_new:
+            self._released[partition] = _Loose(partition, held, position, epoch, how)
         self._unowned[partition] = _Unowned(
-            position.record_timestamp_ms, held.owner.member_id, confirmed=False, exact=True
+            position.record_timestamp_ms,
+            held.previous_member_id if is_new else held.owner.member_id,
+            confirmed=False,
+            exact=True,
         )
 
     def stood_before(self, partition: TopicPartition, position: Position) -> bool:
@@ -172,6 +251,7 @@ class Ownership:
 
     def end_all(self, position: Position, epoch: int | None, how: str) -> None:
         """The group is gone: every interval ends here."""
+        self.settle()
         for partition, held in self._held.items():
             self._end(partition, held, position, epoch, how)
         self._held.clear()
@@ -183,6 +263,9 @@ class Ownership:
             self._end(partition, held, None, None, "open")
         self._held.clear()
 
+    def _began_in_write(self, held: _Holding) -> bool:
+        return held.position.log_offset >= self._write_offset
+
     def _end(
         self,
         partition: TopicPartition,
@@ -192,6 +275,7 @@ class Ownership:
         how: str,
     ) -> None:
         topic_id, topic = self._topic_names(partition)
+        topic_id = topic_id or held.topic_id
         to_ms = position.record_timestamp_ms if position else None
         self._emit_row(
             {

@@ -14,6 +14,7 @@ from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     GroupRemoved,
     GroupType,
+    MemberUnsubscribed,
     TargetInstalled,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
@@ -52,6 +53,8 @@ class EpochTruth:
     join_started_at_ms: int | None = None
     target_installed_at_ms: int | None = None
     converged_at_ms: int | None = None
+    is_empty: bool = False
+    """It left nobody behind; a member that comes later without an epoch of its own does not converge for it."""
 
     def rows(self) -> Iterator[Row]:
         """One row per cause, the first to happen first."""
@@ -116,11 +119,14 @@ class GroupTruth:
     def emptied(self) -> None:
         """Nobody is left to assign anything to."""
         self.awaiting.clear()
+        if self.epochs:
+            self.epochs[-1].is_empty = True
 
     def converged(self, at_ms: int) -> None:
         """Every member has reached the newest epoch."""
-        if self.epochs and self.epochs[-1].converged_at_ms is None:
-            self.epochs[-1].converged_at_ms = at_ms
+        newest = self.epochs[-1] if self.epochs else None
+        if newest is not None and newest.converged_at_ms is None and not newest.is_empty:
+            newest.converged_at_ms = at_ms
 
 
 class TruthRecorder:
@@ -222,16 +228,22 @@ class TruthRecorder:
             live = shard.coordinator.live_group(slot.group_id)
             if live is not None and group.members and _was_modern(changes):
                 watch.converted(live, now_ms)
-        self._note_assignments(truth, group, now_ms, notes)
+        self._note_assignments(truth, group, changes, now_ms, notes)
         members = _member_ids(group)
         notes.append(lambda: truth.members.follow(members, changes, happening, reasons, now_ms))
 
     def _note_assignments(
-        self, truth: GroupTruth, group: object, now_ms: int, notes: list[Note]
+        self,
+        truth: GroupTruth,
+        group: object,
+        changes: list[Change],
+        now_ms: int,
+        notes: list[Note],
     ) -> None:
         owners, arrived = owners_in(group), arrived_in(group)
+        gone = [each.member_id for each in changes if isinstance(each, MemberUnsubscribed)]
         notes.append(lambda: truth.assignments.follow(owners, self._name_of, now_ms))
-        notes.append(lambda: truth.assignments.arrive(truth.incarnation, arrived, now_ms))
+        notes.append(lambda: truth.assignments.arrive(truth.incarnation, gone, arrived, now_ms))
 
     def _note_modern(
         self,

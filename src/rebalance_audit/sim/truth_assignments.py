@@ -1,6 +1,6 @@
 """Who really held which partition and when members really reached an epoch, by the coordinator's clock."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -84,8 +84,12 @@ class AssignmentTruth:
             name = _name(partition, name_of)
             self.past.append(Holding(name, partition[1], member_id, from_ms, now_ms))
 
-    def arrive(self, incarnation: int, arrived: Mapping[str, int], now_ms: int) -> None:
-        """Members that stand at an epoch with nothing pending after a write."""
+    def arrive(
+        self, incarnation: int, gone: Iterable[str], arrived: Mapping[str, int], now_ms: int
+    ) -> None:
+        """Members that stand at an epoch with nothing pending after a write; who went and came back starts anew."""
+        for member_id in gone:
+            self.reached.pop(member_id, None)
         for member_id, epoch in arrived.items():
             if epoch > self.reached.get(member_id, 0):
                 self.reached[member_id] = epoch
