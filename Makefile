@@ -116,12 +116,14 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/
 	$(PY) -m rebalance_audit.table_schemas --write
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m rebalance_audit.report.findings_page --write
+	$(PY) -m rebalance_audit.report.broker_logs_page --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are fresh
 	$(PY) -m rebalance_audit.wire.codegen --check
 	$(PY) -m rebalance_audit.table_schemas --check
 	$(PY) -m rebalance_audit.report.findings_page --check
+	$(PY) -m rebalance_audit.report.broker_logs_page --check
 
 .PHONY: bench
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's own tools (RECORDS=4000000)
