@@ -111,9 +111,14 @@ class ClassicWatch:
             rejoin = _rejoin_reason(watch, happening, now_ms)
             if rejoin is not None and rejoin.cause not in known:
                 found.append(rejoin)
-            if rejoin is not None and rejoin.member_id == watch.leader:
+            if rejoin is not None:
                 # Whatever made it, this is what the coordinator sees of it.
-                found.append(rejoin._replace(cause=RebalanceCause.LEADER_REJOINED))
+                leads = rejoin.member_id == watch.leader
+                seen = RebalanceCause.LEADER_REJOINED
+                if not leads:
+                    seen = RebalanceCause.SUBSCRIPTION_CHANGED
+                if seen not in known | {rejoin.cause}:
+                    found.append(rejoin._replace(cause=seen))
         watch.reasons += found
         _take_over(watch, live)
 

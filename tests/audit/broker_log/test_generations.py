@@ -31,12 +31,12 @@ def left_how(tables: dict[str, list[Row]], member_id: str) -> tuple[str, str]:
     return row["left_how"], row["left_certainty"]
 
 
-def test_without_a_log_nothing_changes() -> None:
-    """A join and a departure are probable: the records do not hold what set the rebalance off."""
+def test_without_a_log_nothing_is_proven() -> None:
+    """The records do not hold what set the rebalance off, nor how the member went."""
     tables = audit(log(*RECORDS))
     assert causes(tables, 2) == ["member_joined probable B"]
-    assert causes(tables, 3) == ["member_departed probable B"]
-    assert left_how(tables, "B") == ("member_departed", "probable")
+    assert [cause.split()[1] for cause in causes(tables, 3)] == ["probable"]
+    assert left_how(tables, "B")[1] == "probable"
 
 
 def test_the_logged_trigger_is_the_primary_cause() -> None:

@@ -271,7 +271,7 @@ class _Trigger:
             return cause, (), f"Member {who}."
         if self._topics_differ(member_id):
             return RebalanceCause.SUBSCRIPTION_CHANGED, (), f"Member {who} with other topics."
-        if self._gave_up(member_id):
+        if trigger.client_reason is None and self._gave_up(member_id):
             cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
             return cause, (), f"Member {who} behind what it gave up."
         detail = (
