@@ -1,20 +1,25 @@
 """Generations of classic groups: every record is the snapshot of a finished one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
-from rebalance_audit.audit.classic_causes import ClassicScene, Generation, judge_classic
+from rebalance_audit.audit.classic_causes import (
+    ClassicScene,
+    Generation,
+    judge_classic,
+    replaced_by,
+)
 from rebalance_audit.audit.departures import judge_absence
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.life import Life, departure_of
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rebalance import Rebalance
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import GenerationCompleted, GroupType
 from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.coordinator.partitions import NOTHING, Partitions, count, each, minus
+from rebalance_audit.coordinator.partitions import NOTHING, count, each, minus
 
 
 class ClassicAudit:
@@ -92,6 +97,7 @@ class ClassicAudit:
             first,
             self._downgraded,
             skipped,
+            replaced_by(old, new),
         )
         joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
@@ -107,7 +113,6 @@ class ClassicAudit:
                 started_ms if joined_at_ms is None else min(started_ms, joined_at_ms)
             )
         rebalance = self._rebalance(new, latest_ms, earliest, skipped)
-        before = self._shares(old)
         joined, left = self._count_changes(old, new, scene)
         span = EpochSpan(
             life.group_id,
@@ -137,8 +142,7 @@ class ClassicAudit:
         rebalance.begin_epoch(span)
         rebalance.epochs += skipped
         self._install(span, rebalance)
-        for member in new.members.values():
-            self._reach(span, member, before, at_ms)
+        self._reach(span, old, new)
         if new.members:
             life.converge(at_ms)
         else:
@@ -183,36 +187,39 @@ class ClassicAudit:
         for partition, owner in moves.moved.items():
             rebalance.move(partition, owner)
 
-    def _shares(self, old: Generation | None) -> dict[str, Partitions]:
-        """What each member had before, by identity."""
-        members = old.members.values() if old is not None else ()
-        return {member.instance_id or member.member_id: member.assigned for member in members}
-
     def _count_changes(
         self, old: Generation | None, new: Generation, scene: ClassicScene
     ) -> tuple[int, int]:
-        known = set(old.members) if old is not None else set()
-        replaced = scene.replaced()
-        returned = {member.member_id for member in replaced.values()}
-        joined = sum(
-            member_id not in known and member_id not in replaced for member_id in new.members
-        )
-        left = sum(
-            member_id not in new.members and member_id not in returned for member_id in known
-        )
+        known = old.members.keys() if old is not None else frozenset[str]()
+        returned = {member.member_id for member in scene.replaced.values()}
+        joined = len(new.members.keys() - known - scene.replaced.keys())
+        left = len(known - new.members.keys() - returned)
         return joined + self._life.joined_since, left + self._life.left_since
 
-    def _reach(
-        self, span: EpochSpan, member: ClassicMember, before: dict[str, Partitions], at_ms: int
-    ) -> None:
-        progress = self._life.start_progress(member.member_id, span.started_at_ms)
-        had = before.get(member.instance_id or member.member_id, NOTHING)
-        progress.partitions_before = count(had)
-        progress.partitions_after = count(member.assigned)
-        progress.count_change(minus(member.assigned, had), minus(had, member.assigned))
-        progress.reached_at_ms = at_ms
-        progress.outcome = "reached"
-        span.progress[member.member_id] = progress
+    def _reach(self, span: EpochSpan, old: Generation | None, new: Generation) -> None:
+        """Everybody has the new generation with its record."""
+        before, at_ms = _by_identity(old), new.position.record_timestamp_ms
+        for member in new.members.values():
+            had = before.get(member.instance_id or member.member_id)
+            had_count = lost_count = 0
+            gained_count = member.partition_count
+            if had is not None:
+                had_count = had.partition_count
+                gained_count = count(minus(member.assigned, had.assigned))
+                lost_count = had_count + gained_count - member.partition_count
+            span.progress[member.member_id] = MemberProgress(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                span.started_at_ms,
+                had_count,
+                at_ms,
+                partitions_after=member.partition_count,
+                partitions_revoked=lost_count,
+                partitions_assigned=gained_count,
+                outcome="reached",
+            )
 
     # -- members and partitions -----------------------------------------------------------------
 
@@ -232,10 +239,10 @@ class ClassicAudit:
         }
         previous_ids: dict[str, str] = {}
         for member_id in [known for known in life.watches if known not in new.members]:
-            watch = life.watches[member_id]
-            heir = by_instance.get(watch.stint.identity.instance_id or "")
+            leaver = life.watches[member_id]
+            heir = by_instance.get(leaver.stint.identity.instance_id or "")
             if heir is not None:
-                watch.stint.next_member_id = heir
+                leaver.stint.next_member_id = heir
                 previous_ids[heir] = member_id
                 # Within one generation only a replacement explains it; across two the old id may have been dropped.
                 same = old is not None and old.generation == new.generation
@@ -243,21 +250,25 @@ class ClassicAudit:
                 certainty = Certainty.PROVEN if same else Certainty.PROBABLE
             else:
                 verdict = departure_of(verdicts, member_id) or judge_absence(
-                    watch, position, None, None
+                    leaver, position, None, None
                 )
                 cause, certainty = verdict.cause, verdict.certainty
             life.close_member(
                 member_id, position, cause, certainty, old.generation if old else None
             )
+        before = old.members if old is not None else {}
         for member in new.members.values():
-            watch = life.watches.get(member.member_id) or life.open_member(
-                member.member_id, _identity_of(member), new.generation, position, gap=gap
-            )
-            watch.stint.identity = _identity_of(member)
+            watch = life.watches.get(member.member_id)
+            if watch is None:
+                watch = life.open_member(
+                    member.member_id, _identity_of(member), new.generation, position, gap=gap
+                )
+            elif not _same_identity(before.get(member.member_id), member):
+                watch.stint.identity = _identity_of(member)
             watch.stint.protocol = GroupType.CLASSIC.value
             watch.stint.last_seen_at_ms = position.record_timestamp_ms
             watch.last_life = position
-            watch.partitions = count(member.assigned)
+            watch.partitions = member.partition_count
             if member.member_id in previous_ids:
                 watch.stint.previous_member_id = previous_ids[member.member_id]
 
@@ -266,42 +277,65 @@ class ClassicAudit:
     ) -> None:
         """Move every partition whose member differs; what nobody has any more is released first."""
         life, position = self._life, new.position
+        ownership = life.ownership
         before = old.members if old is not None else {}
         instances = {member.instance_id for member in new.members.values()} - {None}
         for member_id, member in before.items():
             now = new.members.get(member_id)
-            kept = now.assigned if now is not None else NOTHING
-            how = "revoked" if now is not None else "member_left"
-            if now is None and member.instance_id in instances:
-                how = "handed_over"
+            how, kept = "revoked", NOTHING
+            if now is not None:
+                kept = now.assigned
+            else:
+                how = "handed_over" if member.instance_id in instances else "member_left"
             for partition in each(minus(member.assigned, kept)):
-                life.ownership.release(partition, member_id, position, new.generation, how)
-        for identity, had, has in _retargets(before.values(), new.members.values()):
-            life.moves.retarget(identity, had, has)
+                ownership.release(partition, member_id, position, new.generation, how)
+        self._retarget(old, new)
         for member in new.members.values():
-            owner = life.owner(member.member_id)
             earlier = before.get(member.member_id)
             gained = minus(member.assigned, earlier.assigned if earlier else NOTHING)
+            if not gained:
+                continue
+            owner = life.owner(member.member_id)
             for partition in each(gained):
-                life.ownership.take(
+                ownership.take(
                     partition,
                     owner,
                     position,
                     new.generation,
-                    since_known=since_known or life.ownership.stood_before(partition, position),
+                    since_known=since_known,
                 )
 
+    def _retarget(self, old: Generation | None, new: Generation) -> None:
+        """Tell the target of everyone in either generation whose assignment differs."""
+        moves, gone = self._life.moves, dict(_by_identity(old))
+        for member in new.members.values():
+            identity = member.instance_id or member.member_id
+            had = gone.pop(identity, None)
+            moves.retarget(identity, had.assigned if had else NOTHING, member.assigned)
+        for identity, had in gone.items():
+            moves.retarget(identity, had.assigned, NOTHING)
 
-def _retargets(
-    before: Iterable[ClassicMember], after: Iterable[ClassicMember]
-) -> list[tuple[str, Partitions, Partitions]]:
-    """(identity, assignment before, assignment after) of everyone in either generation."""
-    had = {member.instance_id or member.member_id: member.assigned for member in before}
-    has = {member.instance_id or member.member_id: member.assigned for member in after}
-    return [
-        (identity, had.get(identity, NOTHING), has.get(identity, NOTHING))
-        for identity in {**had, **has}
-    ]
+
+def _by_identity(generation: Generation | None) -> Mapping[str, ClassicMember]:
+    """A generation's members by instance id, or member id where they have none."""
+    if generation is None:
+        return {}
+    members = generation.members
+    if any(member.instance_id is not None for member in members.values()):
+        return {member.instance_id or member.member_id: member for member in members.values()}
+    return members
+
+
+def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
+    """Whether the member said the same of itself in the generation before."""
+    if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
+        return False
+    said, says = before.subscription, member.subscription
+    return said is says or (said is not None and says is not None and said.topics == says.topics)
+
+
+_IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
+"""Fields of a member in front of its bytes: who it is, and its timeouts."""
 
 
 def _identity_of(member: ClassicMember) -> Identity:

@@ -72,6 +72,8 @@ class ClassicScene(NamedTuple):
     """The record before turned a consumer group into this one."""
     skipped: int
     """Generations between the two records: rebalances that left no record."""
+    replaced: Mapping[str, ClassicMember]
+    """New member id -> the old static member whose instance id it has."""
 
     def absence(self, member_id: str) -> Verdict | None:
         """Why a member of the generation before is not in this one; None for a member that nobody saw."""
@@ -84,20 +86,23 @@ class ClassicScene(NamedTuple):
             timeout_ms = min(member.rebalance_timeout_ms for member in old.members.values())
         return judge_absence(watch, new.position, elapsed_ms, timeout_ms)
 
-    def replaced(self) -> Mapping[str, ClassicMember]:
-        """New member id -> the old static member whose instance id it has."""
-        if self.old is None:
-            return {}
-        by_instance = {
-            member.instance_id: member
-            for member in self.old.members.values()
-            if member.instance_id is not None and member.member_id not in self.new.members
-        }
-        return {
-            member.member_id: by_instance[member.instance_id]
-            for member in self.new.members.values()
-            if member.instance_id in by_instance and member.member_id not in self.old.members
-        }
+
+def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:
+    """New member id -> the old static member whose instance id it has."""
+    if old is None:
+        return {}
+    by_instance = {
+        member.instance_id: member
+        for member in old.members.values()
+        if member.instance_id is not None and member.member_id not in new.members
+    }
+    if not by_instance:
+        return {}
+    return {
+        member.member_id: by_instance[member.instance_id]
+        for member in new.members.values()
+        if member.instance_id in by_instance and member.member_id not in old.members
+    }
 
 
 def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
@@ -133,10 +138,13 @@ def _unseen(scene: ClassicScene) -> frozenset[RebalanceCause]:
     before = scene.old
     if before is not None and COOPERATIVE_MARK in (before.protocol_name or ""):
         unseen.add(RebalanceCause.COOPERATIVE_FOLLOW_UP)
-    everybody = {**(before.members if before else {}), **scene.new.members}
-    if any(member.instance_id is not None for member in everybody.values()):
+    if _has_static(scene.new) or (before is not None and _has_static(before)):
         unseen |= {RebalanceCause.STATIC_MEMBER_REPLACED, RebalanceCause.STATIC_MEMBER_JOINED}
     return frozenset(unseen)
+
+
+def _has_static(generation: Generation) -> bool:
+    return any(member.instance_id is not None for member in generation.members.values())
 
 
 def _unwitnessed(
@@ -238,7 +246,7 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
 
 def _joins(scene: ClassicScene) -> Iterator[Verdict]:
     known = scene.old.members if scene.old is not None else {}
-    replaced = scene.replaced()
+    replaced = scene.replaced
     for member in scene.new.members.values():
         if member.member_id in known or member.member_id in replaced:
             continue
@@ -253,7 +261,7 @@ def _joins(scene: ClassicScene) -> Iterator[Verdict]:
 def _departures(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.old is None:
         return
-    returned = {member.member_id for member in scene.replaced().values()}
+    returned = {member.member_id for member in scene.replaced.values()}
     gone = [
         member_id
         for member_id in scene.old.members
@@ -276,7 +284,7 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
 def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.old is None:
         return
-    replaced = scene.replaced()
+    replaced = scene.replaced
     for member in scene.new.members.values():
         before = scene.old.members.get(member.member_id) or replaced.get(member.member_id)
         if before is None or before.subscription is None or member.subscription is None:
@@ -311,10 +319,12 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
     In a stable group its return needs no new generation. Unless something else set one off, the coordinator had dropped
     the old member id (expiry, removal) before the instance joined again.
     """
+    if not scene.replaced:
+        return
     alone = not any(
         True for pattern in (_joins, _departures, _subscriptions) for _ in pattern(scene)
     )
-    for member_id, before in scene.replaced().items():
+    for member_id, before in scene.replaced.items():
         member = scene.new.members[member_id]
         dropped = scene.absence(before.member_id) if alone else None
         if dropped is not None:

@@ -56,9 +56,11 @@ class MemberProgress:
             "latency_ms": duration_ms(self.started_at_ms, self.reached_at_ms),
             "revoke_started_at": self.revoke_started_at_ms,
             "revoked_at": self.revoked_at_ms,
-            "revoke_ms": duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
+            "revoke_ms": None
+            if self.revoke_started_at_ms is None
+            else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
             "waited_ms": self.waited_ms,
-            "waited_for": sorted(self.waited_for),
+            "waited_for": sorted(self.waited_for) if self.waited_for else [],
             "partitions_before": self.partitions_before,
             "partitions_after": self.partitions_after,
             "partitions_revoked": self.partitions_revoked,

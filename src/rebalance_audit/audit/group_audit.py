@@ -10,7 +10,7 @@ from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.modern_audit import ModernAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.outside import Outside
-from rebalance_audit.audit.rows import Emit, Row
+from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter
 from rebalance_audit.coordinator.changes import (
     Anomaly,
@@ -60,12 +60,12 @@ class GroupAudit:
         self._slot = GroupSlot(group_id)
         self.group_id = group_id
         self.log_partition = log_partition
-        self._emit = emit
-        self._life = Life(group_id, log_partition, self._hand_out, self._options)
+        self._life = Life(group_id, log_partition, emit, self._options)
         self._findings: GroupFindings | None = None
         if self._options.with_findings:
             self._findings = GroupFindings(self._life, self.outside, emit)
             self._life.on_member = self._findings.arrived
+            self._life.on_departure = self._findings.departed
         self._splitter = WriteSplitter()
         self._write = []
         self.write_offset = None
@@ -146,11 +146,6 @@ class GroupAudit:
         if self._findings is not None:
             self._findings.finish(self._options.log_end_ms)
         self._life.finish()
-
-    def _hand_out(self, table: str, row: Row) -> None:
-        if self._findings is not None:
-            self._findings.row(table, row)
-        self._emit(table, row)
 
     def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
         group = self._slot.group

@@ -21,10 +21,10 @@ from rebalance_audit.audit.rows import (
     EPOCHS,
     GROUP_STATES,
     MEMBERS,
-    OWNERSHIP,
     REBALANCE_CAUSES,
     REBALANCES,
     Emit,
+    Row,
 )
 from rebalance_audit.audit.target_moves import TargetMoves
 from rebalance_audit.audit.writes import Step
@@ -71,15 +71,15 @@ class Life:
         self._emit = emit
         self.on_member: Callable[[Stint], None] | None = None
         """Told of every member id that appears."""
+        self.on_departure: Callable[[Row], None] | None = None
+        """Told of every member id that goes, with its row."""
         self.incarnation = 0
         self.protocol = None
         self.deleted = False
         self.gap = False
         self.watches = {}
         self.moves = TargetMoves()
-        self.ownership = Ownership(
-            group_id, lambda row: emit(OWNERSHIP, row), self._topic_of, self._count_unowned
-        )
+        self.ownership = Ownership(group_id, emit, self._topic_of, self._count_unowned)
         self.span = None
         self.rebalance = None
         self.previous_generation = None
@@ -323,7 +323,10 @@ class Life:
         stint.left_at_ms = position.record_timestamp_ms
         stint.left_how, stint.left_certainty = cause, certainty
         stint.last_epoch = last_epoch
-        self._emit(MEMBERS, stint.row(self.group_id, self.incarnation))
+        row = stint.row(self.group_id, self.incarnation)
+        self._emit(MEMBERS, row)
+        if self.on_departure is not None:
+            self.on_departure(row)
         progress = self.span.progress.get(member_id) if self.span else None
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
@@ -364,14 +367,17 @@ class Life:
 
     def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
         """A member's way to an epoch, from where it stands."""
-        owner, watch = self.owner(member_id), self.watches.get(member_id)
+        watch = self.watches.get(member_id)
+        if watch is None:
+            return MemberProgress(member_id, None, "", "", started_at_ms, 0)
+        identity = watch.stint.identity
         return MemberProgress(
             member_id,
-            owner.instance_id,
-            owner.client_id,
-            owner.client_host,
+            identity.instance_id,
+            identity.client_id,
+            identity.client_host,
             started_at_ms,
-            watch.partitions if watch else 0,
+            watch.partitions,
         )
 
     # -- partitions -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.audit.rows import COMPLETE, GAP, OWNERSHIP, Emit
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.partitions import TopicPartition
 
@@ -75,13 +75,13 @@ class Ownership:
     def __init__(
         self,
         group_id: str,
-        emit_row: Callable[[Row], None],
+        emit: Emit,
         topic_names: Callable[[TopicPartition], tuple[str | None, str | None]],
         count_unowned: Callable[[int, int, int], None],
     ) -> None:
         """`topic_names` gives (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms)."""
         self._group_id = group_id
-        self._emit_row = emit_row
+        self._emit = emit
         self._topic_names = topic_names
         self._count_unowned = count_unowned
         self._held = {}
@@ -148,7 +148,10 @@ class Ownership:
         gap: bool = False,
         since_known: bool = True,
     ) -> None:
-        """`owner` has the partition from this record on; `since_known` False hides the unowned time before it."""
+        """`owner` has the partition from this record on.
+
+        With `since_known` False the unowned time before it counts only where the partition stood before this record.
+        """
         held = self._held.get(partition)
         loose = self._take_loose(partition) if held is None else None
         if loose is not None:
@@ -168,9 +171,13 @@ class Ownership:
             before = self._unowned.pop(partition, _NEVER)
             if before.confirmed:
                 self._confirmed -= 1
-            elif before.exact and before.previous_member_id is not None:
+            elif (
+                before.exact
+                and before.previous_member_id is not None
+                and before.since_ms < position.record_timestamp_ms
+            ):
                 self._count_unowned(1, before.since_ms, position.record_timestamp_ms)
-        known = before.exact and since_known
+        known = before.exact and (since_known or before.since_ms < position.record_timestamp_ms)
         self._held[partition] = _Holding(
             owner,
             position,
@@ -220,11 +227,6 @@ class Ownership:
             confirmed=False,
             exact=True,
         )
-
-    def stood_before(self, partition: TopicPartition, position: Position) -> bool:
-        """True when the partition was without an owner already before the record at `position`."""
-        unowned = self._unowned.get(partition)
-        return unowned is not None and unowned.since_ms < position.record_timestamp_ms
 
     def expect(self, partitions: Iterable[TopicPartition], since_ms: int) -> None:
         """New partitions of the target that nobody owns yet: unowned since the epoch that brought them."""
@@ -276,29 +278,35 @@ class Ownership:
     ) -> None:
         topic_id, topic = self._topic_names(partition)
         topic_id = topic_id or held.topic_id
-        to_ms = position.record_timestamp_ms if position else None
-        self._emit_row(
+        owner, began = held.owner, held.position
+        from_ms, to_ms = began.record_timestamp_ms, None
+        to_offset = held_ms = None
+        if position is not None:
+            to_offset, to_ms = position.log_offset, position.record_timestamp_ms
+            held_ms = to_ms - from_ms
+        self._emit(
+            OWNERSHIP,
             {
                 "group_id": self._group_id,
                 "incarnation": self.incarnation,
                 "topic_id": topic_id,
                 "topic": topic,
                 "topic_partition": partition[1],
-                "from_offset": held.position.log_offset,
-                "from_at": held.position.record_timestamp_ms,
+                "from_offset": began.log_offset,
+                "from_at": from_ms,
                 "from_epoch": held.epoch,
-                "to_offset": position.log_offset if position else None,
+                "to_offset": to_offset,
                 "to_at": to_ms,
                 "to_epoch": epoch,
-                "member_id": held.owner.member_id,
-                "instance_id": held.owner.instance_id,
-                "client_id": held.owner.client_id,
-                "client_host": held.owner.client_host,
-                "held_ms": duration_ms(held.position.record_timestamp_ms, to_ms),
+                "member_id": owner.member_id,
+                "instance_id": owner.instance_id,
+                "client_id": owner.client_id,
+                "client_host": owner.client_host,
+                "held_ms": held_ms,
                 "unowned_before_ms": held.unowned_before_ms,
                 "previous_member_id": held.previous_member_id,
                 "how_ended": how,
-                "log_partition": held.position.log_partition,
-                "completeness": completeness(held.gap),
-            }
+                "log_partition": began.log_partition,
+                "completeness": GAP if held.gap else COMPLETE,
+            },
         )

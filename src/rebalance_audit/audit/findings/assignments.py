@@ -29,6 +29,9 @@ from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.partitions import Topic, TopicPartition, each, text_of
 from rebalance_audit.coordinator.slot import Group
 
+_WORST = 6
+"""Epochs that are shown for a finding about all of them."""
+
 
 class TwoOwners(Watcher):
     """Looks for a partition in two assignments of one moment."""
@@ -371,11 +374,13 @@ class UnstickyAssignment(Watcher):
         self._epochs += 1
         if span.assignor and len(self._assignors) < 8:
             self._assignors[span.assignor] = None
+        if len(self._worst) == _WORST and self._worst[-1][0] <= needed - moved:
+            return
         fact = f"epoch {span.epoch} moved {moved} of {span.partitions} partitions, about {needed:.0f} needed"
         evidence = evidence_at(span.first_position, fact)
         self._worst.append((needed - moved, span.first_position.log_offset, evidence))
         self._worst.sort(key=lambda item: item[:2])
-        del self._worst[6:]
+        del self._worst[_WORST:]
 
     def ended(self, end: Ending) -> None:
         """One finding for the group's life."""

@@ -10,7 +10,7 @@ from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.outside import Outside
-from rebalance_audit.audit.rows import FINDINGS, MEMBERS, Emit, Row
+from rebalance_audit.audit.rows import FINDINGS, Emit, Row
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.slot import Group
@@ -19,7 +19,7 @@ from rebalance_audit.coordinator.slot import Group
 class GroupFindings:
     """Follows one `Life`. Call `wrote` behind each write, and `finish` in front of the life's own end.
 
-    Rows of gold.members that leave meanwhile go through `row`, new members through `arrived`.
+    Members that come and go meanwhile are told by `arrived` and `departed`.
     """
 
     _incarnation: int
@@ -57,10 +57,9 @@ class GroupFindings:
         """A member id appeared in the write that is being judged."""
         self._arrivals.append(stint)
 
-    def row(self, table: str, row: Row) -> None:
-        """A row that the audit hands out."""
-        if table == MEMBERS:
-            self._departures.append(row)
+    def departed(self, row: Row) -> None:
+        """A member id went in the write that is being judged; `row` is its row of gold.members."""
+        self._departures.append(row)
 
     def parts(self) -> Mapping[str, object]:
         """Everything that has a state: these, and each kind of finding."""

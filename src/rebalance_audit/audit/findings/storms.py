@@ -1,7 +1,7 @@
 """Too many epochs: storms, and loops that nobody's coming or going explains."""
 
 from collections import Counter, deque
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.departures import evidence_at, join_names
@@ -26,17 +26,22 @@ UNMOVED_CAUSES = frozenset(
 """Causes that need nobody to come or go."""
 
 
-def _note(span: EpochSpan) -> Evidence:
-    cause = span.verdicts[0].cause.value if span.verdicts else "no cause"
-    return evidence_at(span.first_position, f"epoch {span.epoch}, {cause}")
-
-
 class _Began(NamedTuple):
     """The beginning of an epoch."""
 
     position: Position
-    cause: str
-    note: Evidence
+    epoch: int
+    cause: RebalanceCause
+
+    @classmethod
+    def of(cls, span: EpochSpan) -> Self:
+        """With its deciding cause."""
+        cause = span.verdicts[0].cause if span.verdicts else RebalanceCause.UNKNOWN
+        return cls(span.first_position, span.epoch, cause)
+
+    def evidence(self) -> Evidence:
+        """The record that shows it."""
+        return evidence_at(self.position, f"epoch {self.epoch}, {self.cause}")
 
 
 class RebalanceStorm(Watcher):
@@ -67,8 +72,7 @@ class RebalanceStorm(Watcher):
     def epoch_began(self, span: EpochSpan) -> None:
         """Begin, continue or end a storm."""
         at_ms = span.first_position.record_timestamp_ms
-        cause = span.verdicts[0].cause.value if span.verdicts else "unknown"
-        latest = _Began(span.first_position, cause, _note(span))
+        latest = _Began.of(span)
         self._window.append(latest)
         first = self._window[0].position
         full = len(self._window) == self._window.maxlen
@@ -95,8 +99,8 @@ class RebalanceStorm(Watcher):
     def _count(self, began: _Began) -> None:
         self._last = began.position
         self._epochs += 1
-        self._causes[began.cause] += 1
-        self._trail.add(began.note)
+        self._causes[began.cause.value] += 1
+        self._trail.add(began.evidence())
 
     def _close(self, end: Position | None) -> None:
         assert self._began is not None
@@ -164,7 +168,7 @@ class RebalanceLoop(Watcher):
             self._cause, self._began = cause, span.first_position
         self._last_ms = at_ms
         self._epochs += 1
-        self._trail.add(_note(span))
+        self._trail.add(_Began.of(span).evidence())
         member_id = span.verdicts[0].member_id
         if member_id is not None and (member_id in self._members or len(self._members) < 100):
             self._members[member_id] += 1

@@ -68,16 +68,13 @@ class Watcher:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+        self.rules = scene.rules
+        """The thresholds."""
 
     @classmethod
     def severities(cls) -> str:
         """`warning`, or `warning or critical`."""
         return " or ".join(filter(None, (cls.severity, cls.other_severity)))
-
-    @property
-    def rules(self) -> FindingRules:
-        """The thresholds."""
-        return self.scene.rules
 
     def epoch_began(self, span: EpochSpan) -> None:
         """A new epoch or generation; its causes are known, its progress is that of the write."""
