@@ -11,7 +11,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+)
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -22,12 +30,22 @@ from pydantic_settings import (
 
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.kafka_options import HIDDEN, shown
 from rebalance_audit.resources import read_text
 from rebalance_audit.time_zones import zone_of
 
 BASE = "conf/base.toml"
 PREFIX = "REBALANCE_AUDIT_"
 _COMMAND_LINE = "command line"
+_FREE = (
+    "spark.settings.",
+    "source.kafka.options.",
+    "source.kafka.admin.",
+    "maintain.vacuum_hours_of.",
+    "maintain.keep_days.",
+)
+"""Sections whose keys are somebody else's, or names of tables."""
+_SECRET = ("source.kafka.options", "source.kafka.admin")
 
 Milliseconds = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -46,11 +64,45 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _as_text(value: object) -> object:
+    """Numbers and truth values as Kafka's client takes them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+ClientOption = Annotated[SecretStr, BeforeValidator(_as_text)]
+"""A value that stays unseen wherever the configuration is printed, but for what `kafka_options.shown` lets through."""
+
+
+class KafkaConfig(_Section):
+    """A live cluster."""
+
+    start: str
+    max_offsets_per_trigger: int = Field(ge=0)
+    trigger_seconds: float = Field(ge=0)
+    min_partitions: int = Field(ge=0)
+    group_id_prefix: str = Field(min_length=1)
+    timeout_ms: int = Field(ge=1_000)
+    checkpoint_folder: str
+    options: dict[str, ClientOption]
+    admin: dict[str, ClientOption]
+
+    def client_options(self) -> dict[str, str]:
+        """`options` with their values."""
+        return {name: value.get_secret_value() for name, value in self.options.items()}
+
+    def admin_options(self) -> dict[str, str]:
+        """`admin` with their values."""
+        return {name: value.get_secret_value() for name, value in self.admin.items()}
+
+
 class SourceConfig(_Section):
     """Where the log comes from."""
 
     spec: str
     split_target_bytes: int = Field(ge=1_048_576)
+    kafka: KafkaConfig
 
 
 class LakeConfig(_Section):
@@ -122,6 +174,14 @@ class ChecksConfig(_Section):
         return {"run_age_ms": self.run_age_ms, "record_age_ms": self.record_age_ms}
 
 
+class MaintainConfig(_Section):
+    """How long rows and files are kept."""
+
+    vacuum_hours: int = Field(ge=0)
+    vacuum_hours_of: dict[str, Annotated[int, Field(ge=0)]]
+    keep_days: dict[str, Count]
+
+
 class SparkConfig(_Section):
     """The Spark session."""
 
@@ -143,6 +203,7 @@ class Config(BaseSettings):
     audit: AuditConfig
     findings: FindingsConfig
     checks: ChecksConfig
+    maintain: MaintainConfig
     spark: SparkConfig
 
     @classmethod
@@ -182,11 +243,17 @@ def load_config(file: Path | None = None, flags: Mapping[str, object] | None = N
 
 
 def effective_config(config: Config) -> str:
-    """The configuration as TOML, with the comments of `conf/base.toml`."""
+    """The configuration as TOML, with the comments of `conf/base.toml` and without secrets of Kafka's client."""
     import tomlkit  # noqa: PLC0415 - only --print-config needs it
 
     document = tomlkit.parse(read_text(BASE))
-    _merge(document, config.model_dump())
+    values = config.model_dump()
+    kafka = config.source.kafka
+    values["source"]["kafka"]["options"] = {
+        name: shown(name, value) for name, value in kafka.client_options().items()
+    }
+    values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
+    _merge(document, values)
     return tomlkit.dumps(document)
 
 
@@ -248,7 +315,7 @@ def _known_keys(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[s
 
 
 def _is_key(key: str) -> bool:
-    return key in _known_keys() or key.startswith("spark.settings.")
+    return key in _known_keys() or key.startswith(_FREE)
 
 
 def _unknown(key: str) -> str:
@@ -263,4 +330,5 @@ def _sentence(error: Mapping[str, Any], origins: Mapping[str, str]) -> str:
         origin = f"environment variable {PREFIX}{key.upper().replace('.', '__')}"
     if error["type"] == "extra_forbidden":
         return f"{origin}: {_unknown(key)}"
-    return f"{origin}: {key} = {error['input']!r}: {error['msg']}"
+    given = HIDDEN if key.startswith(_SECRET) else repr(error["input"])
+    return f"{origin}: {key} = {given}: {error['msg']}"

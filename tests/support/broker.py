@@ -21,6 +21,7 @@ from tests.support.broker_folder import JVM_OPTIONS, OFFSETS_TOPIC, java, make_f
 from tests.support.cluster_topics import ClusterTopic
 
 NO_TOPICS: Final[Mapping[str, ClusterTopic]] = {}
+NO_SETTINGS: Final[Mapping[str, str]] = {}
 START_SECONDS_MAX: Final = 60
 STOP_SECONDS_MAX: Final = 30
 
@@ -108,14 +109,19 @@ class Broker:
 
 @contextmanager
 def running_broker(
-    folder: Path, placed: Path | None = None, topics: Mapping[str, ClusterTopic] = NO_TOPICS
+    folder: Path,
+    placed: Path | None = None,
+    topics: Mapping[str, ClusterTopic] = NO_TOPICS,
+    settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Iterator[Broker]:
-    """A broker in an empty folder.
+    """A broker in an empty folder; `settings` win over those of every test's broker.
 
     `placed` is a log (a folder of segments) that it finds there; `topics` are topics beside those of its metadata log,
     also `__consumer_offsets` where that log does not create it.
     """
     broker = Broker(folder, make_folder(folder, placed, topics))
+    with (folder / "server.properties").open("a") as file:
+        file.writelines(f"\n{name}={value}" for name, value in settings.items())
     try:
         broker.start()
         yield broker

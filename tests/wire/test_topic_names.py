@@ -24,7 +24,7 @@ from rebalance_audit.wire.topic_names import (
 from tests.wire.golden import capture
 from tests.wire.hand_made import batch, commits, segment
 
-METADATA, PARTITIONS, COMMIT = TopicNameSource
+METADATA, CLUSTER, PARTITIONS, COMMIT = TopicNameSource
 A, B, C = (bytes(range(first, first + 16)) for first in (0, 16, 32))
 
 
@@ -185,6 +185,8 @@ def test_names_from_coordinator_records() -> None:
         (("a", COMMIT), ("b", COMMIT), ("a", COMMIT), True),
         (("a", COMMIT), ("b", PARTITIONS), ("b", PARTITIONS), True),
         (("a", METADATA), ("b", PARTITIONS), ("a", METADATA), True),
+        (("a", CLUSTER), ("a", METADATA), ("a", METADATA), False),
+        (("a", PARTITIONS), ("b", CLUSTER), ("b", CLUSTER), True),
     ],
 )
 def test_two_words_for_one_id(

@@ -28,6 +28,9 @@ REQUIRED: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     # A type 2 record of 10 000 members has megabytes: Arrow batches are limited by bytes and not by rows alone.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    # Spark's Kafka source has asked an admin client for topics since 3.4, which leaves out internal ones: it would read
+    # nothing of __consumer_offsets, and say nothing. The older way asks a consumer, which sees them.
+    "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
 }
 """What the program's results or its memory bound depend on; wins over everything."""
 
@@ -36,8 +39,25 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     # Half the size of snappy for these tables, and as fast to write.
     "spark.sql.parquet.compression.codec": "zstd",
+    # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory is written
+    # out with all that led to it: without a limit megabytes a query, of which the driver keeps a thousand.
+    "spark.sql.maxPlanStringLength": "8192",
 }
 """What is better than Spark's default for this work; a setting of the user wins."""
+
+REDACTED: Final[Mapping[str, tuple[str, str]]] = {
+    # Options of Kafka's client that hold secrets, beside those that Spark hides by itself.
+    "spark.redaction.regex": (
+        "(?i)secret|password|token|access[.]?key",
+        "(?i)jaas|passphrase|credential|keystore[.]key|certificate",
+    ),
+    # In the plan of a query on Kafka stand all its options, as they are: in logs, event logs, Spark's page.
+    "spark.sql.redaction.string.regex": (
+        "",
+        r"(?s)(?<=StreamingRelation DataSource)\(.*?\), kafka, (?=\[key#)",
+    ),
+}
+"""Setting -> Spark's own default, and what is hidden besides: logs and plans must show no secret."""
 
 
 def build_session(
@@ -73,6 +93,9 @@ def build_session(
     for name, value in PREFERRED.items():
         conf.setIfMissing(name, value)
     conf.setAll(list(REQUIRED.items()))
+    for name, (default, ours) in REDACTED.items():
+        others = conf.get(name, default)
+        conf.set(name, f"{others}|{ours}" if others else ours)
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
     _require_delta(spark)
     spark.dataSource.register(SegmentsDataSource)

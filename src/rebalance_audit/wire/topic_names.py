@@ -39,6 +39,8 @@ class TopicNameSource(StrEnum):
 
     CLUSTER_METADATA = "cluster_metadata"
     """Records of the `__cluster_metadata` log, which define the topics."""
+    CLUSTER = "cluster"
+    """The live cluster, asked: topics that are there now."""
     PARTITION_METADATA = "partition_metadata"
     """Coordinator records about the topics of a group: types 4, 9 and 15."""
     OFFSET_COMMIT = "offset_commit"
@@ -58,6 +60,12 @@ class TopicName(NamedTuple):
     """Time of the record that the name comes from."""
     deleted_at_ms: int | None = None
     """Time of the topic's deletion, where the metadata log has it."""
+
+    @property
+    def made_at_ms(self) -> int | None:
+        """Time of the topic's making, where the metadata log has it; any other record only speaks of the topic."""
+        is_made = self.source is TopicNameSource.CLUSTER_METADATA
+        return self.record_timestamp_ms if is_made else None
 
     @property
     def is_deleted(self) -> bool:
@@ -148,7 +156,7 @@ class TopicNames(Mapping[bytes, TopicName]):
         """(time made, time deleted) of each topic that the metadata log has under the name; () where it has none."""
         lives = (self._by_id[topic_id] for topic_id in self.ids_of(name))
         return tuple(
-            (life.record_timestamp_ms, life.deleted_at_ms)
+            (life.made_at_ms, life.deleted_at_ms)
             for life in lives
             if life.source is TopicNameSource.CLUSTER_METADATA
         )

@@ -1,0 +1,144 @@
+"""Real clients at work on a broker: groups of both protocols that come, read, commit and go."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.cimpl import NewTopic
+
+from tests.support.broker import Broker
+
+TOPIC: Final = "orders"
+TOPIC_PARTITIONS: Final = 4
+POLL_SECONDS: Final = 0.02
+COMMIT_SECONDS_MAX: Final = 120
+OVERTAKEN: Final = frozenset(
+    {
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError.STALE_MEMBER_EPOCH,
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError._NO_OFFSET,
+        KafkaError._ASSIGNMENT_LOST,
+    }
+)
+"""What a commit gets that comes during a rebalance."""
+HASTE: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "100",
+}
+"""Settings of a broker whose groups are to rebalance without long waits."""
+PROTOCOLS: Final = ("classic", "consumer")
+
+
+def make_topic(broker: Broker) -> None:
+    """The topic that all groups subscribe to. Nothing is in it: who commits need not have read."""
+    admin = broker.admin()
+    for made in admin.create_topics([NewTopic(TOPIC, TOPIC_PARTITIONS, 1)]).values():
+        made.result()
+
+
+def work(broker: Broker, name: str, commits: int = 10) -> None:
+    """A group of each protocol: two members join one after the other, commit, and leave."""
+    for protocol in PROTOCOLS:
+        members: list[Consumer] = []
+        try:
+            for _ in range(2):
+                members.append(_member(broker, f"{name}-{protocol}", protocol))
+                _commit(members, commits)
+        finally:
+            for member in members:
+                member.close()
+
+
+@contextmanager
+def at_work(broker: Broker) -> Iterator[None]:
+    """Groups come and go, without a pause, while inside."""
+    over = threading.Event()
+    failures: list[BaseException] = []
+
+    def keep_on() -> None:
+        number = 0
+        try:
+            while not over.is_set():
+                work(broker, f"busy-{number % 3}")
+                number += 1
+        except BaseException as error:  # noqa: BLE001 - raised again below, in the test's thread
+            failures.append(error)
+
+    worker = threading.Thread(target=keep_on)
+    worker.start()
+    try:
+        yield
+    finally:
+        over.set()
+        worker.join()
+    if failures:
+        raise failures[0]
+
+
+def commit_in_transactions(broker: Broker) -> Producer:
+    """Offsets of a group committed in a transaction that commits, in one that aborts, and in one that stays open.
+
+    The open one is so until its producer, which is returned, ends it.
+    """
+    consumer = _member(broker, "in-transactions", "classic")
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "test-transactions"}
+    )
+    producer.init_transactions()
+    try:
+        _commit([consumer], 1)
+        for number, end in enumerate(("commit", "abort", "open")):
+            producer.begin_transaction()
+            offsets = [TopicPartition(TOPIC, 0, 100 + number)]
+            producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
+            if end == "commit":
+                producer.commit_transaction()
+            elif end == "abort":
+                producer.abort_transaction()
+    finally:
+        consumer.close()
+    return producer
+
+
+def _member(broker: Broker, group_id: str, protocol: str) -> Consumer:
+    settings: dict[str, Any] = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "group.id": group_id,
+        "group.protocol": protocol,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+    if protocol == "classic":
+        settings["heartbeat.interval.ms"] = 100
+    member = Consumer(settings)
+    member.subscribe([TOPIC])
+    return member
+
+
+def _commit(members: Sequence[Consumer], commits: int) -> None:
+    """Let all take part in the group until the last of them has committed so often."""
+    done = 0
+    deadline = time.monotonic() + COMMIT_SECONDS_MAX
+    while done < commits:
+        assert time.monotonic() < deadline, "a group does not get on"
+        for member in members:
+            member.poll(POLL_SECONDS)
+            offsets = [
+                TopicPartition(TOPIC, place.partition, done) for place in member.assignment()
+            ]
+            if not offsets:
+                continue
+            try:
+                member.commit(offsets=offsets, asynchronous=False)
+            except KafkaException as error:
+                # A rebalance in between.
+                if error.args[0].code() not in OVERTAKEN:
+                    raise
+                continue
+            done += member is members[-1]
