@@ -16,6 +16,9 @@ _LOG_APPEND_TIME: Final = 0x08
 _CONTROL: Final = 0x20
 _TRANSACTIONAL: Final = 0x10
 _COMMIT: Final = 1
+_GZIP_TIME_AT: Final = 4
+_GZIP_TIME_BYTES: Final = 4
+"""The moment of compression in a gzip header: 0 as Java writes it, so that the same records are the same bytes."""
 
 
 class Codec(IntEnum):
@@ -80,7 +83,14 @@ def encode_batch(
     if append_time_ms is not None:
         fields[5] |= _LOG_APPEND_TIME
         fields[8] = append_time_ms
-    return _sealed(fields, built[_HEADER.size :])
+    body = built[_HEADER.size :]
+    if codec is Codec.GZIP:
+        body = (
+            body[:_GZIP_TIME_AT]
+            + bytes(_GZIP_TIME_BYTES)
+            + body[_GZIP_TIME_AT + _GZIP_TIME_BYTES :]
+        )
+    return _sealed(fields, body)
 
 
 def encode_marker(

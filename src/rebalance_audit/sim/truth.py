@@ -23,14 +23,10 @@ from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.batch_writer import LoggedRecord
 from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.group_look import look_at
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.partition_log import LoggedBatch
-from rebalance_audit.sim.truth_assignments import (
-    AssignmentTruth,
-    arrived_in,
-    assignment_rows,
-    owners_in,
-)
+from rebalance_audit.sim.truth_assignments import AssignmentTruth, assignment_rows
 from rebalance_audit.sim.truth_causes import Reason, modern_reasons
 from rebalance_audit.sim.truth_classic import ClassicWatch
 from rebalance_audit.sim.truth_members import MembersOf, MemberTruth
@@ -228,22 +224,13 @@ class TruthRecorder:
             live = shard.coordinator.live_group(slot.group_id)
             if live is not None and group.members and _was_modern(changes):
                 watch.converted(live, now_ms)
-        self._note_assignments(truth, group, changes, now_ms, notes)
-        members = _member_ids(group)
-        notes.append(lambda: truth.members.follow(members, changes, happening, reasons, now_ms))
-
-    def _note_assignments(
-        self,
-        truth: GroupTruth,
-        group: object,
-        changes: list[Change],
-        now_ms: int,
-        notes: list[Note],
-    ) -> None:
-        owners, arrived = owners_in(group), arrived_in(group)
-        gone = [each.member_id for each in changes if isinstance(each, MemberUnsubscribed)]
-        notes.append(lambda: truth.assignments.follow(owners, self._name_of, now_ms))
-        notes.append(lambda: truth.assignments.arrive(truth.incarnation, gone, arrived, now_ms))
+        look = look_at(group, changes)
+        left = [each.member_id for each in changes if isinstance(each, MemberUnsubscribed)]
+        notes.append(lambda: truth.assignments.follow(look, self._name_of, now_ms))
+        notes.append(
+            lambda: truth.assignments.arrive(truth.incarnation, left, look.arrived, now_ms)
+        )
+        notes.append(lambda: truth.members.follow(look, changes, happening, reasons, now_ms))
 
     def _note_modern(
         self,
@@ -356,12 +343,6 @@ def _member_row(group_id: str, member: MemberTruth) -> Row:
 
 def _is_offset(change: Change) -> bool:
     return type(change).__name__.startswith(("Offset", "Transaction"))
-
-
-def _member_ids(group: object) -> dict[str, str | None]:
-    if isinstance(group, ModernGroup | ClassicGroup):
-        return {member_id: member.instance_id for member_id, member in group.members.items()}
-    return {}
 
 
 def _by_group(changed: Changed) -> list[tuple[GroupSlot, list[Change]]]:

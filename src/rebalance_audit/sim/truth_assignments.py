@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.modern.group import STABLE, ModernGroup
-from rebalance_audit.coordinator.partitions import TopicPartition, each
+from rebalance_audit.coordinator.partitions import TopicPartition
+from rebalance_audit.sim.group_look import GroupLook
 
 Place = tuple[str, int]
 """Topic name and partition: what stays when a group's protocol changes."""
@@ -42,13 +41,28 @@ class AssignmentTruth:
     reached: dict[str, int] = field(default_factory=dict)
     """Member id -> highest epoch that it has reached in this incarnation."""
 
-    def follow(
+    def follow(self, look: GroupLook, name_of: Callable[[bytes], str], now_ms: int) -> None:
+        """Follow the owners after a write; a protocol change alone moves nothing."""
+        owners = look.owners
+        if look.is_whole:
+            self._compare(owners, name_of, now_ms)
+            return
+        for partition, member_id in owners.items():
+            since = self.held.get(partition)
+            if since is not None and since[0] == member_id:
+                continue
+            if since is not None:
+                del self.held[partition]
+                self._end(partition, since, name_of, now_ms)
+            if member_id is not None:
+                self.held[partition] = (member_id, now_ms)
+
+    def _compare(
         self,
-        owners: Mapping[TopicPartition, str],
+        owners: Mapping[TopicPartition, str | None],
         name_of: Callable[[bytes], str],
         now_ms: int,
     ) -> None:
-        """Compare with the owners after a write; a protocol change alone moves nothing."""
         held = self.held
         if owners and held and type(next(iter(owners))[0]) is not type(next(iter(held))[0]):
             held = self._renamed(owners, name_of)
@@ -59,11 +73,12 @@ class AssignmentTruth:
             else:
                 self._end(partition, since, name_of, now_ms)
         for partition, member_id in owners.items():
-            kept.setdefault(partition, (member_id, now_ms))
+            if member_id is not None:
+                kept.setdefault(partition, (member_id, now_ms))
         self.held = kept
 
     def _renamed(
-        self, owners: Mapping[TopicPartition, str], name_of: Callable[[bytes], str]
+        self, owners: Mapping[TopicPartition, str | None], name_of: Callable[[bytes], str]
     ) -> dict[TopicPartition, tuple[str, int]]:
         """What was held, under the keys of the other protocol where the same member goes on holding it."""
         now = {(_name(partition, name_of), partition[1]): partition for partition in owners}
@@ -109,32 +124,6 @@ class AssignmentTruth:
 def _name(partition: TopicPartition, name_of: Callable[[bytes], str]) -> str:
     topic = partition[0]
     return topic if isinstance(topic, str) else name_of(topic)
-
-
-def owners_in(group: object) -> dict[TopicPartition, str]:
-    """Who holds what; a partition that is being given up is still held."""
-    if isinstance(group, ModernGroup):
-        return dict(group.owners)
-    if isinstance(group, ClassicGroup):
-        return {
-            partition: member.member_id
-            for member in group.members.values()
-            for partition in each(member.assigned)
-        }
-    return {}
-
-
-def arrived_in(group: object) -> dict[str, int]:
-    """Member id -> the epoch at which it stands, of members that have nothing to give up or to wait for."""
-    if not isinstance(group, ModernGroup):
-        return {}
-    return {
-        member.member_id: member.member_epoch
-        for member in group.members.values()
-        if member.member_state == STABLE
-        and member.member_epoch >= group.assignment_epoch
-        and not member.pending_revocation
-    }
 
 
 def assignment_rows(

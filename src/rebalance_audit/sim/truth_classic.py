@@ -1,6 +1,8 @@
 """The real causes of classic generations: they happen in the coordinator's memory, before any record."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -75,7 +77,7 @@ class ClassicWatch:
     def converted(self, live: LiveGroup, now_ms: int) -> None:
         """A consumer group became this classic one, which may have to rebalance for it."""
         watch = self._groups[live.group_id] = _GroupWatch()
-        _take_over(watch, live)
+        _take_over(watch, live, live.members)
         if live.state is ClassicState.PREPARING_REBALANCE:
             watch.join_started_ms = now_ms
             watch.reasons.append(Reason(RebalanceCause.PROTOCOL_DOWNGRADED, now_ms))
@@ -97,12 +99,13 @@ class ClassicWatch:
             live = coordinator.live_group(slot.group_id)
             if live is not None and slot.group_id not in self._groups:
                 watch = self._groups[slot.group_id] = _GroupWatch()
-                _take_over(watch, live)
+                _take_over(watch, live, live.members)
 
     def _compare(
         self, watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
     ) -> None:
-        found = _differences(watch, live, happening, now_ms)
+        touched = _touched(watch, live, happening)
+        found = _differences(watch, live, happening, touched, now_ms)
         starts = _has_started(watch, live)
         if starts:
             watch.join_started_ms = now_ms
@@ -120,12 +123,32 @@ class ClassicWatch:
                 if seen not in known | {rejoin.cause}:
                     found.append(rejoin._replace(cause=seen))
         watch.reasons += found
-        _take_over(watch, live)
+        _take_over(watch, live, touched)
 
 
-def _take_over(watch: _GroupWatch, live: LiveGroup) -> None:
-    watch.members = {each.member_id: each.instance_id for each in live.members.values()}
-    watch.topics = {each.member_id: _topics_of(each.protocols) for each in live.members.values()}
+def _touched(watch: _GroupWatch, live: LiveGroup, happening: Happening) -> list[str]:
+    """Ids of members that may have come, gone or changed by this event.
+
+    A JoinGroup touches its sender alone, unless others went by it: then the number of members does not fit.
+    """
+    request = happening.request
+    if isinstance(request, JoinGroupRequest):
+        member_id = request.member_id
+        expected = len(watch.members) + (member_id not in watch.members)
+        if member_id in live.members and len(live.members) == expected:
+            return [member_id]
+    return list(dict.fromkeys((*watch.members, *live.members)))
+
+
+def _take_over(watch: _GroupWatch, live: LiveGroup, touched: Iterable[str]) -> None:
+    for member_id in touched:
+        member = live.members.get(member_id)
+        if member is None:
+            watch.members.pop(member_id, None)
+            watch.topics.pop(member_id, None)
+        else:
+            watch.members[member_id] = member.instance_id
+            watch.topics[member_id] = _topics_of(member.protocols)
     watch.state = live.state
     watch.generation = live.generation
     watch.leader = live.leader_member_id
@@ -143,19 +166,20 @@ def _has_started(watch: _GroupWatch, live: LiveGroup) -> bool:
 
 
 def _differences(
-    watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
+    watch: _GroupWatch, live: LiveGroup, happening: Happening, touched: Iterable[str], now_ms: int
 ) -> list[Reason]:
     """Who came and who went by this event."""
     before = watch.members
     gone = {
-        member_id: instance_id
-        for member_id, instance_id in before.items()
-        if member_id not in live.members
+        member_id: before[member_id]
+        for member_id in touched
+        if member_id in before and member_id not in live.members
     }
     held = {instance_id: member_id for member_id, instance_id in gone.items() if instance_id}
     found: list[Reason] = []
-    for member in live.members.values():
-        if member.member_id in before:
+    for member_id in touched:
+        member = live.members.get(member_id)
+        if member is None or member_id in before:
             continue
         instance_id = member.instance_id
         if instance_id is not None and instance_id in held:
@@ -186,7 +210,12 @@ def _differences(
 
 
 def _topics_of(protocols: tuple[JoinGroupProtocol, ...]) -> frozenset[str]:
-    subscription = decode_subscription(protocols[0].metadata) if protocols else None
+    return _subscribed_topics(protocols[0].metadata) if protocols else frozenset()
+
+
+@lru_cache(1 << 12)
+def _subscribed_topics(metadata: bytes) -> frozenset[str]:
+    subscription = decode_subscription(metadata)
     return frozenset() if subscription is None else frozenset(subscription.topics)
 
 

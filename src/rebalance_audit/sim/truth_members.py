@@ -1,6 +1,6 @@
 """How every member really ended."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -11,6 +11,7 @@ from rebalance_audit.coordinator.changes import (
 )
 from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.broker import Happening
+from rebalance_audit.sim.group_look import GroupLook
 from rebalance_audit.sim.truth_causes import Reason, departure_cause
 
 
@@ -35,25 +36,44 @@ class MembersOf:
 
     def follow(
         self,
-        members: Mapping[str, str | None],
+        look: GroupLook,
         changes: list[Change],
         happening: Happening,
         reasons: tuple[Reason, ...],
         now_ms: int,
     ) -> None:
-        """Compare with the members after a write; `reasons` are those of a classic generation, when it was one."""
+        """Follow the members after a write; `reasons` are those of a classic generation, when it was one."""
+        gone = look.gone
+        if look.is_whole:
+            gone = [each for each in self.present if each not in look.members]
+        if gone:
+            self._end(gone, look, changes, happening, reasons, now_ms)
+        for member_id, instance_id in look.members.items():
+            if member_id not in self.present:
+                self.present[member_id] = MemberTruth(member_id, instance_id, now_ms)
+
+    def _end(
+        self,
+        gone: Iterable[str],
+        look: GroupLook,
+        changes: list[Change],
+        happening: Happening,
+        reasons: tuple[Reason, ...],
+        now_ms: int,
+    ) -> None:
         why = {reason.member_id: reason.cause for reason in reasons}
-        taken = {instance_id for instance_id in members.values() if instance_id is not None}
         away = {
             each.member_id
             for each in changes
             if isinstance(each, MemberAssigned) and each.old_member_epoch == STATIC_LEAVE_EPOCH
         }
         is_classic = any(isinstance(each, GenerationCompleted) for each in changes)
-        for member_id in [each for each in self.present if each not in members]:
-            member = self.present.pop(member_id)
+        for member_id in gone:
+            member = self.present.pop(member_id, None)
+            if member is None:
+                continue
             member.ended_at_ms = now_ms
-            if member.instance_id in taken:
+            if member.instance_id in look.instances:
                 cause = RebalanceCause.STATIC_MEMBER_REPLACED
             elif is_classic and member_id in why:
                 cause = why[member_id]
@@ -61,9 +81,6 @@ class MembersOf:
                 cause = departure_cause(happening, was_away=member_id in away)
             member.end = cause.value
             self.past.append(member)
-        for member_id, instance_id in members.items():
-            if member_id not in self.present:
-                self.present[member_id] = MemberTruth(member_id, instance_id, now_ms)
 
     def all(self) -> Iterator[MemberTruth]:
         """Members that ended, then those that are still there."""
