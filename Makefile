@@ -92,6 +92,11 @@ swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and 
 	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) \
 	  $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
+.PHONY: accuracy
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3)
+	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) --page docs/accuracy.md
+
 .PHONY: lint
 lint: $(INSTALLED) ## Lint, and check the formatting
 	$(PY) -m ruff check .

@@ -85,7 +85,12 @@ def _judge_arrivals(
         if epoch["protocol"] != "consumer" or epoch["completeness"] != "complete":
             continue
         steps = reached[row["group_id"], row["incarnation"], row["member_id"]]
-        true_ms = next((at_ms for number, at_ms in steps if number >= row["epoch"]), None)
+        began_ms = row[
+            "started_at"
+        ]  # the epoch's start, or the return of a static member that had been away
+        true_ms = next(
+            (at_ms for number, at_ms in steps if number >= row["epoch"] and at_ms >= began_ms), None
+        )
         if row["outcome"] != "reached" and true_ms is not None:
             # What is reached behind the next epoch is that one's.
             true_ms = None if row["outcome"] in {"superseded", "left"} else true_ms

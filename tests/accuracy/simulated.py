@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
+from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.sim.broker_log import SERVER_LOG
 from rebalance_audit.sim.compaction import Cleaner
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.topic_names import read_topic_names
@@ -26,6 +30,7 @@ EpochKey = tuple[str, int, int]
 WHOLE: Final = "simulated"
 APPEND_TIME: Final = "simulated, LogAppendTime"
 COMPACTED: Final = "simulated, compacted"
+WITH_BROKER_LOG: Final = "simulated, with broker logs"
 LINGER_MS_MAX: Final = 20
 """Where records are stamped when they are appended, their times come so much later than the event."""
 SEGMENT_BYTES: Final = 20_000
@@ -40,7 +45,7 @@ class Truth(NamedTuple):
 
 
 def tally_of_seed(seed: int, minutes: int | None) -> Tally:
-    """Simulate a seed and audit its log twice: as it was written, and behind the log cleaner."""
+    """Simulate a seed and audit its log as it was written, with the brokers' log beside it, and compacted."""
     options = draw_options(seed, Overrides(minutes=minutes))
     options.faults.cleanings = 0.0
     options.cluster.log.segment_bytes = SEGMENT_BYTES
@@ -51,17 +56,25 @@ def tally_of_seed(seed: int, minutes: int | None) -> Tally:
         error.add_note(f"seed {seed}")
         raise
     truth = truth_of(simulation)
-    about = f"seed {seed} release {options.coordinator.dialect.value}"
+    release = options.coordinator.dialect.value
+    about = f"seed {seed} release {release}"
     source = APPEND_TIME if options.cluster.log.stamps_append_time else WHOLE
     tally = Tally()
-    tally.count("seeds", options.coordinator.dialect.value)
-    judge(tally, source, audited(simulation), truth, about)
-    removed = sum(
+    tally.count("seeds", release)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        simulation.write(folder)
+        judge(tally, source, audit_folder(folder), truth, about)
+        log = BrokerLog.of(read_facts([folder / SERVER_LOG], zone_of("UTC")))
+        told = audit_folder(folder, broker_facts=log.facts_of)
+        judge(tally, WITH_BROKER_LOG, told, truth, about)
+    if any(
         Cleaner(served.log).clean(simulation.scheduler.now_ms)
         for served in simulation.cluster.partitions.values()
-    )
-    if removed:
-        judge(tally, COMPACTED, audited(simulation), truth, about)
+    ):
+        with tempfile.TemporaryDirectory() as name:
+            simulation.write(Path(name))
+            judge(tally, COMPACTED, audit_folder(Path(name)), truth, about)
     return tally
 
 
@@ -76,13 +89,6 @@ def truth_of(simulation: Simulation) -> Truth:
         if told["kind"] == "epoch":
             epochs[told["group_id"], told["incarnation"], told["epoch"]].append(told)
     return Truth(epochs, rows)
-
-
-def audited(simulation: Simulation) -> dict[str, list[Row]]:
-    """Gold tables of the log as it stands in files."""
-    with tempfile.TemporaryDirectory() as name:
-        simulation.write(Path(name))
-        return audit_folder(Path(name))
 
 
 def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:

@@ -22,10 +22,13 @@ def judge_epoch(
     causes: Sequence[Row],
     truth: Sequence[str],
     about: str,
+    *,
+    primary_alone: bool = False,
 ) -> None:
     """Count how the causes of one epoch stand to the true ones; both in order, the deciding one first.
 
-    `truth` may name one thing in several words, as a broker's line does.
+    `primary_alone`: the truth is what a broker logged of the deciding cause, in the words that may stand for it; the
+    other causes are not held against it.
     """
     protocol, true = epoch["protocol"], frozenset(truth)
     ranked = sorted(causes, key=lambda cause: cause["cause_seq"])
@@ -43,11 +46,11 @@ def judge_epoch(
             tally.count("right", source, protocol, kind, "proven")
     elif kind == COMPLETE:
         tally.example(f"primary {source} {protocol} {truth[0]}", where)
-    if truth[0] in named or _right(primary["cause"], frozenset(truth[:1])):
+    if truth[0] in named or _right(primary["cause"], true):
         tally.count("right", source, protocol, kind, "named")
     elif kind == COMPLETE:
         tally.example(f"unnamed {source} {protocol} {truth[0]}", where)
-    for cause in sorted(true):
+    for cause in sorted(true) if not primary_alone else truth[:1]:
         tally.count("cause", source, protocol, cause, "happened")
         if primary["cause"] == cause:
             tally.count("cause", source, protocol, cause, "primary")
@@ -59,7 +62,7 @@ def judge_epoch(
             tally.count("cause", source, protocol, cause, "alternative")
         else:
             tally.count("cause", source, protocol, cause, "missed")
-    for claim in ranked:
+    for claim in ranked[:1] if primary_alone else ranked:
         name, certainty = claim["cause"], claim["certainty"]
         tally.count("claim", source, protocol, name, certainty, "made")
         if not _right(name, true):

@@ -35,7 +35,7 @@ KEPT_ELSEWHERE = {
 
 OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
-    "ModernAudit": "_contradictions _evidence _group _step_of _verdicts",
+    "ModernAudit": "_contradictions _evidence _goes_on _group _step_of _verdicts",
     "GroupFindings": "_arrivals _departures due_ms",
 }
 """Attributes that are set anew for each write that is judged; a snapshot has the write that is not judged yet."""

@@ -57,6 +57,7 @@ class ModernAudit:
         self._liveness = Liveness()
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
+        self._goes_on = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
         self._step_of: Step
@@ -79,13 +80,16 @@ class ModernAudit:
         self._enter(write, group)
         self._contradictions = ()
         self._verdicts = self._judge_causes(write)
+        # The request that upgrades a group also joins it: what lies between was never to be seen.
+        self._goes_on = self._upgraded_at == write[-1].position
         for step in write:
             self._step_of = step
             for change in step.changes:
                 handler = self._handlers.get(type(change))
                 if handler is not None:
                     handler(change)
-        self._check_convergence(write[-1])
+        if not self._goes_on:
+            self._check_convergence(write[-1])
         if not group.members:
             life.drop_awaiting()
 
@@ -300,7 +304,8 @@ class ModernAudit:
         else:
             progress.stop_waiting(at_ms)
         if (
-            change.new_state == STABLE
+            not self._goes_on
+            and change.new_state == STABLE
             and not change.new_pending
             and change.new_member_epoch >= max(span.epoch, self._step_of.assignment_epoch)
         ):

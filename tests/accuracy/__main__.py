@@ -1,0 +1,80 @@
+"""How right the audit is, in figures.
+
+    python -m tests.accuracy --seeds 200 --from 0 --workers 2 [--minutes 3] [--json] [--page docs/accuracy.md]
+
+Simulates seeds, audits their logs, and compares with what really happened; audits the captures of real brokers and
+compares with what those logged. Prints a table; progress goes to stderr. Exit code 4 when a cause that was called
+proven is wrong.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
+from tests.accuracy.captured import capture_names, tally_of_capture
+from tests.accuracy.figures import as_json, page, proven_and_wrong, text
+from tests.accuracy.simulated import tally_of_seed
+from tests.accuracy.tally import Tally
+
+_STEP: Final = 20
+"""Pieces of work between two lines of progress."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare, print, and say by the exit code whether anything proven was wrong."""
+    parser = argparse.ArgumentParser(prog="tests.accuracy", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--seeds", type=int, default=200, help="how many simulations")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--minutes", type=int, help="simulated minutes; without: by the seed")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
+    parser.add_argument("--page", type=Path, help="write the figures to this file as well")
+    parser.add_argument("--examples", type=int, default=0, help="print so many of each mistake")
+    asked = parser.parse_args(arguments)
+    work: list[Callable[[], Tally]] = [
+        *(partial(tally_of_capture, name) for name in capture_names()),
+        *(
+            partial(tally_of_seed, seed, asked.minutes)
+            for seed in range(asked.first, asked.first + asked.seeds)
+        ),
+    ]
+    total = Tally()
+    for done, tally in enumerate(_tallies(work, asked.workers), 1):
+        total.merge(tally)
+        if done % _STEP == 0 or done == len(work):
+            sys.stderr.write(f"\r{done} of {len(work)} logs audited")
+            sys.stderr.flush()
+    sys.stderr.write("\n")
+    if asked.json:
+        sys.stdout.write(json.dumps(as_json(total), indent=1, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(text(total, asked.examples))
+    if asked.page is not None:
+        command = f"make accuracy SEEDS={asked.seeds} FROM={asked.first}"
+        if asked.minutes is not None:
+            command += f" MINUTES={asked.minutes}"
+        asked.page.write_text(page(total, command), "utf-8")
+    return CHECK_FAILED if proven_and_wrong(total) else DONE
+
+
+def _tallies(work: list[Callable[[], Tally]], workers: int) -> Iterator[Tally]:
+    if workers <= 1:
+        for piece in work:
+            yield piece()
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(_call, work, chunksize=4)
+
+
+def _call(piece: Callable[[], Tally]) -> Tally:
+    return piece()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

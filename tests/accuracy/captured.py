@@ -1,0 +1,92 @@
+"""The audit of real brokers' logs against the brokers' own words."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.accuracy.simulated import by_epoch
+from tests.accuracy.tally import Tally
+from tests.accuracy.verdicts import judge_epoch
+
+Row = dict[str, Any]
+
+CAPTURES: Final = Path(__file__).resolve().parents[1] / "golden" / "captures"
+RECORDS: Final = "captures"
+WITH_BROKER_LOG: Final = "captures, with broker logs"
+COMPACTED: Final = "captures, compacted"
+
+SAME_THING: Final = {
+    "member_joined": {"group_created"},
+    "static_member_joined": {"member_joined", "group_created"},
+    "member_left": {"group_emptied", "member_removed_by_admin", "protocol_downgraded"},
+    "member_session_expired": {"static_member_expired", "group_emptied"},
+    "subscription_changed": {
+        *("cooperative_follow_up", "topic_metadata_changed", "leader_rejoined"),
+        *("member_joined", "static_member_joined", "group_created"),
+    },
+    "leader_rejoined": {"topic_metadata_changed", "cooperative_follow_up", "subscription_changed"},
+    "topic_metadata_changed": {"regex_resolved"},
+    "regex_resolved": {"topic_metadata_changed", "member_joined", "group_created"},
+    "protocol_downgraded": {"member_left", "member_departed"},
+}
+"""What a broker's line and the audit may call one thing: the line says what a request asked, not what followed."""
+NO_LINE: Final = "bump without a line of its own"
+"""Reason of an epoch for which the broker logged no cause; whatever the records show is right there."""
+
+
+def capture_names() -> list[str]:
+    """The captures that the project keeps."""
+    return sorted(folder.name for folder in CAPTURES.iterdir())
+
+
+def tally_of_capture(name: str) -> Tally:
+    """Audit one capture, with its broker's log where that is kept as well."""
+    tally = Tally()
+    folder = CAPTURES / name
+    source = COMPACTED if name == "compacted" else RECORDS
+    _judge(tally, source, folder, [])
+    logs = sorted(folder.glob("server*.log*"))
+    if logs:
+        _judge(tally, WITH_BROKER_LOG, folder, logs)
+    tally.count("captures", source)
+    return tally
+
+
+def _judge(tally: Tally, source: str, folder: Path, logs: list[Path]) -> None:
+    broker_log = BrokerLogs(logs, None).read("UTC")
+    audited = audit_segments(
+        open_log_folder(folder / "segments"), DepartureRules(), broker_log=broker_log
+    )
+    causes = by_epoch(audited.tables["rebalance_causes"])
+    epochs = {(row["group_id"], row["epoch"]): row for row in audited.tables["epochs"]}
+    for key, reasons in _truth(folder).items():
+        epoch = epochs.get(key)
+        if epoch is None:
+            tally.count("missing", source, reasons[0]["protocol"])
+            continue
+        said: list[str] = []
+        for reason in reasons:
+            for cause in reason["cause"].split("|"):
+                said += [cause, *sorted(SAME_THING.get(cause, ()))]
+        about = f"{folder.name} {key[0]} epoch {key[1]}"
+        of_epoch = causes[epoch["group_id"], epoch["incarnation"], epoch["epoch"]]
+        judge_epoch(tally, source, epoch, of_epoch, said, about, primary_alone=True)
+
+
+def _truth(folder: Path) -> dict[tuple[str, int], list[Row]]:
+    """The broker's reasons by group and epoch, where it gave any."""
+    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for line in (folder / "truth.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row.get("epoch") is not None:
+            found[row["group"], row["epoch"]].append(row)
+    return {
+        key: rows
+        for key, rows in found.items()
+        if not any(row["cause"] == "unknown" or NO_LINE in row.get("reason", "") for row in rows)
+    }

@@ -1,0 +1,285 @@
+"""The figures of a comparison, for terminals, programs and docs/accuracy.md."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from tests.accuracy import captured, simulated
+from tests.accuracy.tally import Tally, measures, share
+
+SOURCES: Final = (
+    simulated.WHOLE,
+    simulated.WITH_BROKER_LOG,
+    simulated.COMPACTED,
+    simulated.APPEND_TIME,
+    captured.RECORDS,
+    captured.WITH_BROKER_LOG,
+    captured.COMPACTED,
+)
+CERTAINTIES: Final = ("proven", "probable", "possible")
+HEARTBEAT_MS: Final = 5_000
+
+Table = list[tuple[str, ...]]
+
+
+def proven_and_wrong(tally: Tally) -> int:
+    """Causes that were called proven and are not true, anywhere."""
+    return sum(
+        times
+        for what, times in tally.counts.items()
+        if what[0] == "claim" and what[-2:] == ("proven", "wrong")
+    )
+
+
+def epochs_table(tally: Tally) -> Table:
+    """How often the primary cause was right, and the true cause named, per source and protocol."""
+    rows: Table = [
+        (
+            *("source", "protocol", "epochs", "primary right", "of these undecided"),
+            *("named", "proven and right", "proven and wrong", "marked gap"),
+        )
+    ]
+    for source in SOURCES:
+        for protocol in tally.next_names("epochs", source):
+            complete = tally.get("epochs", source, protocol, "complete")
+            right = {
+                what: tally.get("right", source, protocol, "complete", what)
+                for what in ("primary", "exact", "named", "proven")
+            }
+            wrong = sum(
+                tally.get("claim", source, protocol, cause, "proven", "wrong")
+                for cause in tally.next_names("claim", source, protocol)
+            )
+            rows.append(
+                (
+                    source,
+                    protocol,
+                    str(complete),
+                    share(right["primary"], complete),
+                    share(right["primary"] - right["exact"], complete),
+                    share(right["named"], complete),
+                    share(right["proven"], complete),
+                    str(wrong),
+                    str(tally.get("epochs", source, protocol, "gap")),
+                )
+            )
+    return rows
+
+
+def causes_table(tally: Tally, source: str) -> Table:
+    """Per true cause: how the audit's causes stood to it."""
+    kinds = ("happened", "primary", "undecided", "also", "alternative", "missed")
+    rows: Table = [("protocol", "cause", *kinds)]
+    for protocol in tally.next_names("cause", source):
+        for cause in tally.next_names("cause", source, protocol):
+            counted = (str(tally.get("cause", source, protocol, cause, kind)) for kind in kinds)
+            rows.append((protocol, cause, *counted))
+    return rows
+
+
+def claims_table(tally: Tally, source: str) -> Table:
+    """Per claimed cause and certainty: how often it was claimed, and how often wrongly."""
+    rows: Table = [("protocol", "cause", *CERTAINTIES)]
+    for protocol in tally.next_names("claim", source):
+        for cause in tally.next_names("claim", source, protocol):
+            cells = []
+            for certainty in CERTAINTIES:
+                made = tally.get("claim", source, protocol, cause, certainty, "made")
+                wrong = tally.get("claim", source, protocol, cause, certainty, "wrong")
+                cells.append(f"{made} ({wrong} wrong)" if wrong else str(made) if made else "")
+            rows.append((protocol, cause, *cells))
+    return rows
+
+
+def times_table(tally: Tally) -> Table:
+    """Per measure: values that equal the truth, and the rest."""
+    rows: Table = [("source", "protocol", "time", "compared", "equal", "worst ms", "not found")]
+    for source in SOURCES:
+        for measure, errors in measures(tally, source):
+            if measure.protocol == "client":
+                continue
+            lost = errors.missing + errors.invented
+            rows.append(
+                (
+                    source,
+                    measure.protocol,
+                    measure.name,
+                    str(errors.compared),
+                    share(errors.equal, errors.compared),
+                    str(errors.worst_ms()),
+                    str(lost),
+                )
+            )
+    return rows
+
+
+def intervals_table(tally: Tally) -> Table:
+    """What is no single time: bounds of the join phase, ownership, ends of members."""
+    rows: Table = [("source", "what", "right", "wrong", "open")]
+    for source in SOURCES:
+        held, missed = (
+            tally.get("bounds", source, f"{kind} the truth") for kind in ("hold", "miss")
+        )
+        if held or missed:
+            none = tally.get("bounds", source, "not given")
+            name = "bounds of the join phase"
+            rows.append((source, name, str(held), str(missed), f"{none} not given"))
+        equal = tally.get("ownership", source, "equal")
+        if equal:
+            off = tally.get("ownership", source, "missing")
+            off += tally.get("ownership", source, "invented")
+            rows.append((source, "intervals of ownership", str(equal), str(off), ""))
+        ends = {name: tally.get("members", source, name) for name in _ends(tally, source)}
+        if ends:
+            wrong = sum(times for name, times in ends.items() if name.startswith("wrong"))
+            undecided = f"{ends.get('undecided', 0)} undecided"
+            name = "ends of members"
+            rows.append((source, name, str(ends.get("equal", 0)), str(wrong), undecided))
+    return rows
+
+
+def _ends(tally: Tally, source: str) -> list[str]:
+    return tally.next_names("members", source)
+
+
+def client_sentence(tally: Tally) -> str:
+    """How long after the record clients began to use what they had got."""
+    parts = []
+    for measure, errors in measures(tally, simulated.WHOLE):
+        if measure.protocol == "client":
+            near = errors.within(HEARTBEAT_MS)
+            parts.append(
+                f"{share(near, errors.compared)} of {errors.compared} times within a heartbeat interval "
+                f"({HEARTBEAT_MS} ms)"
+            )
+    return "; ".join(parts)
+
+
+def _plain(table: Table) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    head, *rows = table
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
+    """Title, explanation and table of everything."""
+    return (
+        (
+            "Causes",
+            (
+                "*Primary right*: the first cause is one of the true ones. *Undecided*: it is `member_departed`, which "
+                "by its definition leaves open whether the member left or expired, and one of the two is true. "
+                "*Named*: that, or the cause that set the epoch off is among the others or the alternatives."
+            ),
+            epochs_table(tally),
+        ),
+        (
+            "Times",
+            (
+                "Against the truth by the coordinator's clock; *not found*: only one of the two has the time. Where "
+                "records are stamped when they are appended (LogAppendTime) they bear that time, up to the linger late."
+            ),
+            times_table(tally),
+        ),
+        (
+            "Intervals",
+            "Ownership by the coordinator's clock, to the millisecond at both ends; bounds hold the truth or miss it.",
+            intervals_table(tally),
+        ),
+        (
+            f"Each true cause ({simulated.WHOLE})",
+            (
+                "*also*: a cause of the epoch, not the first; *alternative*: named as one; *missed*: neither. An epoch "
+                "may have several true causes."
+            ),
+            causes_table(tally, simulated.WHOLE),
+        ),
+        (
+            f"Each claim ({simulated.WHOLE})",
+            "How often a cause was claimed with each certainty, and how often it was not true.",
+            claims_table(tally, simulated.WHOLE),
+        ),
+    )
+
+
+def text(tally: Tally, examples: int) -> str:
+    """Everything for a terminal."""
+    lines: list[str] = []
+    for title, explanation, table in sections(tally):
+        lines += [title, explanation.replace("*", "").replace("`", ""), "", *_plain(table), ""]
+    lines.append(f"Clients used what they got: {client_sentence(tally)}.")
+    lines.append(f"Proven and wrong: {proven_and_wrong(tally)}")
+    for kind, found in sorted(tally.examples.items()):
+        if examples:
+            lines += ["", kind, *(f"  {each}" for each in found[:examples])]
+    return "\n".join(lines) + "\n"
+
+
+def page(tally: Tally, command: str) -> str:
+    """docs/accuracy.md."""
+    seeds = sum(tally.get("seeds", release) for release in tally.next_names("seeds"))
+    releases = ", ".join(
+        f"{release} ({tally.get('seeds', release)})" for release in tally.next_names("seeds")
+    )
+    epochs = sum(
+        times
+        for what, times in tally.counts.items()
+        if what[0] == "epochs" and what[1] in {simulated.WHOLE, simulated.APPEND_TIME}
+    )
+    lines = [
+        "# Accuracy",
+        "",
+        (
+            f"Written by `{command}`: {seeds} simulated clusters with {epochs} epochs in the layouts of releases "
+            f"{releases}, audited as they were written, with the brokers' logs beside them, and behind a log cleaner; "
+            "and the captures of real brokers in `tests/golden/captures`, against what those logged. "
+            f"**Proven and wrong: {proven_and_wrong(tally)}.**"
+        ),
+        "",
+        (
+            "The simulator knows why every epoch came about, since it made it happen: members crash, freeze, leave, "
+            "are cut off, removed, deployed and scaled; coordinators move, topics grow and go. No rule of the audit "
+            "sees that truth."
+        ),
+        "",
+    ]
+    for title, explanation, table in sections(tally):
+        lines += [f"## {title}", "", explanation, "", *_markdown(table), ""]
+    lines += [
+        "## At the members",
+        "",
+        f"A client began to use a partition behind the record that gave it: {client_sentence(tally)}.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def as_json(tally: Tally) -> dict[str, Any]:
+    """Everything counted, for programs."""
+    return {
+        "proven_and_wrong": proven_and_wrong(tally),
+        "counts": [
+            {"what": list(what), "times": tally.counts[what]} for what in sorted(tally.counts)
+        ],
+        "times": [
+            {
+                "source": measure.source,
+                "protocol": measure.protocol,
+                "time": measure.name,
+                "equal": errors.equal,
+                "off": {str(error_ms): errors.off[error_ms] for error_ms in sorted(errors.off)},
+                "missing": errors.missing,
+                "invented": errors.invented,
+            }
+            for measure, errors in sorted(tally.errors.items())
+        ],
+        "examples": dict(sorted(tally.examples.items())),
+    }

@@ -1,0 +1,85 @@
+"""What must hold of the audit on every log, tried on a few; `make accuracy` tries it on as many as one likes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.accuracy import simulated
+from tests.accuracy.__main__ import main
+from tests.accuracy.figures import proven_and_wrong
+from tests.accuracy.simulated import tally_of_seed
+from tests.accuracy.tally import Measure, Tally, merged
+
+SEEDS = (12, 25, 31, 54, 75)
+"""Seeds with static members under the same id, expressions, conversions in both directions, and all protocols."""
+
+
+@pytest.fixture(scope="module")
+def tally() -> Tally:
+    """The comparison of a few seeds."""
+    return merged(tally_of_seed(seed, 2) for seed in SEEDS)
+
+
+def test_nothing_proven_is_wrong(tally: Tally) -> None:
+    """With and without brokers' logs, compacted or not."""
+    assert tally.next_names("claim")
+    assert proven_and_wrong(tally) == 0, tally.examples["proven and wrong"]
+
+
+def test_every_epoch_has_its_row_and_no_row_is_made_up(tally: Tally) -> None:
+    """In a log that is all there."""
+    assert not tally.next_names("missing", simulated.WHOLE), tally.examples["epoch without row"]
+    assert not tally.next_names("invented"), tally.examples["row without epoch"]
+
+
+@pytest.mark.parametrize(("protocol", "least"), [("consumer", 95), ("classic", 90)])
+def test_the_true_cause_is_found(tally: Tally, protocol: str, least: int) -> None:
+    """As the primary cause nearly always, and as a named one in 99 of 100 epochs."""
+    epochs = tally.get("epochs", simulated.WHOLE, protocol, "complete")
+    right = tally.get("right", simulated.WHOLE, protocol, "complete", "primary")
+    named = tally.get("right", simulated.WHOLE, protocol, "complete", "named")
+    assert epochs > 20
+    assert 100 * right >= least * epochs
+    assert 100 * named >= 99 * epochs
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [
+        ("consumer", "started_at"),
+        ("consumer", "target_installed_at"),
+        ("consumer", "converged_at"),
+        ("consumer", "member reached_at"),
+        ("classic", "started_at"),
+        ("classic", "converged_at"),
+        ("classic", "sync_ms"),
+    ],
+)
+def test_times_equal_the_truth(tally: Tally, protocol: str, name: str) -> None:
+    """Exactly, by the coordinator's clock."""
+    errors = tally.errors[Measure(simulated.WHOLE, protocol, name)]
+    assert errors.equal > 20
+    assert (errors.worst_ms(), errors.missing, errors.invented) == (0, 0, 0)
+
+
+def test_bounds_hold_the_truth_and_ownership_equals_it(tally: Tally) -> None:
+    """The start of a classic join phase lies between its bounds; who held what is exact at both ends."""
+    assert tally.get("bounds", simulated.WHOLE, "hold the truth")
+    assert not tally.get("bounds", simulated.WHOLE, "miss the truth"), tally.examples["bounds"]
+    assert tally.get("ownership", simulated.WHOLE, "equal") > 100
+    assert not tally.examples["ownership"]
+
+
+def test_the_command_prints_counts_of_captures_and_seeds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One process, one seed, one capture: the same figures as JSON and on the page."""
+    monkeypatch.setattr("tests.accuracy.__main__.capture_names", lambda: ["failover"])
+    page = tmp_path / "accuracy.md"
+    asked = ["--seeds", "1", "--from", "12", "--minutes", "1", "--workers", "1", "--json"]
+    assert main([*asked, "--page", str(page)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["proven_and_wrong"] == 0
+    assert {"what": ["captures", "captures"], "times": 1} in told["counts"]
+    assert "make accuracy SEEDS=1 FROM=12 MINUTES=1" in page.read_text("utf-8")
