@@ -16,10 +16,11 @@ from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.life import Life, departure_of
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rebalance import Rebalance
+from rebalance_audit.audit.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import GenerationCompleted, GroupType
 from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.coordinator.partitions import NOTHING, count, each, minus
+from rebalance_audit.coordinator.partitions import count, each
 
 
 class ClassicAudit:
@@ -137,12 +138,12 @@ class ClassicAudit:
         )
         # Unowned time that ends here belongs to the generation before, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
-        self._follow_partitions(old, new, since_known=False)
+        moved = self._follow_partitions(old, new, since_known=False)
         life.open_span(span)
         rebalance.begin_epoch(span)
         rebalance.epochs += skipped
         self._install(span, rebalance)
-        self._reach(span, old, new)
+        self._reach(span, new, moved)
         if new.members:
             life.converge(at_ms)
         else:
@@ -196,17 +197,17 @@ class ClassicAudit:
         left = len(known - new.members.keys() - returned)
         return joined + self._life.joined_since, left + self._life.left_since
 
-    def _reach(self, span: EpochSpan, old: Generation | None, new: Generation) -> None:
+    def _reach(
+        self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
+    ) -> None:
         """Everybody has the new generation with its record."""
-        before, at_ms = _by_identity(old), new.position.record_timestamp_ms
+        at_ms = new.position.record_timestamp_ms
         for member in new.members.values():
-            had = before.get(member.instance_id or member.member_id)
-            had_count = lost_count = 0
-            gained_count = member.partition_count
-            if had is not None:
-                had_count = had.partition_count
-                gained_count = count(minus(member.assigned, had.assigned))
-                lost_count = had_count + gained_count - member.partition_count
+            shift = moved_by_identity.get(member.instance_id or member.member_id)
+            gained_count = lost_count = 0
+            if shift is not None:
+                gained_count, lost_count = count(shift.gained), count(shift.lost)
+            had_count = member.partition_count + lost_count - gained_count
             span.progress[member.member_id] = MemberProgress(
                 member.member_id,
                 member.instance_id,
@@ -274,56 +275,35 @@ class ClassicAudit:
 
     def _follow_partitions(
         self, old: Generation | None, new: Generation, *, since_known: bool
-    ) -> None:
-        """Move every partition whose member differs; what nobody has any more is released first."""
+    ) -> Mapping[str, Shift]:
+        """Move every partition whose member differs; returns the shifts by instance id, or member id without one."""
         life, position = self._life, new.position
         ownership = life.ownership
         before = old.members if old is not None else {}
-        instances = {member.instance_id for member in new.members.values()} - {None}
-        for member_id, member in before.items():
-            now = new.members.get(member_id)
-            how, kept = "revoked", NOTHING
-            if now is not None:
-                kept = now.assigned
-            else:
-                how = "handed_over" if member.instance_id in instances else "member_left"
-            for partition in each(minus(member.assigned, kept)):
+        after = new.members
+        moved = shifts(before, after)
+        instances = {member.instance_id for member in after.values()} - {None}
+        for member_id, shift in moved.items():
+            how = "revoked"
+            if member_id not in after:
+                heir = before[member_id].instance_id in instances
+                how = "handed_over" if heir else "member_left"
+            for partition in each(shift.lost):
                 ownership.release(partition, member_id, position, new.generation, how)
-        self._retarget(old, new)
-        for member in new.members.values():
-            earlier = before.get(member.member_id)
-            gained = minus(member.assigned, earlier.assigned if earlier else NOTHING)
-            if not gained:
+        static_before, static_after = by_identity(before), by_identity(after)
+        if static_before is before and static_after is after:
+            moved_by_identity = moved
+        else:
+            moved_by_identity = shifts(static_before, static_after)
+        for identity, shift in moved_by_identity.items():
+            life.moves.shift(identity, shift.lost, shift.gained)
+        for member_id, shift in moved.items():
+            if not shift.gained:
                 continue
-            owner = life.owner(member.member_id)
-            for partition in each(gained):
-                ownership.take(
-                    partition,
-                    owner,
-                    position,
-                    new.generation,
-                    since_known=since_known,
-                )
-
-    def _retarget(self, old: Generation | None, new: Generation) -> None:
-        """Tell the target of everyone in either generation whose assignment differs."""
-        moves, gone = self._life.moves, dict(_by_identity(old))
-        for member in new.members.values():
-            identity = member.instance_id or member.member_id
-            had = gone.pop(identity, None)
-            moves.retarget(identity, had.assigned if had else NOTHING, member.assigned)
-        for identity, had in gone.items():
-            moves.retarget(identity, had.assigned, NOTHING)
-
-
-def _by_identity(generation: Generation | None) -> Mapping[str, ClassicMember]:
-    """A generation's members by instance id, or member id where they have none."""
-    if generation is None:
-        return {}
-    members = generation.members
-    if any(member.instance_id is not None for member in members.values()):
-        return {member.instance_id or member.member_id: member for member in members.values()}
-    return members
+            owner = life.owner(member_id)
+            for partition in each(shift.gained):
+                ownership.take(partition, owner, position, new.generation, since_known=since_known)
+        return moved_by_identity
 
 
 def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:

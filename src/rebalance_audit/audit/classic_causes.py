@@ -289,7 +289,8 @@ def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
         before = scene.old.members.get(member.member_id) or replaced.get(member.member_id)
         if before is None or before.subscription is None or member.subscription is None:
             continue
-        if set(before.subscription.topics) != set(member.subscription.topics):
+        had, has = before.subscription.topics, member.subscription.topics
+        if had != has and set(had) != set(has):
             yield _about(
                 scene,
                 member,

@@ -35,8 +35,14 @@ class TargetMoves:
 
     def retarget(self, identity: str, old: Partitions | None, new: Partitions | None) -> None:
         """A member's target changed from `old` to `new`."""
+        self.shift(
+            identity, minus(old or NOTHING, new or NOTHING), minus(new or NOTHING, old or NOTHING)
+        )
+
+    def shift(self, identity: str, lost: Partitions, gained: Partitions) -> None:
+        """A member's target lacks what it lost, and has what it gained."""
         owners, before = self.owners, self._before
-        for topic, numbers in minus(old or NOTHING, new or NOTHING).items():
+        for topic, numbers in lost.items():
             held = owners.get(topic, {})
             for number in numbers:
                 if held.get(number) == identity:
@@ -44,7 +50,7 @@ class TargetMoves:
                     del held[number]
             if not held:
                 owners.pop(topic, None)
-        for topic, numbers in minus(new or NOTHING, old or NOTHING).items():
+        for topic, numbers in gained.items():
             held = owners.setdefault(topic, {})
             for number in numbers:
                 before.setdefault((topic, number), held.get(number))

@@ -26,7 +26,7 @@ from rebalance_audit.coordinator.changes import (
     Position,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.partitions import Topic, TopicPartition, each, text_of
+from rebalance_audit.coordinator.partitions import TopicPartition, each, text_of
 from rebalance_audit.coordinator.slot import Group
 
 _WORST = 6
@@ -91,14 +91,9 @@ class TwoOwners(Watcher):
         self._trail = Trail()
 
     def _look(self, position: Position, group: ClassicGroup) -> None:
-        total: dict[Topic, set[int]] = {}
-        shares = 0
-        for member in group.members.values():
-            shares += member.partition_count
-            for each_topic, numbers in member.assigned.items():
-                total.setdefault(each_topic, set()).update(numbers)
-        if shares == sum(map(len, total.values())):
-            return
+        shares = sum([member.partition_count for member in group.members.values()])
+        if shares == sum(map(len, self.scene.life.moves.owners.values())):
+            return  # the target has each partition once
         owners: dict[TopicPartition, str] = {}
         for member in group.members.values():
             for partition in each(member.assigned):
@@ -285,6 +280,9 @@ class UnbalancedAssignment(Watcher):
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
         watches, members_now = self.scene.life.watches, group.members
+        counts = [watch.partitions for watch in watches.values()]
+        if not counts or max(counts) - min(counts) < self.rules.unbalanced_difference:
+            return None
         shares: defaultdict[tuple[tuple[str, ...], str | None], list[tuple[int, str]]]
         shares = defaultdict(list)
         for member_id, watch in watches.items():
