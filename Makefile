@@ -84,7 +84,7 @@ test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafk
 	$(PY) -m pytest -m broker
 
 .PHONY: test-dags
-test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) dist ## Run the DAGs with a real Airflow, Spark and lake
 	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
@@ -108,8 +108,10 @@ format: $(INSTALLED) ## Format, and fix what the linter can fix
 	$(PY) -m ruff check --fix .
 
 .PHONY: types
-types: $(INSTALLED) ## Check the types
+types: $(INSTALLED) $(AIRFLOW_INSTALLED) ## Check the types
 	$(PY) -m mypy
+	MYPYPATH=airflow_dags:tests/dags $(PY) -m mypy --python-executable $(AIRFLOW_VENV)/bin/python \
+	  --cache-dir .mypy_cache/dags airflow_dags tests/dags
 
 .PHONY: contracts
 contracts: $(INSTALLED) ## Check who imports whom

@@ -1,0 +1,60 @@
+"""Arguments of the jobs: what each takes of site, window and params."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rebalance_audit_airflow.site import Site
+from rebalance_audit_airflow.window import Window
+
+
+def ingest(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] | None:  # noqa: ARG001 - one shape for all
+    """All that the source has: Kafka's compaction waits for nobody, so no record is left for a later hour."""
+    if not site.source:
+        return None
+    return ["--source", site.source, *_place(site)]
+
+
+def ingest_given(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] | None:
+    """The source of the params, none of the site's."""
+    return ingest(site, window, params) if params.get("source") else None
+
+
+def audit(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
+    """What is new in bronze, whenever it happened: an epoch of this hour may end in the next one."""
+    return [*_place(site), *_groups(site)]
+
+
+def audit_window(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
+    """The rows that begin in a window, made anew from all of bronze."""
+    return [*_place(site), *_groups(site), "--full", *window.flags()]
+
+
+def check(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
+    """The rows that begin in the window."""
+    return [*_place(site), *window.flags()]
+
+
+def maintain(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
+    """What the configuration says, and what the params say instead."""
+    arguments = ["--lake", site.lake]
+    for table in params.get("tables") or ():
+        arguments += ["--table", table]
+    for table, days in (params.get("retention") or {}).items():
+        arguments += ["--retention", f"{table}={days}"]
+    if params.get("vacuum_hours") is not None:
+        arguments += ["--vacuum-hours", str(params["vacuum_hours"])]
+    return [*arguments, *(["--dry-run"] if params.get("dry_run") else [])]
+
+
+def report(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:
+    """The days up to the end of the window that was audited."""
+    days = params.get("days") or site.report_days
+    return [*_place(site), "--out", site.page, *window.reaching_back(days).flags()]
+
+
+def _place(site: Site) -> list[str]:
+    return ["--lake", site.lake, "--cluster", site.cluster]
+
+
+def _groups(site: Site) -> list[str]:
+    return ["--groups", site.groups] if site.groups else []

@@ -1,0 +1,57 @@
+"""What the DAGs have in common: owner, retries, time limits, params, the task that publishes."""
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from airflow.sdk import Metadata, Param, get_current_context, task
+
+from rebalance_audit_airflow.assets import ASSETS, event_of
+from rebalance_audit_airflow.window import window_of
+
+TAGS = ["rebalance-audit", "kafka"]
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+"""No run is scheduled for an hour before: catchup is off, so this only has to lie in the past."""
+
+DEFAULT_ARGS: dict[str, Any] = {
+    "owner": "rebalance-audit",
+    # Every job can be killed anywhere and repeated.
+    "retries": 2,
+    "retry_delay": timedelta(minutes=2),
+    "execution_timeout": timedelta(hours=2),
+}
+
+OPTIONAL_TEXT: dict[str, Any] = {"type": ["null", "string"], "minLength": 1}
+
+
+def site_params(*names: str) -> dict[str, Param]:
+    """Params that stand in for what the site has set."""
+    about = {
+        "cluster": "Name of the Kafka cluster; empty: the site's.",
+        "lake": "Folder or URL of the tables; empty: the site's.",
+        "source": "segments:DIR, kafka:HOST:PORT or delta:PATH; empty: the site's.",
+        "groups": "Regular expression of the groups to audit; empty: the site's, or all.",
+    }
+    return {name: Param(None, description=about[name], **OPTIONAL_TEXT) for name in names}
+
+
+def window_params(*, required: bool = False) -> dict[str, Param]:
+    """Params `from` and `to`."""
+    about = {
+        "from": "Only what begins at this moment or later, ISO 8601; without a zone it is UTC.",
+        "to": "Only what begins before this moment.",
+    }
+    shape: dict[str, Any] = {"type": "string", "minLength": 10} if required else OPTIONAL_TEXT
+    return {
+        name: Param(description=text, **shape)
+        if required
+        else Param(None, description=text, **shape)
+        for name, text in about.items()
+    }
+
+
+@task(outlets=list(ASSETS.values()), retries=2)
+def publish(audited: dict[str, Any], checked: dict[str, Any]) -> Any:
+    """Tell that the gold tables are audited and checked: one event for each, with window, counts and versions."""
+    window = window_of(get_current_context())
+    for table, asset in ASSETS.items():
+        yield Metadata(asset, event_of(table, window, audited, checked))

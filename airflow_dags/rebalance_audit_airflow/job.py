@@ -1,0 +1,143 @@
+"""One job of rebalance-audit as a task: a spark-submit whose summary comes back and whose exit code is understood."""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from rebalance_audit_airflow.site import CONNECTION, POOL, Site, site_of
+from rebalance_audit_airflow.window import Window, window_of
+
+BAD_ARGUMENTS = 2
+CHECK_FAILED = 4
+"""Exit codes of the jobs that no retry would mend; all others may pass by themselves."""
+
+BROKEN_SHOWN = 10
+KEYS_SHOWN = 3
+
+Arguments = Callable[[Site, Window, Mapping[str, Any]], Sequence[str] | None]
+"""Site, window and params of a run -> arguments of the job; None where there is nothing to do."""
+
+
+class RebalanceAuditJob(SparkSubmitOperator):
+    """Runs jobs/<job>.py of the site's project; its result is the summary that --json would print.
+
+    What the site has set is read when the task runs, never when the file is parsed. The exit codes 2 (bad arguments or
+    configuration) and 4 (a quality check failed) fail the task at once; others are retried, and a retry gives the same
+    rows.
+    """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "given")
+
+    def __init__(
+        self,
+        *,
+        job: str,
+        arguments: Arguments,
+        given: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        """`given` goes over the params of the run: a window, a lake, a cluster."""
+        fields.setdefault("conn_id", CONNECTION)
+        fields.setdefault("pool", POOL)
+        super().__init__(name=f"rebalance-audit {job}", **fields)
+        self.job = job
+        self.arguments = arguments
+        self.given = given
+
+    def execute(self, context: Any) -> dict[str, Any]:  # type: ignore[override]  # it returns more
+        """Submits the job, waits for it, and returns its summary."""
+        params = {**context["params"], **(self.given or {})}
+        site = site_of(params)
+        arguments = self.arguments(site, window_of({**context, "params": params}), params)
+        if arguments is None:
+            raise AirflowSkipException(f"Nothing to do for {self.job}: the site names no source.")
+        with _summary_file(site, context) as file:
+            self._prepare(site, [*arguments, "--summary", str(file)])
+            try:
+                super().execute(context)
+            except AirflowException as error:
+                raise self._failure(error, _read(file)) from error
+            return {"lake": site.lake, "cluster": site.cluster, **_read(file)}
+
+    def _prepare(self, site: Site, arguments: list[str]) -> None:
+        self.application = site.job(self.job)
+        config = ["--config", site.config] if site.config else []
+        self.application_args = [*arguments, *config]
+        self.py_files = site.package
+        self.jars = site.jars
+        self.packages = site.packages
+        self.properties_file = site.properties_file
+        self.conf = {**_quiet(site), **site.conf}
+        self.env_vars = {**_interpreter(site), **site.env}
+        # The operator has no public name for these once it is made; the connection must not hold a path.
+        self._spark_binary = site.spark_submit
+        self._driver_memory = site.driver_memory
+
+    def _failure(self, error: Exception, summary: Mapping[str, Any]) -> Exception:
+        """What to raise for a job that has failed."""
+        if summary.get("success") is False:
+            return AirflowFailException(broken_text(summary))
+        match _exit_code(error):
+            case int(code) if code == CHECK_FAILED:
+                return AirflowFailException(
+                    "A quality check failed; which one stands above, and in the table meta.checks."
+                )
+            case int(code) if code == BAD_ARGUMENTS:
+                return AirflowFailException(
+                    f"{self.job}: bad arguments or configuration, see above; a retry would not help."
+                )
+        return error
+
+
+def broken_text(summary: Mapping[str, Any]) -> str:
+    """Which expectations were broken and where to look."""
+    broken = [one for one in summary["broken"] if one["severity"] == "fail"]
+    lines = [f"{len(broken)} expectation(s) broken in {summary['lake']}; nothing is published."]
+    for one in broken[:BROKEN_SHOWN]:
+        lines.append(
+            f"- {one['expectation']}: {one['unexpected_count']} of {one['rows_checked']} rows of {one['table']}"
+        )
+        lines += [f"    look at {key}" for key in one["sample_keys"][:KEYS_SHOWN]]
+    if len(broken) > BROKEN_SHOWN:
+        lines.append(f"- and {len(broken) - BROKEN_SHOWN} more")
+    lines.append(f"All of them: table meta.checks, check_id = '{summary['check_id']}'.")
+    return "\n".join(lines)
+
+
+def _exit_code(error: Exception) -> int | None:
+    """Of spark-submit, which the provider tells in its message alone."""
+    found = re.search(r"Error code is: (\d+)", str(error))
+    return int(found[1]) if found else None
+
+
+@contextmanager
+def _summary_file(site: Site, context: Any) -> Any:
+    """A file of this try alone, so that what an earlier one has left is not taken for its summary."""
+    with tempfile.TemporaryDirectory(prefix="rebalance-audit-", dir=site.summaries) as folder:
+        if site.summaries:
+            Path(folder).chmod(0o777)  # the driver may be another user
+        yield Path(folder) / f"{context['ti'].task_id}.json"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return json.loads(file.read_bytes()) if file.exists() else {}
+
+
+def _quiet(site: Site) -> dict[str, str]:
+    """A job's log is hundreds of lines unless Spark is told what is worth one."""
+    log4j = f"file:{site.project}/conf/spark/log4j2.properties"
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j}"}
+
+
+def _interpreter(site: Site) -> dict[str, str]:
+    """Without PYSPARK_PYTHON the job would run in the first python3 on the worker's PATH, Airflow's own as a rule."""
+    names = {"SPARK_HOME": site.spark_home}
+    names |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), site.python)
+    return {name: value for name, value in names.items() if value}

@@ -1,0 +1,74 @@
+"""The part of the time that a run is about: from its params, else from its data interval, else none."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+
+class Window(NamedTuple):
+    """From a moment on, up to but without another one; None where there is no limit. ISO 8601 in UTC."""
+
+    begin: str | None = None
+    end: str | None = None
+
+    def flags(self) -> list[str]:
+        """As the jobs take it."""
+        return [
+            *(["--from", self.begin] if self.begin else []),
+            *(["--to", self.end] if self.end else []),
+        ]
+
+    def reaching_back(self, days: int) -> "Window":
+        """So many days up to the same end; without an end, as it is."""
+        if self.end is None:
+            return self
+        return Window(_text(datetime.fromisoformat(self.end) - timedelta(days=days)), self.end)
+
+    def as_extra(self) -> dict[str, str | None]:
+        """As an asset event carries it."""
+        return {"from": self.begin, "to": self.end}
+
+
+def window_of(context: Mapping[str, Any]) -> Window:
+    """The window of a run. Runs without a logical date (manual ones, those set off by an asset) have no interval."""
+    params = context["params"]
+    if params.get("from") or params.get("to"):
+        return Window(_utc(params.get("from")), _utc(params.get("to")))
+    begin, end = context.get("data_interval_start"), context.get("data_interval_end")
+    if begin is None or end is None or begin == end:
+        return Window()
+    return Window(_text(begin), _text(end))
+
+
+def windows_of_events(events: Iterable[Any]) -> list[dict[str, str | None]]:
+    """One window per lake and cluster over all events that set a run off: from the first begin to the last end."""
+    found: dict[tuple[str, str], list[Window]] = {}
+    for event in events:
+        extra = event.extra
+        key = extra["lake"], extra["cluster"]
+        found.setdefault(key, []).append(Window(extra["from"], extra["to"]))
+    return [
+        {"lake": lake, "cluster": cluster, **_around(windows).as_extra()}
+        for (lake, cluster), windows in sorted(found.items())
+    ]
+
+
+def _around(windows: list[Window]) -> Window:
+    """The window that holds all of them; one without a begin or an end holds everything on that side."""
+    begins = [window.begin for window in windows if window.begin]
+    ends = [window.end for window in windows if window.end]
+    return Window(
+        min(begins) if len(begins) == len(windows) else None,
+        max(ends) if len(ends) == len(windows) else None,
+    )
+
+
+def _utc(text: str | None) -> str | None:
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    return _text(moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc))
+
+
+def _text(moment: datetime) -> str:
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

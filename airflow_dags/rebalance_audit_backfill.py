@@ -1,0 +1,66 @@
+"""# A window once more
+
+Makes the rows that begin in a window anew, from all of bronze, and checks them: after an upgrade that finds more, after
+a change of thresholds, or when old segments were found (`source`: they are ingested first).
+
+* A window of any size, in the past or not. Where nothing differs no row changes, so a window that the hourly run has
+  done is left as it is.
+* Safe beside the hourly run: the pool lets one of the two write at a time, and the lake itself refuses a second writer.
+
+Takes `from` and `to`, and the params of the hourly run. What a site has to set: docs/airflow.md.
+"""
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG
+
+# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+
+from rebalance_audit_airflow import arguments
+from rebalance_audit_airflow.dags import (
+    DEFAULT_ARGS,
+    START,
+    TAGS,
+    publish,
+    site_params,
+    window_params,
+)
+from rebalance_audit_airflow.job import RebalanceAuditJob
+
+with DAG(
+    dag_id="rebalance_audit_backfill",
+    description="Audit a window once more from bronze, check it, publish it.",
+    doc_md=__doc__,
+    schedule=None,
+    start_date=START,
+    catchup=False,
+    max_active_runs=1,
+    dagrun_timeout=timedelta(days=2),
+    default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=24)},
+    params={**window_params(required=True), **site_params("cluster", "lake", "source", "groups")},
+    tags=[*TAGS, "backfill"],
+):
+    ingest = RebalanceAuditJob(
+        task_id="ingest",
+        job="ingest",
+        arguments=arguments.ingest_given,
+        doc_md="The source of the params, if there is one, into bronze.",
+    )
+    audit = RebalanceAuditJob(
+        task_id="audit",
+        job="audit",
+        arguments=arguments.audit_window,
+        trigger_rule="none_failed",
+        doc_md="The rows that begin in the window, anew from all of bronze.",
+    )
+    check = RebalanceAuditJob(
+        task_id="check",
+        job="check",
+        arguments=arguments.check,
+        doc_md="The rows of the window against the checks of their tables.",
+    )
+    ingest >> audit >> check >> publish(audited=audit.output, checked=check.output)  # type: ignore[arg-type]

@@ -1,0 +1,54 @@
+"""# Looking after the tables
+
+Once a week: old rows are deleted where the configuration says so (`[maintain.keep_days]`; nothing is by default), files
+are laid out anew (OPTIMIZE), unused ones are removed (VACUUM). No run takes any of it for new data.
+
+Params: `dry_run` only tells; `tables`, `retention` (table to days) and `vacuum_hours` stand in for the configuration.
+"""
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG, CronDataIntervalTimetable, Param
+
+# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+
+from rebalance_audit_airflow import arguments
+from rebalance_audit_airflow.dags import DEFAULT_ARGS, START, TAGS, site_params
+from rebalance_audit_airflow.job import RebalanceAuditJob
+
+with DAG(
+    dag_id="rebalance_audit_maintenance",
+    description="Delete what is too old, lay out the files of the lake anew, remove unused ones.",
+    doc_md=__doc__,
+    # A quiet time, away from the full hour.
+    schedule=CronDataIntervalTimetable("35 3 * * 0", timezone="UTC"),
+    start_date=START,
+    catchup=False,
+    max_active_runs=1,
+    dagrun_timeout=timedelta(hours=24),
+    default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=12)},
+    params={
+        **site_params("lake"),
+        "dry_run": Param(False, type="boolean", description="Only tell what would be done."),
+        "tables": Param(None, type=["null", "array"], description="Only these, as gold.epochs."),
+        "retention": Param(
+            None,
+            type=["null", "object"],
+            description='Days to keep, as {"silver.offset_commits": 90}.',
+        ),
+        "vacuum_hours": Param(
+            None, type=["null", "integer"], minimum=0, description="Age of unused files."
+        ),
+    },
+    tags=[*TAGS, "maintenance"],
+):
+    RebalanceAuditJob(
+        task_id="maintain",
+        job="maintain",
+        arguments=arguments.maintain,
+        doc_md="OPTIMIZE, VACUUM and retention of every table.",
+    )

@@ -1,0 +1,68 @@
+"""# A page about the groups
+
+Set off by `gold.rebalances`: whenever an hour or a backfill was published, the page of its lake and cluster is written
+anew. It shows the days up to the end of the window that the event tells. Several events make one page per lake and
+cluster.
+
+By hand it takes `from` and `to`, or shows everything. Params: `days`, and `lake` and `cluster` in place of the site's.
+"""
+
+import sys
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, Param, get_current_context, task
+
+# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+
+from rebalance_audit_airflow import arguments
+from rebalance_audit_airflow.assets import ASSETS
+from rebalance_audit_airflow.dags import (
+    DEFAULT_ARGS,
+    START,
+    TAGS,
+    site_params,
+    window_params,
+)
+from rebalance_audit_airflow.job import RebalanceAuditJob
+from rebalance_audit_airflow.window import windows_of_events
+
+with DAG(
+    dag_id="rebalance_audit_report",
+    description="Write the page of a lake and cluster after each publication.",
+    doc_md=__doc__,
+    schedule=[ASSETS["gold.rebalances"]],
+    start_date=START,
+    catchup=False,
+    max_active_runs=1,
+    dagrun_timeout=timedelta(hours=3),
+    default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=1)},
+    params={
+        **site_params("cluster", "lake"),
+        **window_params(),
+        "days": Param(
+            None, type=["null", "integer"], minimum=1, description="Days shown; empty: the site's."
+        ),
+    },
+    tags=[*TAGS, "report"],
+):
+
+    @task
+    def windows() -> list[dict[str, Any]]:
+        """What the events tell that set this run off; one empty entry for a run by hand."""
+        events = get_current_context().get("triggering_asset_events") or {}
+        found: list[dict[str, Any]] = [*windows_of_events(chain.from_iterable(events.values()))]
+        return found or [{}]
+
+    RebalanceAuditJob.partial(
+        task_id="report",
+        job="report",
+        arguments=arguments.report,
+        # It only reads.
+        pool="default_pool",
+        doc_md="The page, out of the gold tables.",
+    ).expand(given=windows())

@@ -1,0 +1,87 @@
+"""A real Airflow on SQLite, and the site that its DAGs run in: our Spark, a lake, a small real log."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DAGS = ROOT / "airflow_dags"
+HOME = Path(tempfile.mkdtemp(prefix="airflow-"))
+
+# Airflow reads these when it is imported, which the test files do.
+os.environ |= {
+    "AIRFLOW_HOME": str(HOME),
+    "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{HOME}/airflow.db",
+    "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    # Nobody asks who uses it; said all the same.
+    "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+    "SCARF_ANALYTICS": "false",
+}
+
+VENV = ROOT / ".venv"
+SPARK_HOME = next((VENV / "lib").glob("python3*/site-packages/pyspark"))
+CONNECTION = "AIRFLOW_CONN_REBALANCE_AUDIT_SPARK"
+VARIABLE = "AIRFLOW_VAR_REBALANCE_AUDIT"
+
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # The log is small, and a JVM lives for a quarter of a minute: tasks and compilers cost more than they give.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="session")
+def airflow_home() -> Path:
+    """Airflow with an empty database and the pool that the DAGs use."""
+    for command in (["db", "migrate"], ["pools", "set", "rebalance_audit", "1", "one writer"]):
+        subprocess.run(
+            [sys.executable, "-m", "airflow", *command], check=True, stdout=subprocess.DEVNULL
+        )
+    return HOME
+
+
+class Site:
+    """What a site has set, in this process's environment as Airflow reads it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lake = folder / "lake"
+        self.fields: dict[str, Any] = {
+            "project": str(ROOT),
+            "lake": str(self.lake),
+            "cluster": "blue",
+            "source": f"segments:{ROOT}/tests/golden/captures/failover/segments",
+            "spark_submit": str(VENV / "bin" / "spark-submit"),
+            "spark_home": str(SPARK_HOME),
+            "python": str(VENV / "bin" / "python"),
+            "jars": ",".join(map(str, sorted((ROOT / "jars" / "spark").glob("*.jar")))),
+            "driver_memory": "1g",
+            "conf": SPARK,
+        }
+        self.set()
+
+    def set(self, **fields: object) -> None:
+        """Set the Variable, with other values for some fields."""
+        os.environ[CONNECTION] = json.dumps({"conn_type": "spark", "host": "local[2]"})
+        os.environ[VARIABLE] = json.dumps({**self.fields, **fields})
+
+
+@pytest.fixture(scope="module")
+def site(airflow_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site with an empty lake."""
+    yield Site(tmp_path_factory.mktemp("site"))
+    del os.environ[CONNECTION], os.environ[VARIABLE]
