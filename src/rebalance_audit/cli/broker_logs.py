@@ -25,7 +25,6 @@ _OTHER_TYPES: Final = frozenset(RecordType) - {
     RecordType.GROUP_METADATA,
     RecordType.CONSUMER_GROUP_METADATA,
 }
-_NAMED: Final = 3
 
 
 class BrokerLogs(NamedTuple):
@@ -61,21 +60,6 @@ def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:
         for record, position in found:
             moments.note(record, position)
     return aligned(log, moments)
-
-
-def unmatched_note(log: BrokerLog, known: Collection[str]) -> list[str]:
-    """A sentence about lines of groups without records; none where there are no such lines."""
-    unmatched = log.unmatched(known)
-    if not unmatched:
-        return []
-    named = ", ".join(sorted(unmatched)[:_NAMED])
-    rest = f" and {len(unmatched) - _NAMED} more" if len(unmatched) > _NAMED else ""
-    return [
-        (
-            f"The brokers' logs have {sum(unmatched.values())} line(s) about groups that the records do not "
-            f"have: {named}{rest}."
-        )
-    ]
 
 
 def _epochs_in(part: Range) -> list[tuple[Record, Position]]:

@@ -14,7 +14,7 @@ from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.cli import key_bytes
-from rebalance_audit.cli.broker_logs import aligned_with, unmatched_note
+from rebalance_audit.cli.broker_logs import aligned_with
 from rebalance_audit.cli.gold_order import in_key_order
 from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.cli.segment_survey import survey
@@ -74,7 +74,7 @@ def audit_segments(
     tables["topics"] = _topics(names)
     notes = [*total.damage, *(note.detail for note in folder.notes), *names.notes]
     if clocks is not None:
-        notes += [*clocks.notes, *unmatched_note(clocks.log, feed.group_ids())]
+        notes += [*clocks.notes, *clocks.log.unmatched_notes(feed.group_ids())]
     facts = LogFacts(
         source=source or str(folder.path),
         log_partitions=len(folder.segments),

@@ -3,11 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
 
 _Key = TypeVar("_Key", str, int)
+_NAMED: Final = 3
+"""So many groups are named in a sentence."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,20 @@ class BrokerLog:
             for group_id, facts in self.by_group.items()
             if group_id not in known
         }
+
+    def unmatched_notes(self, known: Collection[str]) -> list[str]:
+        """A sentence about the lines of groups that are not among the `known` ones; none where there are no such."""
+        unmatched = self.unmatched(known)
+        if not unmatched:
+            return []
+        named = ", ".join(sorted(unmatched)[:_NAMED])
+        rest = f" and {len(unmatched) - _NAMED} more" if len(unmatched) > _NAMED else ""
+        lines = sum(unmatched.values())
+        sentence = (
+            f"The brokers' logs have {lines} line(s) about groups that the records do not have: "
+            f"{named}{rest}."
+        )
+        return [sentence]
 
 
 def _in_time(
