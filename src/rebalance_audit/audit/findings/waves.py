@@ -19,8 +19,8 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import GroupType, Position
 
 COOPERATIVE_MARK = "cooperative"
-CHURN_LIMIT = 20_000
-"""Goings and comings of one wave that are paired; beyond it they are only counted."""
+PAIRED_LEAST = 1_000
+"""Departures of one wave that wait for a return, or twice the members of a larger group; more are only counted."""
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class DeployWave(Watcher):
         )
         for row in departures:
             wave.went += 1
-            if wave.kept < CHURN_LIMIT:
+            if wave.kept < max(PAIRED_LEAST, 2 * wave.members_before):
                 wave.kept += 1
                 waiting = wave.gone.setdefault(row["client_id"], deque())
                 waiting.append((at_ms, row["session_timeout_ms"]))
