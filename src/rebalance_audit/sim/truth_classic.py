@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -134,9 +135,11 @@ def _touched(watch: _GroupWatch, live: LiveGroup, happening: Happening) -> list[
     request = happening.request
     if isinstance(request, JoinGroupRequest):
         member_id = request.member_id
-        expected = len(watch.members) + (member_id not in watch.members)
-        if member_id in live.members and len(live.members) == expected:
+        came = len(live.members) - len(watch.members)
+        if member_id in live.members and came == (member_id not in watch.members):
             return [member_id]
+        if not member_id and request.group_instance_id is None and came in {0, 1}:
+            return list(islice(reversed(live.members), came))  # the last one to come, if any did
     return list(dict.fromkeys((*watch.members, *live.members)))
 
 
