@@ -69,15 +69,23 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-broker ## Run all tests
+test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-quality test-cluster test-broker ## Run all tests
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not broker" -n 2
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" -n 2
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 	$(PY) -m pytest -m spark
+
+.PHONY: test-quality
+test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
+	$(PY) -m pytest -m quality
+
+.PHONY: test-cluster
+test-cluster: java $(INSTALLED) $(JARS) dist ## Run the tests that start a Spark cluster on this machine
+	$(PY) -m pytest -m cluster
 
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker

@@ -11,10 +11,13 @@ from rebalance_audit.lake.arrow_types import column_of
 from rebalance_audit.table_schemas import table_schemas
 
 
-def arrow_table(name: str, rows: Sequence[Mapping[str, Any]], cluster: str) -> pa.Table:
-    """Rows of a table by its full name, with every column of the contract; times are epoch milliseconds."""
+def arrow_table(name: str, rows: Sequence[Mapping[str, Any]], cluster: str | None) -> pa.Table:
+    """Rows of a table by its full name, with every column of the contract; times are epoch milliseconds.
+
+    Without a cluster, that of each row stays.
+    """
     columns = table_schemas()[name].columns
-    shaped = [{**row, "cluster": cluster} for row in rows]
+    shaped = [row if cluster is None else {**row, "cluster": cluster} for row in rows]
     return pa.table(
         {
             column.name: column_of(column.type, [row.get(column.name) for row in shaped])

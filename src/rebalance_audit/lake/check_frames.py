@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final, TypeAlias
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.tables import Lake
@@ -125,11 +125,61 @@ def checked_table(tables: Tables, schema: TableSchema, scope: Scope) -> CheckedT
     rows = rows.where(_in_window(schema, scope))
     for number, check in enumerate(check for check in judged if check.kind in ROW_PROBLEMS):
         checked.problems[check] = name = f"row_problem_{number}"
-        problem = F.when(conditions(check.where), ROW_PROBLEMS[check.kind](check))
-        rows = rows.withColumn(name, problem)
+        rows = rows.withColumn(name, _row_problem(check))
     checked.frame = rows.persist(StorageLevel.MEMORY_AND_DISK)
     checked.rows = checked.frame.count()
     return checked
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRows:
+    """The rows of a table that break a check."""
+
+    count: int
+    keys: tuple[str, ...]
+    """Keys of the first of them, each as JSON."""
+    detail: str
+    """What is wrong with the first."""
+
+
+def broken_rows(
+    table: CheckedTable, checks: Sequence[Check], sample_keys: int
+) -> dict[Check, BrokenRows]:
+    """Which rows break each of these checks, in one job; a check that none breaks is absent."""
+    assert table.frame is not None
+    if not checks:
+        return {}
+    found = [
+        F.struct(F.lit(at).alias("check"), _problem(table, check).alias("problem"))
+        for at, check in enumerate(checks)
+    ]
+    key = F.to_json(F.struct(*table.schema.key), {"ignoreNullFields": "false"})
+    broken = table.frame.select(key.alias("key"), F.explode(F.array(*found)).alias("found"))
+    alike = Window.partitionBy("found.check")
+    told = (
+        broken.where("found.problem is not null")
+        .withColumn("place", F.row_number().over(alike.orderBy("key")))
+        .withColumn("count", F.count(F.lit(1)).over(alike))
+        .where(F.col("place") <= sample_keys)
+        .select("found.*", "key", "place", "count")
+    )
+    rows: dict[int, list[Row]] = {}
+    for row in sorted(told.collect(), key=lambda row: row["place"]):
+        rows.setdefault(row["check"], []).append(row)
+    return {
+        checks[at]: BrokenRows(of[0]["count"], tuple(row["key"] for row in of), of[0]["problem"])
+        for at, of in rows.items()
+    }
+
+
+def _problem(table: CheckedTable, check: Check) -> Column:
+    name = table.problems.get(check)
+    return _row_problem(check) if name is None else F.col(name)
+
+
+def _row_problem(check: Check) -> Column:
+    problem = {**COLUMN_PROBLEMS, **ROW_PROBLEMS}[check.kind](check)
+    return F.when(conditions(check.where), problem)
 
 
 def conditions(wheres: Sequence[Where]) -> Column:
@@ -174,6 +224,23 @@ def _cannot(tables: Tables, check: Check, columns: Sequence[str], scope: Scope) 
 # --- rows of the window -------------------------------------------------------------------------
 
 
+def _not_null(check: Check) -> Column:
+    (name,) = check.columns
+    return F.when(F.col(name).isNull(), F.lit(f"{name} is null"))
+
+
+def _in_set(check: Check) -> Column:
+    (name,) = check.columns
+    return F.when(~F.col(name).isin(list(check.values)), F.concat(F.lit(f"{name} is "), name))
+
+
+def _range(check: Check) -> Column:
+    (name,) = check.columns
+    below = F.lit(False) if check.minimum is None else F.col(name) < check.minimum
+    above = F.lit(False) if check.maximum is None else F.col(name) > check.maximum
+    return F.when(below | above, F.concat(F.lit(f"{name} is "), F.col(name).cast("string")))
+
+
 def _unique(check: Check) -> Column:
     # Of the window alone: rows with one key have one time, and a window of a long log is little to sort.
     alike = F.count(F.lit(1)).over(Window.partitionBy(*check.columns))
@@ -206,6 +273,12 @@ def _difference(check: Check) -> Column:
     )
 
 
+COLUMN_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
+    "not_null": _not_null,
+    "in_set": _in_set,
+    "range": _range,
+}
+"""Kind -> what is wrong with a row, for kinds that the suites judge by the column itself."""
 ROW_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
     "unique": _unique,
     "ordered": _ordered,

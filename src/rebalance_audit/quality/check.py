@@ -6,16 +6,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-import orjson
-
-from rebalance_audit.lake.check_frames import CheckedTable, Scope, Tables, checked_table
+from rebalance_audit.lake.check_frames import (
+    BrokenRows,
+    CheckedTable,
+    Scope,
+    Tables,
+    broken_rows,
+    checked_table,
+)
 from rebalance_audit.lake.check_log import Finding, new_check_id, write_findings
 from rebalance_audit.lake.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.tables import Lake
-from rebalance_audit.quality.expectations import Expected, expectation_of, name_of
-from rebalance_audit.quality.suites import Judgement, Suites
+from rebalance_audit.quality.expectations import expectation_of, name_of
+from rebalance_audit.quality.suites import Suites
 from rebalance_audit.table_schemas import table_schemas
 
 AHEAD: Final = 2
@@ -72,12 +77,12 @@ def run_check(
     if all(lake.version(name) is None for name in table_schemas()):
         raise LakeNotReadable(f"{lake.path} is no lake of this program: it has none of its tables.")
     check_id = new_check_id(request.scope.now)
-    suites = Suites(request.docs, request.sample_keys)
+    suites = Suites(request.docs)
     findings: list[Finding] = []
     for table in _ahead(lake, request.scope, names):
         progress(f"checking {table.schema.full_name}")
         try:
-            findings += _findings(table, suites)
+            findings += _findings(table, suites, request.sample_keys)
         finally:
             table.release()
     _require_rows(lake, request.scope, findings)
@@ -123,7 +128,7 @@ def _require_rows(lake: Lake, scope: Scope, findings: Collection[Finding]) -> No
     raise LakeNotReadable(f"{lake.path} has no row of cluster {scope.cluster}.")
 
 
-def _findings(table: CheckedTable, suites: Suites) -> Iterator[Finding]:
+def _findings(table: CheckedTable, suites: Suites, sample_keys: int) -> Iterator[Finding]:
     schema = table.schema
     for check, why in table.passed_over.items():
         yield Finding(
@@ -142,25 +147,28 @@ def _findings(table: CheckedTable, suites: Suites) -> Iterator[Finding]:
         for check in table.checks
         if check not in table.passed_over
     ]
-    judgements = suites.judge(schema, expected, table.frame, table.rows)
+    broken = suites.broken(schema.full_name, expected, table.frame) if table.rows else set()
+    checks = [one.check for one in expected if one.name in broken]
+    rows = broken_rows(table, checks, sample_keys)
     for one in expected:
-        yield replace(_finding(one, judgements[one.name]), table_version=table.version)
+        held = Finding(
+            schema.full_name,
+            one.name,
+            one.check.kind,
+            one.check.severity,
+            "held",
+            rows_checked=table.rows,
+            unexpected_count=0,
+            table_version=table.version,
+        )
+        yield _broken(held, rows[one.check]) if one.name in broken else held
 
 
-def _finding(expected: Expected, judgement: Judgement) -> Finding:
-    check = expected.check
-    return Finding(
-        expected.table,
-        expected.name,
-        check.kind,
-        check.severity,
-        "held" if judgement.success else "broken",
-        rows_checked=judgement.rows,
-        unexpected_count=judgement.unexpected_count,
-        sample_keys=tuple(map(_json, judgement.keys)),
-        detail=judgement.detail,
+def _broken(finding: Finding, rows: BrokenRows) -> Finding:
+    return replace(
+        finding,
+        outcome="broken",
+        unexpected_count=rows.count,
+        sample_keys=rows.keys,
+        detail=rows.detail,
     )
-
-
-def _json(key: Any) -> str:
-    return orjson.dumps(key, default=str, option=orjson.OPT_UTC_Z).decode()

@@ -41,17 +41,11 @@ Making: TypeAlias = tuple[type[Expectation], dict[str, Any]]
 class Expected:
     """One expectation with where it comes from."""
 
-    table: str
     name: str
     """The same from check to check: table, kind, columns, conditions."""
     check: Check
     expectation: Expectation
     """With `name` in its `meta`."""
-
-    @property
-    def says_what(self) -> bool:
-        """Whether the values that it finds are sentences about what is wrong."""
-        return isinstance(self.expectation, ExpectNoProblem)
 
 
 def expectation_of(schema: TableSchema, check: Check, problem: str | None) -> Expected:
@@ -66,7 +60,7 @@ def expectation_of(schema: TableSchema, check: Check, problem: str | None) -> Ex
         description=words(check),
         meta={"name": name},
     )
-    return Expected(schema.full_name, name, check, expectation)
+    return Expected(name, check, expectation)
 
 
 def name_of(schema: TableSchema, check: Check) -> str:

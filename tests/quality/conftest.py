@@ -1,0 +1,43 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.session import build_session
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs the session, and lives with what pyspark and the suites' library warn of."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.quality)
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one session of all tests, with a Hive metastore of its own."""
+    folder = tmp_path_factory.mktemp("metastore")
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.driver.memory": "1g",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={folder}/derby;create=true"
+        ),
+        # Else Derby writes its log into the current folder. The compilers as in tests/spark.
+        "spark.driver.extraJavaOptions": (
+            f"-Dderby.stream.error.file={folder}/derby.log -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        ),
+    }
+    session = build_session(
+        "quality", master="local[2]", settings=settings, jars_folder=ROOT / "jars" / "spark"
+    )
+    yield session
+    session.stop()

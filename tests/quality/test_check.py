@@ -1,0 +1,129 @@
+"""Every expectation of every table catches what it is there for, and nothing else."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from deltalake import write_deltalake
+from pyspark.sql import SparkSession
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli import check as command
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.lake.check_frames import Scope
+from rebalance_audit.lake.tables import Lake
+from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.quality.planted import Row, violations
+from tests.support.lake_without_spark import arrow_table
+from tests.wire.golden import CAPTURE_NAMES, capture
+
+HOUR_MS = 3_600_000
+LIMITS = {"run_age_ms": HOUR_MS, "record_age_ms": HOUR_MS}
+EVERY_KEY = 10_000
+
+
+def healthy_rows() -> dict[str, list[Row]]:
+    """What the audit makes of every captured log, each in a cluster of its own."""
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for name in CAPTURE_NAMES:
+        folder = open_log_folder(capture(name).segments)
+        for table, found in audit_segments(folder, DepartureRules()).tables.items():
+            rows[f"gold.{table}"] += [{**row, "cluster": name} for row in found]
+    return rows
+
+
+def write(lake: Path, tables: dict[str, list[Row]]) -> None:
+    """Delta tables without constraints, which would not let every violation in."""
+    for name, rows in tables.items():
+        write_deltalake(str(lake / name.replace(".", "/")), arrow_table(name, rows, None))
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every table: healthy rows, and rows that break each expectation."""
+    folder = tmp_path_factory.mktemp("lake")
+    rows = healthy_rows()
+    for planted in violations():
+        rows[planted.table] += planted.rows
+    write(folder, rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(spark: SparkSession, lake: Path) -> CheckReport:
+    """One check of everything."""
+    request = CheckRequest(Scope(limits=LIMITS), sample_keys=EVERY_KEY)
+    return run_check(Lake(spark, str(lake)), request)
+
+
+def test_every_expectation_catches_its_planted_violation(report: CheckReport) -> None:
+    """Table by table, check by check: the planted row is among the keys that are told."""
+    told = {
+        finding.expectation: [json.loads(key) for key in finding.sample_keys]
+        for finding in report.broken
+    }
+    missed = [
+        f"{planted.expectation} ({planted.mark})"
+        for planted in violations()
+        if not any(planted.is_in(key) for key in told.get(planted.expectation, []))
+    ]
+    assert missed == []
+    assert len(told) == len(report.findings) > 300
+    assert report.outcomes["passed_over"] == 0
+
+
+def test_rows_of_real_logs_break_nothing(report: CheckReport) -> None:
+    """Sixteen captured logs of five releases, gaps and damage among them: not one false alarm of severity fail."""
+    alarms = [
+        (finding.expectation, key)
+        for finding in report.broken
+        if finding.severity == "fail"
+        for key in map(json.loads, finding.sample_keys)
+        if key.get("cluster") in CAPTURE_NAMES
+    ]
+    assert alarms == []
+
+
+def test_counts_and_keys_are_right(report: CheckReport) -> None:
+    """As many keys as rows that break it, for each expectation; healthy rows were looked at too."""
+    for finding in report.broken:
+        assert finding.unexpected_count == len(finding.sample_keys), finding.expectation
+        assert finding.rows_checked is not None
+        assert finding.rows_checked > finding.unexpected_count or finding.table.startswith(
+            ("bronze.", "silver.", "meta.", "gold.group_hours", "gold.findings")
+        )
+
+
+def test_meta_checks_says_which_rows_broke_what(
+    spark: SparkSession, lake: Path, report: CheckReport
+) -> None:
+    """One row for each expectation, in a commit that carries the check's id; the table's version beside it."""
+    table = Lake(spark, str(lake))
+    rows = table.read("meta.checks").where(f"check_id = '{report.check_id}'").collect()
+    assert len(rows) == len(report.findings)
+    found = {row["expectation"]: row for row in rows}
+    for finding in report.findings:
+        row = found[finding.expectation]
+        assert row["cluster"] == "*"
+        assert row["success"] == (finding.outcome == "held")
+        assert tuple(row["sample_keys"]) == finding.sample_keys
+        assert row["table_version"] == 0
+    commits = table.delta_table("meta.checks").history(1).collect()
+    assert [commit["userMetadata"] for commit in commits] == [report.check_id]
+
+
+def test_people_are_told_what_broke_and_where_to_look(report: CheckReport) -> None:
+    """Severity, expectation, how many rows, the first of them and some keys; fails come first."""
+    text = command.summary("lake", report)
+    lines = text.splitlines()
+    assert lines[0] == f"Check {report.check_id} of lake"
+    at = lines.index("FAIL gold.ownership no_overlap(from_offset, to_offset)")
+    assert "in gold.ownership, version 0; the first: an earlier stretch" in lines[at + 1]
+    assert lines[at + 2].startswith('  look at {"cluster":"planted-')
+    assert lines.index("WARN gold.epochs not_null(primary_cause)") > at
+    assert f"check_id = '{report.check_id}'" in lines[-1]
+    summary = command.shape("lake", report)
+    assert summary["success"] is False
+    assert summary["expectations"]["broken"] == len(summary["broken"]) == len(report.findings)
