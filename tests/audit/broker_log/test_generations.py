@@ -192,6 +192,40 @@ def test_half_a_log_proves_nothing(lines: list[Line], expected: str) -> None:
     assert causes(audit(log(*RECORDS[:2]), lines), 2) == [expected]
 
 
+def test_a_line_of_an_earlier_life_is_not_taken_for_this_one() -> None:
+    """Generations count from 1 in every life of a group; where the log lost the rest, its member shows which life."""
+    records = log(
+        (1_010, "2 1 range A=0-5 cst=1000"), (2_010, "2t"), (99_010, "2 1 range B=0-5 cst=99000")
+    )
+    lines = [
+        prepared(
+            500, 0, "Adding new member A with group instance id null; client reason: not provided"
+        ),
+        stabilized(99_000, 1, 1),
+    ]
+    tables = audit(records, lines)
+    second = [row for row in tables["rebalance_causes"] if row["incarnation"] == 1]
+    assert {row["member_id"] for row in second} <= {"B", None}
+    assert all("broker 1 logged" not in str(row["evidence"]) for row in second)
+
+
+@pytest.mark.parametrize(
+    ("loaded_ms", "certainty"),
+    [
+        pytest.param(3_000, "proven", id="before the join phase"),
+        pytest.param(None, "probable", id="who knows when"),
+    ],
+)
+def test_a_coordinator_that_moved(loaded_ms: int | None, certainty: str) -> None:
+    """The leader epoch shows that it moved; only a log that shows when can say what began the rebalance."""
+    first, second = log(*RECORDS[:2])
+    moved = (second[0], second[1]._replace(leader_epoch=1))
+    lines = list(B_JOINS)
+    if loaded_ms is not None:
+        lines.append((loaded_ms, "Loaded classic group g with 1 members."))
+    assert causes(audit([first, moved], lines), 2) == [f"member_joined {certainty} B"]
+
+
 def test_a_departure_without_its_join_phase() -> None:
     """How the member went is certain, that it was what began the rebalance is not."""
     tables = audit(log(*RECORDS), [B_EXPIRES[0], B_EXPIRES[2]])

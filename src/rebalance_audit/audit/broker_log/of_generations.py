@@ -33,6 +33,10 @@ _INTERRUPTIONS: Final = frozenset(
 """A join phase ends with its coordinator: the next one begins anew from the record."""
 
 
+_TAKE_OVERS: Final = frozenset({FactKind.GROUP_LOADED, FactKind.PARTITION_LOADED})
+_ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED})
+
+
 class _JoinPhase(NamedTuple):
     """The lines between which a generation came about."""
 
@@ -53,7 +57,7 @@ def testify_to_generation(
     denied = tuple(_denied(witness, scene.new, ended))
     if denied:
         return Testimony(verdicts, contradictions=denied)
-    phase = _join_phase(witness, scene.new, ended)
+    phase = _join_phase(witness, scene, ended)
     since_ms = _since(scene, phase, ended)
     confirmed = tuple(
         _confirm(witness, verdict, scene, since_ms, ended.at_ms, whole=phase is not None)
@@ -75,21 +79,48 @@ def _end_of_join_phase(
     witness: Witness, new: Generation, joined_at_ms: int | None
 ) -> BrokerFact | None:
     kind = FactKind.GENERATION_STABILIZED if new.members else FactKind.GROUP_EMPTIED
-    at_ms = new.position.record_timestamp_ms if joined_at_ms is None else joined_at_ms
-    return witness.of_epoch(kind, new.generation, at_ms)
+    at_ms = new.position.record_timestamp_ms
+    if joined_at_ms is not None:
+        return witness.of_epoch(kind, new.generation, joined_at_ms)
+    # A record too old to say when the join phase ended was written when the assignment came.
+    assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
+    if assigned is None:
+        return witness.of_epoch(kind, new.generation, at_ms)
+    return witness.last_of_epoch(kind, new.generation, assigned.at_ms)
 
 
-def _join_phase(witness: Witness, new: Generation, ended: BrokerFact) -> _JoinPhase | None:
+def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _JoinPhase | None:
     """The join phase that `ended`; None where the log does not hold it from one end to the other."""
+    old, new = scene.old, scene.new
     prepared = witness.last_of_epoch(FactKind.REBALANCE_PREPARED, new.generation - 1, ended.at_ms)
     if prepared is None or prepared.broker != ended.broker:
         return None
     for fact in witness.between(prepared.at_ms + 1, ended.at_ms - 1):
         if fact.kind in _INTERRUPTIONS and fact.broker == ended.broker:
             return None
-        if fact.kind in {FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED}:
+        if fact.kind in _ENDS_OF_JOIN_PHASES:
             return None
+    if old is None:
+        return _JoinPhase(prepared, ended) if _is_of_this_life(prepared, ended, new) else None
+    old_ms = old.position.record_timestamp_ms
+    if prepared.at_ms < old_ms - TOLERANCE_MS:
+        return None
+    if old.position.leader_epoch != new.position.leader_epoch and not any(
+        fact.kind in _TAKE_OVERS and fact.broker == ended.broker
+        for fact in witness.between(old_ms - TOLERANCE_MS, prepared.at_ms)
+    ):
+        # The coordinator moved since the record before: whether before or behind this line, its log does not tell.
+        return None
     return _JoinPhase(prepared, ended)
+
+
+def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -> bool:
+    """Numbers begin anew with every life of a group: a member that is there, or so short a time, shows which it is."""
+    trigger = trigger_of(prepared.text or "")
+    if trigger is not None and any(each in new.members for each in trigger.members):
+        return True
+    timeout_ms = max((each.rebalance_timeout_ms for each in new.members.values()), default=0)
+    return ended.at_ms - prepared.at_ms <= timeout_ms + TOLERANCE_MS
 
 
 def _since(scene: ClassicScene, phase: _JoinPhase | None, ended: BrokerFact) -> int:
