@@ -1,6 +1,7 @@
 """Generations of classic groups: every record is the snapshot of a finished one."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
@@ -51,6 +52,7 @@ class ClassicAudit:
             group.leader_member_id,
             group.members,
             position,
+            any(member.instance_id is not None for member in group.members.values()),
             ended_ms if ended_ms >= 0 else None,
         )
         if downgraded:
@@ -235,7 +237,7 @@ class ClassicAudit:
         life, position = self._life, new.position
         by_instance = {
             member.instance_id: member.member_id
-            for member in new.members.values()
+            for member in (new.members.values() if new.has_static else ())
             if member.instance_id is not None
         }
         previous_ids: dict[str, str] = {}
@@ -282,7 +284,9 @@ class ClassicAudit:
         before = old.members if old is not None else {}
         after = new.members
         moved = shifts(before, after)
-        instances = {member.instance_id for member in after.values()} - {None}
+        instances: AbstractSet[str | None] = frozenset()
+        if new.has_static:
+            instances = {member.instance_id for member in after.values()} - {None}
         for member_id, shift in moved.items():
             how = "revoked"
             if member_id not in after:
@@ -290,11 +294,9 @@ class ClassicAudit:
                 how = "handed_over" if heir else "member_left"
             for partition in each(shift.lost):
                 ownership.release(partition, member_id, position, new.generation, how)
-        static_before, static_after = by_identity(before), by_identity(after)
-        if static_before is before and static_after is after:
-            moved_by_identity = moved
-        else:
-            moved_by_identity = shifts(static_before, static_after)
+        moved_by_identity = moved
+        if new.has_static or (old is not None and old.has_static):
+            moved_by_identity = shifts(by_identity(before), by_identity(after))
         for identity, shift in moved_by_identity.items():
             life.moves.shift(identity, shift.lost, shift.gained)
         for member_id, shift in moved.items():

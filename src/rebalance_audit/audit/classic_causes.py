@@ -5,6 +5,7 @@ met in one join phase, and a rebalance that left no record may lie in between; c
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
@@ -40,6 +41,8 @@ class Generation(NamedTuple):
     leader_member_id: str | None
     members: Mapping[str, ClassicMember]
     position: Position
+    has_static: bool
+    """Whether some member has an instance id."""
     joined_at_ms: int | None = None
     """The end of its join phase, when the timers of all members began anew; None where it is unknown."""
 
@@ -89,15 +92,13 @@ class ClassicScene(NamedTuple):
 
 def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:
     """New member id -> the old static member whose instance id it has."""
-    if old is None:
+    if old is None or not old.has_static or not new.has_static:
         return {}
     by_instance = {
         member.instance_id: member
         for member in old.members.values()
         if member.instance_id is not None and member.member_id not in new.members
     }
-    if not by_instance:
-        return {}
     return {
         member.member_id: by_instance[member.instance_id]
         for member in new.members.values()
@@ -114,18 +115,28 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
         verdicts = [_same_members(scene)]
     began_empty = scene.first or (scene.old is not None and not scene.old.members)
     if not began_empty:
+        others = tuple(sorted({verdict.cause for verdict in verdicts} & TRIGGERS))
         unseen = _unseen(scene)
-        verdicts = [_unwitnessed(verdict, verdicts, unseen) for verdict in verdicts]
+        verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]
     if scene.skipped:
         verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
     return tuple(verdicts)
 
 
-def _unseen(scene: ClassicScene) -> frozenset[RebalanceCause]:
+def _unseen(scene: ClassicScene) -> tuple[RebalanceCause, ...]:
     """What can have set the rebalance off and leaves no trace in the generation that came of it.
 
     A member that joined and went within the join phase, one that changed its mind twice, a leader that rejoined.
     """
+    old, new = scene.old, scene.new
+    return _unseen_of(
+        cooperative=old is not None and COOPERATIVE_MARK in (old.protocol_name or ""),
+        static=new.has_static or (old is not None and old.has_static),
+    )
+
+
+@cache
+def _unseen_of(*, cooperative: bool, static: bool) -> tuple[RebalanceCause, ...]:
     unseen = {
         RebalanceCause.LEADER_REJOINED,
         RebalanceCause.MEMBER_JOINED,
@@ -135,20 +146,15 @@ def _unseen(scene: ClassicScene) -> frozenset[RebalanceCause]:
         RebalanceCause.SUBSCRIPTION_CHANGED,
         RebalanceCause.TOPIC_METADATA_CHANGED,
     }
-    before = scene.old
-    if before is not None and COOPERATIVE_MARK in (before.protocol_name or ""):
+    if cooperative:
         unseen.add(RebalanceCause.COOPERATIVE_FOLLOW_UP)
-    if _has_static(scene.new) or (before is not None and _has_static(before)):
+    if static:
         unseen |= {RebalanceCause.STATIC_MEMBER_REPLACED, RebalanceCause.STATIC_MEMBER_JOINED}
-    return frozenset(unseen)
-
-
-def _has_static(generation: Generation) -> bool:
-    return any(member.instance_id is not None for member in generation.members.values())
+    return tuple(sorted(unseen))
 
 
 def _unwitnessed(
-    verdict: Verdict, verdicts: Sequence[Verdict], unseen: frozenset[RebalanceCause]
+    verdict: Verdict, others: tuple[RebalanceCause, ...], unseen: tuple[RebalanceCause, ...]
 ) -> Verdict:
     """A difference is a fact, but the log does not hold what set the rebalance off: something else may have come first.
 
@@ -156,10 +162,16 @@ def _unwitnessed(
     """
     if verdict.cause not in TRIGGERS:
         return verdict
-    others = sorted({other.cause for other in verdicts} & TRIGGERS)
-    candidates = dict.fromkeys((*verdict.alternatives, *others, *sorted(unseen)))
-    candidates.pop(verdict.cause, None)
-    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=tuple(candidates))
+    candidates = _without(verdict.cause, (*verdict.alternatives, *others, *unseen))
+    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=candidates)
+
+
+@lru_cache(1024)
+def _without(
+    cause: RebalanceCause, candidates: tuple[RebalanceCause, ...]
+) -> tuple[RebalanceCause, ...]:
+    """Each candidate once, but not the cause itself."""
+    return tuple(dict.fromkeys(candidate for candidate in candidates if candidate is not cause))
 
 
 def _lost(scene: ClassicScene) -> Verdict:

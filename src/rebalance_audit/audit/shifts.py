@@ -36,6 +36,4 @@ def shifts(
 
 def by_identity(members: Mapping[str, ClassicMember]) -> Mapping[str, ClassicMember]:
     """A generation's members by instance id, or member id where they have none."""
-    if any(member.instance_id is not None for member in members.values()):
-        return {member.instance_id or member.member_id: member for member in members.values()}
-    return members
+    return {member.instance_id or member.member_id: member for member in members.values()}

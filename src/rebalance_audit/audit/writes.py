@@ -18,6 +18,8 @@ from rebalance_audit.wire.records import Record
 class Role(Enum):
     """What a record type is to its group, the same for consumer, share and streams groups."""
 
+    __hash__ = object.__hash__  # Enum has one in Python, and each record looks its role up
+
     CLASSIC = auto()
     GROUP = auto()
     TOPICS = auto()
