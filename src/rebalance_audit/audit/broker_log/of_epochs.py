@@ -78,31 +78,41 @@ def _confirm(
 def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[Verdict]:
     """What the log says of an epoch whose own records are gone: the lines that came with it."""
     for fact in witness.between(bumped.at_ms - _ONE_WRITE_MS, bumped.at_ms):
-        found: RebalanceCause | None = None
-        if fact.kind in ENDS and (fact.member_id or fact.instance_id):
-            ended = witness.departure(
-                fact.member_id or "", fact.instance_id, fact.at_ms, bumped.at_ms
-            )
-            if ended is not None and not ended.alternatives:
-                found = ended.cause
-            if found is RebalanceCause.MEMBER_SESSION_EXPIRED and witness.was_ever_away(
-                fact.member_id or ""
-            ):
-                found = None  # only its records would tell whether it was away just then
-        elif fact.kind is FactKind.MEMBER_JOINED:
-            static = fact.instance_id is not None
-            found = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
-        if found is not None:
-            sentence = sentence_of(fact)
-            yield Verdict(
-                found,
-                Certainty.PROVEN,
-                position.record_timestamp_ms,
-                f"Only the broker's log tells: {sentence}.",
-                (said(fact, position, sentence), said(bumped, position, sentence_of(bumped))),
-                fact.member_id,
-                fact.instance_id,
-            )
+        found = _cause_of(witness, fact, bumped.at_ms)
+        if found is None:
+            continue
+        cause, alternatives = found
+        sentence = sentence_of(fact)
+        yield Verdict(
+            cause,
+            Certainty.PROBABLE if alternatives else Certainty.PROVEN,
+            position.record_timestamp_ms,
+            f"Only the broker's log tells: {sentence}.",
+            (said(fact, position, sentence), said(bumped, position, sentence_of(bumped))),
+            fact.member_id,
+            fact.instance_id,
+            alternatives=alternatives,
+        )
+
+
+def _cause_of(
+    witness: Witness, fact: BrokerFact, until_ms: int
+) -> tuple[RebalanceCause, tuple[RebalanceCause, ...]] | None:
+    """The cause that a line is by itself, and what else it may be."""
+    if fact.kind is FactKind.MEMBER_JOINED:
+        static = fact.instance_id is not None
+        return (RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED), ()
+    if fact.kind not in ENDS or not (fact.member_id or fact.instance_id):
+        return None
+    member_id = fact.member_id or ""
+    ended = witness.departure(member_id, fact.instance_id, fact.at_ms, until_ms)
+    if ended is None:
+        return None
+    expired = ended.cause is RebalanceCause.MEMBER_SESSION_EXPIRED
+    if expired and witness.was_ever_away(member_id):
+        # Whether it was away just then only its records would tell.
+        return ended.cause, (RebalanceCause.STATIC_MEMBER_EXPIRED,)
+    return ended.cause, ended.alternatives
 
 
 def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evidence]:
