@@ -101,9 +101,9 @@ swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and 
 	  $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
-	  $(if $(MINUTES),--minutes $(MINUTES)) --page docs/accuracy.md
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) --page docs/accuracy.md
 
 .PHONY: lint
 lint: $(INSTALLED) ## Lint, and check the formatting
@@ -131,6 +131,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/
 	$(PY) -m rebalance_audit.table_schemas --write
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m rebalance_audit.report.findings_page --write
+	$(PY) -m rebalance_audit.report.causes_page --write
 	$(PY) -m rebalance_audit.report.broker_logs_page --write
 
 .PHONY: check-generated
@@ -138,6 +139,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are fresh
 	$(PY) -m rebalance_audit.wire.codegen --check
 	$(PY) -m rebalance_audit.table_schemas --check
 	$(PY) -m rebalance_audit.report.findings_page --check
+	$(PY) -m rebalance_audit.report.causes_page --check
 	$(PY) -m rebalance_audit.report.broker_logs_page --check
 
 .PHONY: bench

@@ -19,7 +19,7 @@ from typing import Final
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from tests.accuracy.captured import capture_names, tally_of_capture
 from tests.accuracy.figures import as_json, page, proven_and_wrong, text
-from tests.accuracy.simulated import tally_of_seed
+from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
 from tests.accuracy.tally import Tally
 
 _STEP: Final = 20
@@ -32,15 +32,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=200, help="how many simulations")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--minutes", type=int, help="simulated minutes; without: by the seed")
+    parser.add_argument(
+        "--dense", action="store_true", help="most epochs for the time: records alone, no commits"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
     parser.add_argument("--page", type=Path, help="write the figures to this file as well")
     parser.add_argument("--examples", type=int, default=0, help="print so many of each mistake")
     asked = parser.parse_args(arguments)
+    of_seed = dense_tally_of_seed if asked.dense else tally_of_seed
     work: list[Callable[[], Tally]] = [
         *(partial(tally_of_capture, name) for name in capture_names()),
         *(
-            partial(tally_of_seed, seed, asked.minutes)
+            partial(of_seed, seed, asked.minutes)
             for seed in range(asked.first, asked.first + asked.seeds)
         ),
     ]
@@ -59,6 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
         command = f"make accuracy SEEDS={asked.seeds} FROM={asked.first}"
         if asked.minutes is not None:
             command += f" MINUTES={asked.minutes}"
+        if asked.dense:
+            command += " DENSE=1"
         asked.page.write_text(page(total, command), "utf-8")
     return CHECK_FAILED if proven_and_wrong(total) else DONE
 

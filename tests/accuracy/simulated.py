@@ -2,7 +2,8 @@
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +14,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.sim.broker_log import SERVER_LOG
 from rebalance_audit.sim.compaction import Cleaner
-from rebalance_audit.sim.options import Overrides, draw_options
+from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
@@ -35,6 +36,12 @@ LINGER_MS_MAX: Final = 20
 """Where records are stamped when they are appended, their times come so much later than the event."""
 SEGMENT_BYTES: Final = 20_000
 """So small that the cleaner finds something to do."""
+DENSE_GROUPS: Final = 6
+DENSITY: Final = 2.0
+FAULTS_OF_GROUPS: Final = (
+    *("deploys", "scale_changes", "crashes", "freezes", "slow_polls"),
+    *("subscription_changes", "admin_removals", "outages", "partitions_from_network"),
+)
 
 
 class Truth(NamedTuple):
@@ -46,21 +53,14 @@ class Truth(NamedTuple):
 
 def tally_of_seed(seed: int, minutes: int | None) -> Tally:
     """Simulate a seed and audit its log as it was written, with the brokers' log beside it, and compacted."""
-    options = draw_options(seed, Overrides(minutes=minutes))
-    options.faults.cleanings = 0.0
-    options.cluster.log.segment_bytes = SEGMENT_BYTES
+    options = _options(seed, minutes)
     simulation = Simulation(seed, options)
-    try:
+    with _named(seed):
         simulation.run()
-    except Exception as error:
-        error.add_note(f"seed {seed}")
-        raise
-    truth = truth_of(simulation)
-    release = options.coordinator.dialect.value
-    about = f"seed {seed} release {release}"
+    truth, about = truth_of(simulation), _about(seed, options)
     source = APPEND_TIME if options.cluster.log.stamps_append_time else WHOLE
     tally = Tally()
-    tally.count("seeds", release)
+    tally.count("seeds", options.coordinator.dialect.value)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         simulation.write(folder)
@@ -76,6 +76,49 @@ def tally_of_seed(seed: int, minutes: int | None) -> Tally:
             simulation.write(Path(name))
             judge(tally, COMPACTED, audit_folder(Path(name)), truth, about)
     return tally
+
+
+def dense_tally_of_seed(seed: int, minutes: int | None) -> Tally:
+    """The most epochs for the time: many groups and faults, no commits, no checks of the simulation itself."""
+    options = _options(seed, minutes, groups=DENSE_GROUPS)
+    for name in FAULTS_OF_GROUPS:
+        setattr(options.faults, name, DENSITY * getattr(options.faults, name))
+    for group in options.groups:
+        group.commit_interval_ms = 0
+    simulation = Simulation(seed, options, with_broker_log=False, with_checks=False)
+    with _named(seed):
+        simulation.run_faults()
+        simulation.cluster.flush()
+    source = APPEND_TIME if options.cluster.log.stamps_append_time else WHOLE
+    tally = Tally()
+    tally.count("seeds", options.coordinator.dialect.value)
+    with tempfile.TemporaryDirectory() as name:
+        simulation.write(Path(name))
+        tables = audit_folder(Path(name))
+    judge(tally, source, tables, truth_of(simulation), _about(seed, options))
+    return tally
+
+
+def _options(seed: int, minutes: int | None, groups: int | None = None) -> SimulationOptions:
+    """What the seed draws, with small segments that nobody cleans meanwhile."""
+    options = draw_options(seed, Overrides(minutes=minutes, groups=groups))
+    options.faults.cleanings = 0.0
+    options.cluster.log.segment_bytes = SEGMENT_BYTES
+    return options
+
+
+def _about(seed: int, options: SimulationOptions) -> str:
+    return f"seed {seed} release {options.coordinator.dialect.value}"
+
+
+@contextmanager
+def _named(seed: int) -> Iterator[None]:
+    """Errors of a simulation tell its seed."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"seed {seed}")
+        raise
 
 
 def truth_of(simulation: Simulation) -> Truth:

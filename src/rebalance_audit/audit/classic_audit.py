@@ -28,7 +28,7 @@ class ClassicAudit:
     """Follows one group while its leader assigns."""
 
     _downgraded: bool
-    """The record before turned a consumer group into this one."""
+    """The record before turned a consumer group into this one, which had to rebalance for it at once."""
 
     def __init__(self, life: Life) -> None:
         self._life = life
@@ -57,7 +57,10 @@ class ClassicAudit:
         )
         if downgraded:
             self._adopt(new)
-            self._downgraded = True
+            # Where a static member only took another's place, everybody keeps what the target has for them.
+            span = life.span
+            behind = span is not None and span.target_installed_at_ms is None
+            self._downgraded = life.left_since > 0 or behind
         elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
             life.restart(GroupType.CLASSIC, position)
             self._downgraded = False

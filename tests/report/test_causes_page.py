@@ -1,0 +1,46 @@
+"""docs/causes.md says what the audit does, and the audit does what it says."""
+
+from collections import Counter
+
+import pytest
+
+from rebalance_audit.audit.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.cause_patterns import CAUSE_PATTERNS
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.report.causes_page import PAGE, page
+from rebalance_audit.resources import checkout_root
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.wire.golden import CAPTURE_NAMES, CAPTURES
+
+STRENGTH = {certainty: strength for strength, certainty in enumerate(reversed(Certainty))}
+
+
+def test_the_page_on_causes_is_fresh() -> None:
+    """docs/causes.md is written from the table of patterns; `make codegen` does it."""
+    assert (checkout_root() / PAGE).read_text(encoding="utf-8") == page()
+
+
+def test_every_cause_has_its_patterns() -> None:
+    """The closed list is whole."""
+    assert set(CAUSE_PATTERNS) == set(RebalanceCause)
+
+
+@pytest.mark.parametrize("capture", CAPTURE_NAMES)
+def test_no_claim_is_surer_than_its_pattern_allows(capture: str) -> None:
+    """On real logs every claimed cause is one that its kind of group can show, with no more certainty than that."""
+    folder = open_log_folder(CAPTURES / capture / "segments")
+    tables = audit_segments(folder, DepartureRules()).tables
+    protocols = {
+        (row["group_id"], row["incarnation"], row["epoch"]): row["protocol"]
+        for row in tables["epochs"]
+    }
+    claims: Counter[RebalanceCause] = Counter()
+    for row in tables["rebalance_causes"]:
+        pattern = CAUSE_PATTERNS[RebalanceCause(row["cause"])]
+        protocol = protocols[row["group_id"], row["incarnation"], row["epoch"]]
+        look = pattern.classic if protocol == "classic" else pattern.modern
+        assert look.at_best is not None, row
+        assert STRENGTH[Certainty(row["certainty"])] <= STRENGTH[look.at_best], row
+        claims[RebalanceCause(row["cause"])] += 1
+    assert claims
