@@ -63,6 +63,31 @@ def test_what_is_written_with_any_codec_is_read_back(codec: Codec, tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_delete_horizon_takes_the_place_of_the_first_timestamp(
+    codec: Codec, tmp_path: Path
+) -> None:
+    """Records keep their times, which lie before it; a marker has one when its transaction's data is gone."""
+    records = [LoggedRecord(100 + n, AT_MS + n, KEY, EPOCH_10 * n or None) for n in range(50)]
+    horizon_ms = AT_MS + 86_400_000
+    file = tmp_path / f"{100:020d}.log"
+    file.write_bytes(
+        encode_batch(records, 5, codec, last_offset=160, delete_horizon_ms=horizon_ms)
+        + encode_marker(
+            161, AT_MS + 99, 5, Producer(7, 1), 3, committed=True, delete_horizon_ms=horizon_ms
+        )
+    )
+    cleaned, marker = (batch for batch in read_batches(file) if isinstance(batch, Batch))
+    assert (cleaned.header.delete_horizon_ms, marker.header.delete_horizon_ms) == (horizon_ms,) * 2
+    assert cleaned.header.last_offset == 160
+    assert cleaned.records() == [LogRecord(*record) for record in records]
+    told = marker.records()
+    assert isinstance(told, list)
+    assert [(record.log_offset, record.record_timestamp_ms) for record in told] == [
+        (161, AT_MS + 99)
+    ]
+
+
 def test_a_compressed_batch_does_not_tell_when_it_was_written() -> None:
     """The time in the header of gzip is 0: the same seed writes the same bytes tomorrow."""
     batch = encode_batch(two_records(100), 5, Codec.GZIP)

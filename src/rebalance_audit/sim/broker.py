@@ -29,6 +29,7 @@ from rebalance_audit.coordinator.requests.offsets import TopicsDeleted
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.batch_writer import NO_PRODUCER, Codec, LoggedRecord, Producer
+from rebalance_audit.sim.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.dialects import LOG_RULES, encode_draft
 from rebalance_audit.sim.partition_log import LoggedBatch, Marker, PartitionLog, replay_batch
 from rebalance_audit.sim.refusals import refusal
@@ -79,6 +80,7 @@ class LogOptions:
     codec: Codec = Codec.NONE
     stamps_append_time: bool = False
     segment_bytes: int = 104_857_600
+    delete_retention_ms: int = DELETE_RETENTION_MS
 
 
 def partition_for(group_id: str, partition_count: int) -> int:

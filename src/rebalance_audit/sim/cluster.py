@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import CoordinatorConfig
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
-from rebalance_audit.coordinator.requests.offsets import DeletedTopic, TopicsDeleted
+from rebalance_audit.coordinator.requests.offsets import (
+    DeletedTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    TopicsDeleted,
+)
 from rebalance_audit.sim.broker import (
     LogOptions,
     Observer,
@@ -110,6 +115,16 @@ class Cluster:
                 served.receive(request, respond if arrived == sent else _nobody, intent)
 
         sent = network.carry(source, node, arrive)
+
+    def delete_offsets(self, group_id: str, chance: Chance) -> None:
+        """An administrator deletes what a group has committed for a topic; refused while it subscribes to that."""
+        names = self.topics.image.names()
+        if not names:
+            return
+        topic = self.topics.image.by_name[chance.choice(names)]
+        numbers = tuple(range(len(topic.partition_racks)))
+        request = OffsetDeleteRequest(group_id, (OffsetDeleteRequestTopic(topic.name, numbers),))
+        self.ask("admin", self.partition_of(group_id), request, _nobody)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic; the coordinators drop its offsets."""

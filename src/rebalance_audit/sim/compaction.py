@@ -10,14 +10,16 @@ DELETE_RETENTION_MS: Final = 86_400_000
 
 
 class Cleaner:
-    """Cleans one partition again and again; it remembers when it first met each batch with tombstones."""
+    """Cleans one partition again and again.
+
+    A batch in which it first meets tombstones, or a marker whose transaction has no data left, gets a delete horizon
+    (KAFKA-8522): the moment from which they may go.
+    """
 
     def __init__(self, log: PartitionLog, delete_retention_ms: int = DELETE_RETENTION_MS) -> None:
         """Nothing is clean yet."""
         self._log = log
         self._delete_retention_ms = delete_retention_ms
-        self._horizon_ms: dict[int, int] = {}
-        """Offset of a tombstone or marker -> when it may go."""
 
     def clean(self, now_ms: int) -> int:
         """Clean once; how many records went. The active segment and whatever an open transaction holds stay."""
@@ -61,22 +63,27 @@ class Cleaner:
     ) -> bool:
         """Take from the batch what later records replace; whether it stays at all."""
         batch.packed = None
+        expired = batch.delete_horizon_ms is not None and now_ms >= batch.delete_horizon_ms
         if batch.marker is not None:
-            return batch.base_offset in with_data or not self._expired(batch.base_offset, now_ms)
+            if batch.base_offset in with_data:
+                return True
+            self._set_horizon(batch, now_ms)
+            return not expired
         batch.records = [
             record
             for record in batch.records
             if not is_aborted
             and record.key is not None
             and latest[record.key] == record.log_offset
-            and (record.value is not None or not self._expired(record.log_offset, now_ms))
+            and (record.value is not None or not expired)
         ]
+        if any(record.value is None for record in batch.records):
+            self._set_horizon(batch, now_ms)
         return bool(batch.records)
 
-    def _expired(self, log_offset: int, now_ms: int) -> bool:
-        """Whether what was first cleaned long ago may go now."""
-        horizon_ms = self._horizon_ms.setdefault(log_offset, now_ms + self._delete_retention_ms)
-        return now_ms >= horizon_ms
+    def _set_horizon(self, batch: LoggedBatch, now_ms: int) -> None:
+        if batch.delete_horizon_ms is None:
+            batch.delete_horizon_ms = now_ms + self._delete_retention_ms
 
 
 def _batches(segments: list[LogSegment]) -> Iterator[LoggedBatch]:

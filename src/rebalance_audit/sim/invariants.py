@@ -5,6 +5,7 @@ The checks look at the coordinators and the clients from outside; they share no 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from rebalance_audit.coordinator.changes import (
@@ -13,6 +14,7 @@ from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     GroupRemoved,
     MemberAssigned,
+    OffsetRemoved,
     TargetInstalled,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup
@@ -23,6 +25,8 @@ from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinG
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
 )
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.coordinator.slot import CommittedOffset, Group, GroupSlot
@@ -31,7 +35,7 @@ from rebalance_audit.sim.broker import Changed, Happening, Response, ServedParti
 from rebalance_audit.sim.holdings import HeldPartition, Holder
 from rebalance_audit.sim.partition_log import LoggedBatch
 from rebalance_audit.wire.messages import OffsetCommitKey, RecordType
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.records import Record, decode_record, encode_key
 
 _COMMIT_PREFIX: Final = int(RecordType.OFFSET_COMMIT).to_bytes(2, "big")
 
@@ -58,6 +62,10 @@ class _Commits:
     acknowledged: dict[bytes, int] = field(default_factory=dict)
     pending: dict[int, dict[bytes, int]] = field(default_factory=dict)
     """Producer id -> commits of its open transaction."""
+    newest_base: int = 0
+    """Where the newest batch begins."""
+    deleted: set[bytes] = field(default_factory=set)
+    """Commits that ended in the newest batch or since."""
 
 
 class Invariants:
@@ -76,13 +84,15 @@ class Invariants:
 
     def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
         """Check what one write did to its groups."""
-        del shard
         for slot, changes in changed:
             counters = self._counters.get(slot.group_id)
             if counters is None:
                 counters = self._counters[slot.group_id] = _Counters()
             for change in changes:
                 self._check_change(slot, change, counters, happening)
+                if isinstance(change, OffsetRemoved):
+                    key = _commit_key(slot.group_id, (change.topic, change.topic_partition))
+                    self._commits.setdefault(shard.number, _Commits()).deleted.add(key)
         for slot, changes in changed:
             if isinstance(slot.group, ModernGroup):
                 self._check_members(slot.group, changes)
@@ -144,6 +154,8 @@ class Invariants:
         """Whoever is told of a generation is told of the same leader; who is told of a commit can rely on it."""
         if isinstance(request, OffsetCommitRequest) and isinstance(response, OffsetCommitResponse):
             self._check_commit(shard, request, response)
+        if isinstance(request, OffsetFetchRequest) and isinstance(response, OffsetFetchResponse):
+            self._check_fetch(shard, response)
         if (
             not isinstance(response, JoinGroupResponse)
             or not isinstance(request, JoinGroupRequest)
@@ -179,10 +191,49 @@ class Invariants:
                 self.checks += 1
                 place = asked.name, partition.partition_index
                 held = None if slot is None else slot.offsets.get(place)
+                if held is None and self._was_just_deleted(shard, request.group_id, place):
+                    continue
                 _require(
                     held is not None and held.log_offset < shard.log.next_offset,
                     f"the commit of {place} by {request.group_id} was acknowledged and is not written",
                 )
+
+    def _was_just_deleted(
+        self, shard: ServedPartition, group_id: str, place: tuple[str, int]
+    ) -> bool:
+        """Whether the commit ended in the same batch that it was written in."""
+        commits = self._commits.get(shard.number)
+        return commits is not None and _commit_key(group_id, place) in commits.deleted
+
+    def _check_fetch(self, shard: ServedPartition, response: OffsetFetchResponse) -> None:
+        """Whoever asks is told of the newest commit that was written before the batch that the answer waited for."""
+        commits = self._commits.get(shard.number)
+        if commits is None:
+            return
+        for group in response.groups:
+            slot = shard.shard.slot(group.group_id)
+            for topic in group.topics:
+                for partition in topic.partitions:
+                    place = topic.name, partition.partition_index
+                    key = _commit_key(group.group_id, place)
+                    written = commits.acknowledged.get(key)
+                    if (
+                        partition.error_code is not ErrorCode.NONE
+                        or written is None
+                        or written >= commits.newest_base
+                        or key in commits.deleted
+                    ):
+                        continue
+                    self.checks += 1
+                    held = None if slot is None else slot.offsets.get(place)
+                    _require(
+                        held is not None
+                        and (
+                            held.log_offset >= commits.newest_base
+                            or held.committed_offset == partition.committed_offset
+                        ),
+                        f"{group.group_id} asks for {place}, is told {partition}, and has committed {held}",
+                    )
 
     def acquired(self, holder: Holder, partition: HeldPartition, others: Iterable[Holder]) -> None:
         """A client starts to use a partition: nobody else may use it now."""
@@ -218,6 +269,8 @@ class Invariants:
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
         """Remember what is committed for good."""
         commits = self._commits.setdefault(shard.number, _Commits())
+        commits.newest_base = batch.base_offset
+        commits.deleted.clear()
         producer_id = batch.producer.producer_id
         if batch.marker is not None:
             ended = commits.pending.pop(producer_id, {})
@@ -234,6 +287,7 @@ class Invariants:
                 continue
             if record.value is None:
                 commits.acknowledged.pop(record.key, None)
+                commits.deleted.add(record.key)
                 for pending in commits.pending.values():
                     pending.pop(record.key, None)
             else:
@@ -246,6 +300,8 @@ class Invariants:
         ]:
             slot = shard.shard.slot(group_id)
             self._counters[group_id] = _counters_of(None if slot is None else slot.group)
+        if shard.number in self._commits:
+            self._commits[shard.number].deleted.clear()
         before = self._live_before.pop(shard.number, None)
         if before is not None and not lost:
             require_equal(before, shard.shard, f"reload of partition {shard.number}")
@@ -312,6 +368,11 @@ def _essence(shard: Shard) -> dict[str, _Essence]:
         if group is not None or slot.offsets or pending:
             found[slot.group_id] = group, slot.offsets, pending
     return found
+
+
+@lru_cache(1 << 14)
+def _commit_key(group_id: str, place: tuple[str, int]) -> bytes:
+    return encode_key(OffsetCommitKey(group_id, *place))
 
 
 def _counters_of(group: Group | None) -> _Counters:

@@ -11,6 +11,7 @@ from rebalance_audit.sim.broker import LogOptions
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import Library
 from rebalance_audit.sim.cluster import ClusterOptions
+from rebalance_audit.sim.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.network import NetworkOptions
 
 START_MS: Final = 1_700_000_000_000
@@ -52,7 +53,7 @@ class GroupPlan:
 
 @dataclass(slots=True)
 class FaultOptions:
-    """How often things happen, per minute: the first block per group, the second in the whole cluster."""
+    """How often things happen, per minute: to each group down to the outages, the others in the whole cluster."""
 
     deploys: float = 0.2
     scale_changes: float = 0.2
@@ -69,6 +70,9 @@ class FaultOptions:
     topic_creations: float = 0.1
     cleanings: float = 0.1
     partitions_from_network: float = 0.1
+    """To each group: a client without its network."""
+    offset_deletions: float = 0.05
+    """To each group: an administrator deletes offsets."""
 
 
 @dataclass(slots=True)
@@ -123,6 +127,7 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
             chance.weighted(list(Codec), (8, 1, 1, 1, 1)),
             stamps_append_time=chance.happens(0.1),
             segment_bytes=chance.choice((4_000, 20_000, 100_000, 104_857_600)),
+            delete_retention_ms=chance.stream("retention").choice((10_000, DELETE_RETENTION_MS)),
         ),
     )
     options = SimulationOptions(

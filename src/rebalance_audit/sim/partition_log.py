@@ -44,6 +44,8 @@ class LoggedBatch:
     codec: Codec = Codec.NONE
     append_time_ms: int | None = None
     """Set where the topic stamps batches with the time of their append."""
+    delete_horizon_ms: int | None = None
+    """When tombstones may go; a cleaner sets it when it first meets them."""
     packed: bytes | None = None
     """The whole batch as bytes, where `records` holds only the last one of every key: all that replay needs."""
 
@@ -68,6 +70,7 @@ class LoggedBatch:
                 self.producer,
                 self.marker.coordinator_epoch,
                 committed=self.marker.committed,
+                delete_horizon_ms=self.delete_horizon_ms,
             )
         if not self.records:
             return encode_empty_batch(
@@ -85,6 +88,7 @@ class LoggedBatch:
             self.append_time_ms,
             self.base_offset,
             self.last_offset,
+            delete_horizon_ms=self.delete_horizon_ms,
         )
 
 

@@ -28,6 +28,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -77,6 +79,7 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode], tuple[object, ...]]]] 
     OffsetFetchRequest: lambda request, error: OffsetFetchResponse(
         tuple(OffsetFetchResponseGroup(group.group_id, (), error) for group in request.groups)
     ),
+    OffsetDeleteRequest: lambda _, error: OffsetDeleteResponse(error),
     WriteTxnMarkerRequest: lambda _, error: WriteTxnMarkerResponse(error),
     DeleteGroupsRequest: lambda _, __: DeleteGroupsResponse(()),
 }

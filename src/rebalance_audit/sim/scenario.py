@@ -1,6 +1,7 @@
 """A whole simulation: a phase of faults, then a healed one in which every group must come to rest."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -248,6 +249,13 @@ class Simulation:
             if free and len(topics.image.by_name) < _TOPICS_MAX:
                 topics.create(chance.choice(free), chance.between(1, 8))
 
+        for plan in self.options.groups:
+            group_chance = self._chance.stream(f"{plan.group_id}/offsets to delete")
+            self._now_and_then(
+                f"{plan.group_id}/offset deletion",
+                faults.offset_deletions,
+                partial(self.cluster.delete_offsets, plan.group_id, group_chance),
+            )
         for name, per_minute, action in (
             ("fail-over", faults.fail_overs, fail_over),
             ("growth", faults.topic_growths, grow),
@@ -259,7 +267,8 @@ class Simulation:
 
     def _clean(self) -> None:
         for number, served in sorted(self.cluster.partitions.items()):
-            cleaner = self._cleaners.setdefault(number, Cleaner(served.log))
+            retention_ms = self.options.cluster.log.delete_retention_ms
+            cleaner = self._cleaners.setdefault(number, Cleaner(served.log, retention_ms))
             cleaner.clean(self.scheduler.now_ms)
             self.invariants.check_partition(served)
 

@@ -12,6 +12,10 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
 )
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.cluster import Cluster
@@ -25,6 +29,10 @@ RETRIABLE: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
+FETCHES_AGAIN: Final = RETRIABLE | {
+    ErrorCode.UNSTABLE_OFFSET_COMMIT,
+    ErrorCode.STALE_MEMBER_EPOCH,
+}
 NO_GENERATION: Final = -1
 RETRY_BACKOFF_MS: Final = 100
 COMMIT_BY_NAME_VERSION: Final = 9
@@ -195,6 +203,7 @@ class Client(ABC):
         if partitions:
             self.owned |= partitions
             self.cluster.holdings.acquire(self, partitions, self._scheduler.now_ms)
+            self._fetch_offsets()
 
     def _drop(self, partitions: frozenset[HeldPartition]) -> None:
         if partitions:
@@ -288,7 +297,37 @@ class Client(ABC):
         """Send a request whose response nobody waits for."""
         self.cluster.ask(self.name, self.served, request, lambda _: None)
 
-    # --- commits -----------------------------------------------------------------------------------
+    # --- offsets -----------------------------------------------------------------------------------
+
+    def _fetch_offsets(self) -> None:
+        """Ask where to begin in the partitions that it has."""
+        topics: dict[str, list[int]] = {}
+        for topic_id, number in sorted(self.owned):
+            topic = self._topic(topic_id)
+            if topic is not None:
+                topics.setdefault(topic.name, []).append(number)
+        if not self.running or not topics:
+            return
+        wanted = tuple(
+            OffsetFetchRequestTopic(name, tuple(numbers)) for name, numbers in topics.items()
+        )
+        group = OffsetFetchRequestGroup(self.group_id, wanted, *self._fetch_identity())
+        request = OffsetFetchRequest((group,), require_stable=True)
+        self._ask("offsets", request, self._fetched, self._fetch_offsets)
+
+    def _fetched(self, response: OffsetFetchResponse) -> None:
+        """Ask again where a transaction may still move an offset, the epoch moved, or no coordinator is there."""
+        (group,) = response.groups
+        errors = {
+            group.error_code,
+            *(partition.error_code for topic in group.topics for partition in topic.partitions),
+        }
+        if errors & FETCHES_AGAIN:
+            self._later(RETRY_BACKOFF_MS, self._fetch_offsets)
+
+    def _fetch_identity(self) -> tuple[str | None, int]:
+        """Member id and epoch for fetches; only members of the consumer protocol name themselves."""
+        return None, NO_GENERATION
 
     def _commit_round(self) -> None:
         self._commit(self.owned)

@@ -122,6 +122,9 @@ class ConsumerClient(Client):
     def _commit_identity(self) -> tuple[int, str] | None:
         return (self.member_epoch, self.member_id) if self.member_epoch > JOIN_EPOCH else None
 
+    def _fetch_identity(self) -> tuple[str | None, int]:
+        return self.member_id, self.member_epoch
+
     # --- heartbeats --------------------------------------------------------------------------------
 
     def _beat_now(self) -> None:
