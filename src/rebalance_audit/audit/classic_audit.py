@@ -262,7 +262,7 @@ class ClassicAudit:
             life.close_member(
                 member_id, position, cause, certainty, old.generation if old else None
             )
-        before = old.members if old is not None else {}
+        before, protocol = old.members if old is not None else {}, GroupType.CLASSIC.value
         for member in new.members.values():
             watch = life.watches.get(member.member_id)
             if watch is None:
@@ -271,12 +271,12 @@ class ClassicAudit:
                 )
             elif not _same_identity(before.get(member.member_id), member):
                 watch.stint.identity = _identity_of(member)
-            watch.stint.protocol = GroupType.CLASSIC.value
-            watch.stint.last_seen_at_ms = position.record_timestamp_ms
+            stint = watch.stint
+            stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
             watch.last_life = position
             watch.partitions = member.partition_count
             if member.member_id in previous_ids:
-                watch.stint.previous_member_id = previous_ids[member.member_id]
+                stint.previous_member_id = previous_ids[member.member_id]
 
     def _follow_partitions(
         self, old: Generation | None, new: Generation, *, since_known: bool

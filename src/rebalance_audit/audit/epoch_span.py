@@ -2,11 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from rebalance_audit.audit.cause import Evidence, Verdict
+from rebalance_audit.audit.cause import Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.partitions import Partitions, count
+
+
+@lru_cache(1024)
+def _texts(causes: tuple[RebalanceCause, ...]) -> tuple[str, ...]:
+    return tuple(cause.value for cause in causes)
 
 
 @dataclass(slots=True)
@@ -191,7 +197,7 @@ class EpochSpan:
                 "client_id": verdict.client_id,
                 "client_host": verdict.client_host,
                 "topics": list(verdict.topics),
-                "alternatives": [cause.value for cause in verdict.alternatives],
+                "alternatives": list(_texts(verdict.alternatives)),
                 "detail": verdict.detail,
                 "evidence": [
                     {

@@ -178,31 +178,22 @@ class LostPartition(Watcher):
             for topic in topics
         )
         missing: dict[tuple[str, frozenset[int]], Position] = {}
+        highest: dict[str, int] = {}
         for topic in subscribed:
-            lost = self._lost(topic, assigned.get(topic), position, nameless=nameless)
-            if lost is not None:
-                missing[topic, lost] = position
-        self._highest = {
-            topic: max(self._highest.get(topic, -1), max(assigned.get(topic, ()), default=-1))
-            for topic in subscribed
-            if topic in assigned or topic in self._highest
-        }
+            numbers = assigned.get(topic, frozenset())
+            most = max(self._highest.get(topic, -1), max(numbers, default=-1))
+            if most >= 0:
+                highest[topic] = most
+            if numbers:
+                if len(numbers) <= most:
+                    hole = frozenset(range(most + 1)).difference(numbers)
+                    missing[topic, hole] = position
+            elif not nameless and self.scene.outside.topic_existed(
+                topic, position.record_timestamp_ms
+            ):
+                missing[topic, frozenset()] = position
+        self._highest = highest
         self._close(self._lasting.update(missing), Ending(position.record_timestamp_ms))
-
-    def _lost(
-        self, topic: str, numbers: AbstractSet[int] | None, position: Position, *, nameless: bool
-    ) -> frozenset[int] | None:
-        """Numbers without owner; the empty set for a whole topic, None for a topic that is well."""
-        if numbers:
-            expected = max(self._highest.get(topic, -1), *numbers) + 1
-            return (
-                None if len(numbers) == expected else frozenset(range(expected)).difference(numbers)
-            )
-        if nameless:
-            return None
-        if not self.scene.outside.topic_existed(topic, position.record_timestamp_ms):
-            return None
-        return frozenset()
 
     def _close(
         self,
