@@ -1,7 +1,7 @@
 """The table pattern -> cause: what each cause looks like in the records, and how sure it can be by them at best.
 
-`docs/causes.md` is written from it, and every cause that the audit claims is held against it in the tests. Logs of brokers
-can make any cause proven.
+`docs/causes.md` is written from it, and every cause that the audit claims is held against it in the tests. Logs of
+brokers can make any cause proven.
 """
 
 from collections.abc import Mapping
