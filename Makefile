@@ -84,7 +84,7 @@ test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which st
 	$(PY) -m pytest -m quality
 
 .PHONY: test-cluster
-test-cluster: java $(INSTALLED) $(JARS) dist ## Run the tests that start a Spark cluster on this machine
+test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Spark cluster on this machine
 	$(PY) -m pytest -m cluster
 
 .PHONY: test-broker
@@ -92,7 +92,7 @@ test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafk
 	$(PY) -m pytest -m broker
 
 .PHONY: test-dags
-test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) dist ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake
 	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
@@ -149,9 +149,16 @@ bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's 
 # --- results -----------------------------------------------------------------------------------
 
 .PHONY: dist
-dist: $(INSTALLED) ## Build the wheel, and the same as a zip for spark-submit --py-files
-	$(UV) build --quiet --python $(PY) --wheel --no-build-isolation --clear --out-dir dist
+dist: package dist/environment.tar.gz ## Build all that a cluster wants: package, and dist/environment.tar.gz for spark.archives
+
+.PHONY: package
+package: $(INSTALLED) ## Build the wheel, and the same as a zip for spark-submit --py-files
+	rm -f dist/rebalance_audit*
+	$(UV) build --quiet --python $(PY) --wheel --no-build-isolation --out-dir dist
 	cp dist/rebalance_audit-*.whl dist/rebalance_audit.zip
+
+dist/environment.tar.gz: requirements.txt pyproject.toml scripts/pack-environment | $(INSTALLED)
+	@scripts/pack-environment $(PY) $(UV) dist
 
 .PHONY: clean
 clean: ## Remove what was built; the environment and the jars stay
