@@ -135,7 +135,10 @@ class EpochSpan:
         """Drop what only the rows of causes and members need: they are out, and nobody looks at them any more."""
         self.settled_slowest = self.slowest()
         self.progress = {}
-        self.verdicts = self.verdicts[:1]
+        self.verdicts = tuple(
+            verdict._replace(detail="", evidence=(), topics=(), alternatives=())
+            for verdict in self.verdicts[:1]
+        )
 
     def epoch_row(self) -> Row:
         """The row of gold.epochs."""

@@ -1,0 +1,45 @@
+"""A snapshot is as large as the group that it is of."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataValue
+from tests.audit.story import GROUP, log
+from tests.audit.test_memory import restarts
+
+EPOCH_BYTES = 600
+"""Room for an epoch that waits for its target, whatever the number of members."""
+
+
+def nothing(_table: str, _row: Row) -> None:
+    """Rows do not matter here."""
+
+
+def new_clients(writes: Iterable[tuple[int, str]]) -> dict[str, Any]:
+    """The snapshot behind the writes, in which each member comes with a client id and a host of its own."""
+    running = GroupAudit(GROUP, 0, nothing)
+    for number, (record, position) in enumerate(log(*writes)):
+        value = record.value
+        if isinstance(value, ConsumerGroupMemberMetadataValue):
+            value = value._replace(client_id=f"c{number}", client_host=f"/10.0.0.{number}")
+        running.feed(record._replace(value=value), position)
+    state: dict[str, Any] = orjson.loads(orjson.dumps(running.snapshot()))
+    return state
+
+
+def test_it_does_not_grow_with_the_history() -> None:
+    """Clients that come once and go are forgotten when the windows of the findings have passed them."""
+    short, long = (len(orjson.dumps(new_clients(restarts(times)))) for times in (150, 600))
+    assert long < short + 1024
+
+
+def test_epochs_without_a_target_keep_no_members() -> None:
+    """A hundred members join before anybody gets a target: an epoch each, but not a hundred members in each."""
+    joins = ((1000 * number, f"5 M{number}; 3 {number + 2}") for number in range(100))
+    state = new_clients(joins)
+    assert len(state["life"]["awaiting"]) > 90
+    assert len(orjson.dumps(state["life"]["awaiting"])) < EPOCH_BYTES * 100
