@@ -130,7 +130,7 @@ def the_cleaner_keeps_the_first_record(patch: pytest.MonkeyPatch) -> None:
     def earliest(segments: list[LogSegment], _: set[int]) -> dict[bytes, int]:
         found: dict[bytes, int] = {}
         for segment in segments:
-            for batch in segment.batches:
+            for batch in segment.read():
                 for record in batch.records:
                     found.setdefault(record.key or b"", record.log_offset)
         return found

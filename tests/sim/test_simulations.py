@@ -14,8 +14,9 @@ from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.coordinator.policy import Policy
 from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.sim import partition_log
 from rebalance_audit.sim.invariants import require_equal
-from rebalance_audit.sim.options import Overrides, draw_options
+from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation, simulate
 from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
 from rebalance_audit.wire.records import Record, decode_record
@@ -63,6 +64,30 @@ def test_the_same_seed_writes_the_same_bytes_also_in_another_process(tmp_path: P
     once = written(tmp_path / "once")
     assert len(once) > 2
     assert once == written(tmp_path / "twice") == written(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("seed", [3, 6, 16])
+def test_a_log_that_went_to_its_files_as_it_grew_is_the_same(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reload, compaction and comparisons read it back from there; hardly anything stays in memory."""
+
+    def drawn() -> SimulationOptions:
+        options = draw_options(seed, Overrides(minutes=1, groups=6, partitions=2))
+        options.cluster.log.stamps_append_time = False
+        options.cluster.log.segment_bytes = 8_000
+        options.faults.cleanings = options.faults.fail_overs = 3.0
+        return options
+
+    in_memory = Simulation(seed, drawn())
+    in_memory.run()
+    in_memory.write(tmp_path / "memory")
+    monkeypatch.setattr(partition_log, "MEMORY_BYTES_MAX", 2_000)
+    spilling = Simulation(seed, drawn(), folder=tmp_path / "files")
+    spilling.run()
+    assert any(served.log.was_cleaned for served in spilling.cluster.partitions.values())
+    spilling.write(tmp_path / "files")
+    assert written(tmp_path / "files") == written(tmp_path / "memory")
 
 
 def replayed(folder: Path, partition: int, policy: Policy) -> Shard:

@@ -84,9 +84,14 @@ def simulate(
     options = draw_options(seed, overrides)
     for line in told(options):
         click.echo(line, err=True)
-    simulation = Simulation(seed, options, with_broker_log=broker_log)
-    simulation.run()
-    simulation.write(out)
+    simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)
+    try:
+        simulation.run()
+    except Exception:
+        click.echo(f"Seed {seed} failed; {out} has the log and the truth up to there.", err=True)
+        raise
+    finally:
+        simulation.write(out)
     seconds = (simulation.scheduler.now_ms - START_MS) // 1000
     records = sum(served.log.next_offset for served in simulation.cluster.partitions.values())
     click.echo(

@@ -8,6 +8,7 @@ nobody was told of what they held, and the next coordinator replays the log with
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -101,10 +102,11 @@ class ServedPartition:
         ids: IdSource,
         options: LogOptions,
         observers: Sequence[Observer],
+        folder: Path | None = None,
     ) -> None:
-        """An empty log whose first coordinator serves at once."""
+        """An empty log whose first coordinator serves at once; `folder` as in `PartitionLog`."""
         self.number = number
-        self.log = PartitionLog(number, options.segment_bytes)
+        self.log = PartitionLog(number, options.segment_bytes, folder)
         self.config = config
         self.leader_epoch = 0
         self.is_active = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import CoordinatorConfig
@@ -52,8 +53,10 @@ class Cluster:
         options: ClusterOptions,
         network: NetworkOptions,
         observers: Sequence[Observer] = (),
+        folder: Path | None = None,
     ) -> None:
-        """No topics and no groups yet."""
+        """No topics and no groups yet; logs go to the folder as they grow."""
+        self._folder = folder
         self.scheduler = scheduler
         self.config = config
         self.options = options
@@ -78,6 +81,7 @@ class Cluster:
                 self._ids,
                 self.options.log,
                 self.observers,
+                self._folder,
             )
         return served
 

@@ -27,17 +27,14 @@ class Cleaner:
         if len(log.segments) == 1:
             return 0
         first_unstable = _first_unstable_offset(log)
-        closed = [
-            segment
-            for segment in log.segments[:-1]
-            if not segment.batches or segment.batches[-1].last_offset < first_unstable
-        ]
+        closed = [segment for segment in log.segments[:-1] if segment.last_offset < first_unstable]
         aborted, with_data, last_of_producer = _transactions(log)
         latest = _latest(closed, aborted)
         removed = 0
-        for segment in closed:
-            kept: list[LoggedBatch] = []
-            for batch in segment.batches:
+
+        def cleaned(segment: LogSegment) -> Iterator[LoggedBatch]:
+            nonlocal removed
+            for batch in segment.read():
                 before = len(batch.records) + (batch.packed is not None)
                 stays = (
                     self._clean_batch(
@@ -47,9 +44,10 @@ class Cleaner:
                 )
                 removed += before - len(batch.records) + (batch.marker is not None and not stays)
                 if stays:
-                    kept.append(batch)
-            segment.batches = kept
-            segment.size_bytes = sum(batch.size_bytes() for batch in kept)
+                    yield batch
+
+        for segment in closed:
+            segment.rewrite(cleaned(segment))
         log.was_cleaned |= removed > 0
         return removed
 
@@ -88,7 +86,7 @@ class Cleaner:
 
 def _batches(segments: list[LogSegment]) -> Iterator[LoggedBatch]:
     for segment in segments:
-        yield from segment.batches
+        yield from segment.read()
 
 
 def _latest(segments: list[LogSegment], aborted: set[int]) -> dict[bytes, int]:

@@ -1,30 +1,29 @@
 """Writes simulated logs into folders as brokers keep them."""
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.sim.partition_log import PartitionLog
+from rebalance_audit.sim.partition_log import PartitionLog, segment_name, segment_path
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 METADATA_FOLDER: Final = "__cluster_metadata-0"
 
 
-def segment_name(base_offset: int) -> str:
-    """Name of a segment file: 20 digits."""
-    return f"{base_offset:020d}.log"
-
-
 def write_log(log: PartitionLog, folder: Path) -> None:
-    """Write the segments of one partition; empty segments get no file."""
-    target = folder / f"{OFFSETS_TOPIC}-{log.log_partition}"
+    """Write the segments of one partition, or what is missing of them there; empty segments get no file."""
     for segment in log.segments:
-        if not segment.batches:
+        if log.folder == folder:
+            segment.spill()
+        if log.folder == folder or not segment.size_bytes:
             continue
-        target.mkdir(parents=True, exist_ok=True)
-        with (target / segment_name(segment.base_offset)).open("wb") as file:
-            for batch in segment.batches:
-                file.write(batch.encoded())
+        target = segment_path(folder, log.log_partition, segment.base_offset)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as file:
+            if segment.has_file and segment.path is not None:
+                with segment.path.open("rb") as spilled:
+                    shutil.copyfileobj(spilled, file)
+            file.writelines(batch.encoded() for batch in segment.batches)
 
 
 def write_folder(logs: Iterable[PartitionLog], metadata_log: bytes, folder: Path) -> None:

@@ -53,8 +53,12 @@ class Simulation:
         *,
         with_broker_log: bool = True,
         with_checks: bool = True,
+        folder: Path | None = None,
     ) -> None:
-        """Everything is built and nothing has happened; `with_checks`: every event is held against the invariants."""
+        """Everything is built and nothing has happened; `with_checks`: every event is held against the invariants.
+
+        With a folder the log goes there as it grows, so that memory holds little of it; `write` completes it there.
+        """
         self.seed = seed
         self.options = options
         self.scheduler = Scheduler(START_MS)
@@ -77,6 +81,7 @@ class Simulation:
                 self.truth,
                 *filter(None, (self.broker_log,)),
             ),
+            folder,
         )
         self._with_checks = with_checks
         if with_checks:
