@@ -53,18 +53,22 @@ def _judge_uses(
     ours: Mapping[tuple[str, str, int, str], set[Interval]],
     uses: Iterable[Row],
 ) -> None:
-    """How long after the record a client began to use what it had got."""
+    """How long after the record a client first used what it had got; it may stop and begin again meanwhile."""
     starts: dict[tuple[str, int, str], list[int]] = defaultdict(list)
     for (group_id, _, number, member_id), intervals in ours.items():
         starts[group_id, number, member_id] += [start for start, _ in intervals]
     for times in starts.values():
         times.sort()
-    for use in uses:
+    first_use: dict[tuple[str, int, str, int], int] = {}
+    for use in sorted(uses, key=lambda row: row["from"]):
         times = starts.get((use["group_id"], use["topic_partition"], use["member_id"]), [])
         place = bisect_left(times, use["from"] + 1)
         if place:
-            measure = Measure(source, "client", "use began behind the record")
-            tally.errors[measure].add(use["from"], times[place - 1])
+            key = (use["group_id"], use["topic_partition"], use["member_id"], times[place - 1])
+            first_use.setdefault(key, use["from"])
+    measure = Measure(source, "client", "use began behind the record")
+    for key, from_ms in first_use.items():
+        tally.errors[measure].add(from_ms, key[-1])
 
 
 def _judge_arrivals(

@@ -7,7 +7,7 @@ from rebalance_audit.audit.rows import Row
 from tests.audit.story import log
 from tests.audit.test_consumer_stories import pick
 
-CREATED = (1000, "2 0")
+CREATED = (1000, "2 0 cst=1000")
 UPGRADE = "2t; 5 A session=6000; 3 1; 7 A 0-5; 6 1; 8 A 1/1 0-5"
 FIRST = (4250, "2 1 range A=0-5 cst=4000")
 

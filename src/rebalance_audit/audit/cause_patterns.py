@@ -121,7 +121,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.ASSIGNOR_CHANGED: CausePattern(
         Look("a known member's record prefers another assignor", _PROVEN),
-        Look("the members agree on another protocol name", _PROBABLE),
+        Look("the members agree on another protocol name", _POSSIBLE),
     ),
     RebalanceCause.LEADER_REJOINED: CausePattern(
         _NEVER, Look("same members, same subscriptions, same partitions", _POSSIBLE)

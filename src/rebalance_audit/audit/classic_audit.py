@@ -66,7 +66,10 @@ class ClassicAudit:
             self._downgraded = False
         old = life.previous_generation
         if new.generation == 0 and not new.members:
-            life.created_at = position
+            created_ms = position.record_timestamp_ms
+            if new.joined_at_ms is not None:
+                created_ms = min(created_ms, new.joined_at_ms)
+            life.created_at = position._replace(record_timestamp_ms=created_ms)
         elif old is not None and old.generation == new.generation:
             self._update(old, new)
         else:
@@ -110,7 +113,7 @@ class ClassicAudit:
         verdicts = logged.verdicts
         earliest = self._earliest_join(old, joined_at_ms)
         latest_ms = joined_at_ms
-        if self._downgraded and old is not None:
+        if self._downgraded and old is not None and not skipped:
             # A downgrade sends every member to a join phase at once, in the same write.
             latest_ms = earliest
         if logged.join_started_ms is not None:
@@ -171,6 +174,9 @@ class ClassicAudit:
         if evidence is None:
             return None
         earliest_ms = evidence.record_timestamp_ms
+        if old is not None and not old.members and old.joined_at_ms is not None:
+            # A record that is stamped when it is appended is a little late; its state has begun before.
+            earliest_ms = min(earliest_ms, old.joined_at_ms)
         # Clocks of two coordinators differ: a bound that contradicts the record is none.
         return None if joined_at_ms is not None and earliest_ms > joined_at_ms else earliest_ms
 

@@ -27,7 +27,6 @@ TRIGGERS = frozenset(
         RebalanceCause.MEMBER_LEFT,
         RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
         RebalanceCause.SUBSCRIPTION_CHANGED,
-        RebalanceCause.ASSIGNOR_CHANGED,
     }
 )
 """Differences that set a rebalance off by themselves."""
@@ -283,7 +282,7 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         verdict = scene.absence(member_id)
         if verdict is not None:
             yield verdict
-    if gone and not scene.new.members:
+    if not scene.new.members and (gone or not scene.old.members):
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,
             Certainty.PROVEN,
@@ -318,11 +317,11 @@ def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
         return
     yield Verdict(
         RebalanceCause.ASSIGNOR_CHANGED,
-        Certainty.PROBABLE,
+        Certainty.POSSIBLE,
         new.position.record_timestamp_ms,
         f"The members now agree on {new.protocol_name} instead of {old.protocol_name}.",
         _evidence(scene, f"protocol {new.protocol_name}"),
-        alternatives=(RebalanceCause.LEADER_REJOINED,),
+        alternatives=tuple(sorted(_unseen(scene))),
     )
 
 

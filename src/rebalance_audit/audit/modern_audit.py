@@ -15,7 +15,7 @@ from rebalance_audit.audit.member_watch import MemberWatch
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.modern_causes import Scene, interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.modern_evidence import WriteEvidence
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.writes import Role, Step
 from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     GroupRemoved,
@@ -133,6 +133,16 @@ class ModernAudit:
         else:
             life.restart(group.group_type, first)
             self._liveness.restart()
+            if self._takes_members_over(write[0], group):
+                self._upgraded_at = write[-1].position
+
+    def _takes_members_over(self, first: Step, group: ModernGroup) -> bool:
+        """Members of a classic group that no generation of it ever showed: they had no assignment yet."""
+        return (first.role, first.tombstone) == (Role.CLASSIC, True) and any(
+            group.members[change.member_id].classic is not None
+            for change in self._evidence.joined
+            if change.member_id in group.members
+        )
 
     def _upgrade(self, generation: Generation, write: Sequence[Step], group: ModernGroup) -> None:
         life, position = self._life, write[0].position
