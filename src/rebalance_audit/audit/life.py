@@ -6,7 +6,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Witness
+from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
 from rebalance_audit.audit.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import Generation
 from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
@@ -342,9 +342,11 @@ class Life:
             return cause, certainty
         stint, gone_ms = watch.stint, gone.record_timestamp_ms
         from_ms = gone_ms - TOLERANCE_MS
+        stay = None
         if stint.protocol == GroupType.CLASSIC.value:
             # A classic member is gone before the record that shows it, by as much as a join phase takes.
-            from_ms = stint.first_position.record_timestamp_ms
+            from_ms = min(from_ms, watch.last_life.record_timestamp_ms)
+            stay = Stay.between(watch.last_life, gone)
         found = self.witness.departure(
             stint.member_id,
             stint.identity.instance_id,
@@ -352,6 +354,7 @@ class Life:
             gone_ms + TOLERANCE_MS,
             near_ms=gone_ms,
             was_away=watch.left_for_a_while,
+            stay=stay,
         )
         if found is None:
             return cause, certainty

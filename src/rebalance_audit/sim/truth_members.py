@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.changes import (
@@ -13,6 +14,16 @@ from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.broker import Happening
 from rebalance_audit.sim.group_look import GroupLook
 from rebalance_audit.sim.truth_causes import Reason, departure_cause
+
+ENDS: Final = frozenset(
+    {
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+    }
+)
+"""What ends a classic member."""
 
 
 @dataclass(slots=True)
@@ -61,7 +72,7 @@ class MembersOf:
         reasons: tuple[Reason, ...],
         now_ms: int,
     ) -> None:
-        why = {reason.member_id: reason.cause for reason in reasons}
+        why = {reason.member_id: reason.cause for reason in reasons if reason.cause in ENDS}
         away = {
             each.member_id
             for each in changes
@@ -73,10 +84,11 @@ class MembersOf:
             if member is None:
                 continue
             member.ended_at_ms = now_ms
-            if member.instance_id in look.instances:
-                cause = RebalanceCause.STATIC_MEMBER_REPLACED
-            elif is_classic and member_id in why:
+            if is_classic and member_id in why:
+                # Its instance may be back by now: under a new id, behind the end of this one.
                 cause = why[member_id]
+            elif member.instance_id in look.instances:
+                cause = RebalanceCause.STATIC_MEMBER_REPLACED
             else:
                 cause = departure_cause(happening, was_away=member_id in away)
             member.end = cause.value

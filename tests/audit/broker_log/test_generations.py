@@ -226,6 +226,33 @@ def test_a_coordinator_that_moved(loaded_ms: int | None, certainty: str) -> None
     assert causes(audit([first, moved], lines), 2) == [f"member_joined {certainty} B"]
 
 
+def test_a_removal_that_the_next_coordinator_does_not_know() -> None:
+    """A member is out in memory alone; the coordinator moves before any record, and it is back until it expires."""
+    first, second, third = log(*RECORDS)
+    moved = (third[0], third[1]._replace(leader_epoch=1))
+    void = (
+        7_000,
+        (
+            "[Group g] Member B has left group through explicit `LeaveGroup` request; client reason: "
+            "member was removed by an admin"
+        ),
+    )
+    loaded = (7_500, "Loaded classic group g with 2 members.", "2")
+    real = [(at_ms, message, "2") for at_ms, message, *_ in B_EXPIRES]
+    for lines, end in (
+        ([*B_JOINS, void, loaded, *real], ("member_session_expired", "proven")),
+        ([*B_JOINS, void, loaded], None),
+        ([*B_JOINS, void], None),
+    ):
+        tables = audit([first, second, moved], lines)
+        if end is None:
+            assert left_how(tables, "B")[1] != "proven"
+            assert [cause.split()[1] for cause in causes(tables, 3)] == ["probable"]
+        else:
+            assert left_how(tables, "B") == end
+            assert causes(tables, 3)[0] == "member_session_expired proven B"
+
+
 def test_a_departure_without_its_join_phase() -> None:
     """How the member went is certain, that it was what began the rebalance is not."""
     tables = audit(log(*RECORDS), [B_EXPIRES[0], B_EXPIRES[2]])

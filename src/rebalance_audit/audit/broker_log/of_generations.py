@@ -13,7 +13,15 @@ from rebalance_audit.audit.broker_log.testimony import (
     proven_by,
     with_primary,
 )
-from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Witness, said, sentence_of
+from rebalance_audit.audit.broker_log.witness import (
+    MOVES,
+    TAKE_OVERS,
+    TOLERANCE_MS,
+    Stay,
+    Witness,
+    said,
+    sentence_of,
+)
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import COOPERATIVE_MARK, ClassicScene, Generation
 from rebalance_audit.audit.life import DEPARTURES
@@ -22,18 +30,6 @@ from rebalance_audit.coordinator.partitions import minus, partitions_of
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 _GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
-_INTERRUPTIONS: Final = frozenset(
-    {
-        FactKind.GROUP_LOADED,
-        FactKind.GROUP_UNLOADED,
-        FactKind.PARTITION_LOADED,
-        FactKind.PARTITION_UNLOADED,
-    }
-)
-"""A join phase ends with its coordinator: the next one begins anew from the record."""
-
-
-_TAKE_OVERS: Final = frozenset({FactKind.GROUP_LOADED, FactKind.PARTITION_LOADED})
 _ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED})
 
 
@@ -96,7 +92,7 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
     if prepared is None or prepared.broker != ended.broker:
         return None
     for fact in witness.between(prepared.at_ms + 1, ended.at_ms - 1):
-        if fact.kind in _INTERRUPTIONS and fact.broker == ended.broker:
+        if fact.kind in MOVES and fact.broker == ended.broker:
             return None
         if fact.kind in _ENDS_OF_JOIN_PHASES:
             return None
@@ -106,7 +102,7 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
     if prepared.at_ms < old_ms - TOLERANCE_MS:
         return None
     if old.position.leader_epoch != new.position.leader_epoch and not any(
-        fact.kind in _TAKE_OVERS and fact.broker == ended.broker
+        fact.kind in TAKE_OVERS and fact.broker == ended.broker
         for fact in witness.between(old_ms - TOLERANCE_MS, prepared.at_ms)
     ):
         # The coordinator moved since the record before: whether before or behind this line, its log does not tell.
@@ -161,7 +157,9 @@ def _confirm(
     if member_id is None:
         return verdict
     if verdict.cause in DEPARTURES:
-        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms)
+        old = scene.old
+        stay = None if old is None else Stay.between(old.position, position)
+        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms, stay=stay)
         if found is None:
             return verdict
         others = () if whole else _other_causes(verdict)

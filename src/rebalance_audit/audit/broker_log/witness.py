@@ -8,7 +8,7 @@ cover a part of the time or one broker of several.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import Departure, departure_of_fact, trigger_of
@@ -17,6 +17,10 @@ from rebalance_audit.coordinator.changes import Position
 
 TOLERANCE_MS: Final = 2_000
 """How far a line and its record may be apart. One clock stamps both within a few ms; busy brokers log late."""
+
+TAKE_OVERS: Final = frozenset({FactKind.GROUP_LOADED, FactKind.PARTITION_LOADED})
+MOVES: Final = TAKE_OVERS | {FactKind.GROUP_UNLOADED, FactKind.PARTITION_UNLOADED}
+"""Lines of a coordinator that comes or goes; what was in its memory alone is gone then."""
 
 ENDS: Final = frozenset(
     {
@@ -28,6 +32,18 @@ ENDS: Final = frozenset(
     }
 )
 """Lines that end a member."""
+
+
+class Stay(NamedTuple):
+    """A classic member between the last record that has it and the one that has it no more."""
+
+    moved: bool
+    """The leader epochs of the two records differ: the coordinator moved in between."""
+
+    @classmethod
+    def between(cls, last: Position, gone: Position) -> "Stay":
+        """Of these two records."""
+        return cls(last.leader_epoch != gone.leader_epoch)
 
 
 class Witness:
@@ -97,11 +113,13 @@ class Witness:
         *,
         near_ms: int | None = None,
         was_away: bool = False,
+        stay: Stay | None = None,
     ) -> Departure | None:
         """Why a member went between two moments.
 
         Of several lines the one nearest to `near_ms` counts, the last one where no moment is known. `was_away`: by its
-        records a static member had left for a while.
+        records a static member had left for a while. `stay`: of a classic member, which is out in its coordinator's
+        memory long before a record shows it, and back with the next coordinator if that comes first.
         """
         if near_ms is None:
             near_ms = to_ms
@@ -113,7 +131,13 @@ class Witness:
                 if fact.member_id is None
             ),
         ]
-        ends = [fact for fact in told if from_ms <= fact.at_ms <= to_ms and _ends(fact)]
+        ends = [
+            fact
+            for fact in told
+            if from_ms <= fact.at_ms <= to_ms
+            and _ends(fact)
+            and (stay is None or self._lasted(fact, stay, from_ms, near_ms))
+        ]
         # What took the member out was logged first; the reason of the rebalance that follows may say less.
         for fact in sorted(
             ends, key=lambda each: (each.kind not in ENDS, abs(each.at_ms - near_ms))
@@ -127,6 +151,15 @@ class Witness:
             if found is not None:
                 return found
         return None
+
+    def _lasted(self, end: BrokerFact, stay: Stay, from_ms: int, to_ms: int) -> bool:
+        """Whether the coordinator that took a member out was still the one that wrote the record without it."""
+        if any(fact.kind in MOVES for fact in self.between(end.at_ms + 1, to_ms)):
+            return False
+        return not stay.moved or any(
+            fact.kind in TAKE_OVERS and fact.broker == end.broker
+            for fact in self.between(from_ms, end.at_ms)
+        )
 
     def was_ever_away(self, member_id: str) -> bool:
         """Whether a static member left for a while at some time; that it came back under its id is not logged."""
