@@ -1,0 +1,149 @@
+"""Groups that change their protocol, members that come back under the same id, and how a log's first epoch is told."""
+
+from typing import Any
+
+import pytest
+
+from rebalance_audit.audit.log_audit import audit_log
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.wire.messages import (
+    ConsumerGroupCurrentMemberAssignmentTopicPartitions,
+    ConsumerGroupCurrentMemberAssignmentValue,
+)
+from tests.audit.story import TOPIC_NAMES, Log, log
+
+CREATED = (1_000, "2 0 cst=1000")
+ALONE = (4_000, "2 1 range A=0-5")
+TAKEN_OVER = "2t; 5 A session=6000; 3 {0}; 7 A 0-5; 6 {0}; 8 A {0}/{0} 0-5"
+B_JOINS = "5 B; 3 {0}; 7 A 0-2; 7 B 3-5; 6 {0}; 8 B {0}/0 UNRELEASED -"
+B_GOES = "8t A; 8t B; 7t A; 7t B; 6t; 5t A; 5t B; 3t; 2 2 range A=0-2"
+
+
+def tables(*writes: tuple[int, str]) -> dict[str, list[Row]]:
+    """Audit a log of (time, write) pairs."""
+    return audited(log(*writes))
+
+
+def audited(records: Log) -> dict[str, list[Row]]:
+    """Audit a log."""
+    return audit_log(records, AuditOptions(topic_name=TOPIC_NAMES.get))
+
+
+def causes(got: dict[str, list[Row]], epoch: int) -> list[tuple[str, str]]:
+    """Causes of an epoch in order."""
+    rows = [row for row in got["rebalance_causes"] if row["epoch"] == epoch]
+    rows.sort(key=lambda row: row["cause_seq"])
+    return [(row["cause"], row["certainty"]) for row in rows]
+
+
+def intervals(got: dict[str, list[Row]], number: int) -> list[tuple[Any, ...]]:
+    """(member, from, to, topic, is the topic's id known) of one partition."""
+    return sorted(
+        (
+            row["member_id"],
+            row["from_at"],
+            row["to_at"],
+            row["topic"],
+            row["topic_id"] is not None,
+        )
+        for row in got["ownership"]
+        if row["topic_partition"] == number
+    )
+
+
+def test_who_has_a_partition_goes_on_having_it_over_an_upgrade_and_a_downgrade() -> None:
+    """Classic groups know topics by name, consumer groups by id; the interval is one, under both."""
+    upgrade = (9_000, f"{TAKEN_OVER.format(1)}; {B_JOINS.format(2)}")
+    answers = [(9_500, "8 A 2/1 0-2"), (9_600, "8 B 2/2 3-5")]
+    got = tables(CREATED, ALONE, upgrade, *answers, (20_000, B_GOES))
+    assert causes(got, 2)[:2] == [("member_joined", "proven"), ("protocol_upgraded", "proven")]
+    assert intervals(got, 0) == [("A", 4_000, None, "foo", True)]
+    assert intervals(got, 3) == [
+        ("A", 4_000, 9_500, "foo", True),
+        ("B", 9_600, 20_000, "foo", True),
+    ]
+
+
+def test_an_upgrade_in_the_middle_of_a_rebalance() -> None:
+    """The generation that was to get its assignment becomes an epoch; it ends with the join in the same request."""
+    upgrade = (9_000, f"{TAKEN_OVER.format(2)}; {B_JOINS.format(3)}")
+    got = tables(CREATED, ALONE, upgrade, (9_500, "8 A 3/2 0-2"), (9_600, "8 B 3/3 3-5"))
+    assert causes(got, 2) == [("protocol_upgraded", "proven")]
+    assert causes(got, 3)[:2] == [("member_joined", "proven"), ("protocol_upgraded", "proven")]
+    assert [
+        (row["epoch"], row["outcome"], row["converged_at"], row["completeness"])
+        for row in got["epochs"]
+    ] == [
+        (1, "converged", 4_000, "complete"),
+        (2, "superseded", None, "complete"),
+        (3, "converged", 9_600, "complete"),
+    ]
+
+
+def test_an_upgrade_of_members_that_no_generation_showed() -> None:
+    """Members that still waited for their first assignment come over: nobody joined with that epoch."""
+    upgrade = (9_000, f"{TAKEN_OVER.format(1)}; {B_JOINS.format(2)}")
+    assert causes(tables(CREATED, upgrade), 1) == [("protocol_upgraded", "proven")]
+
+
+def test_a_static_member_that_takes_over_from_another_protocol_needs_no_rebalance() -> None:
+    """The group is downgraded and everybody keeps what the target has: the next join phase began on its own."""
+    joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    downgrade = "8t C; 7t C; 6t; 5t C; 3t; 2 2 range C@i1=0-5"
+    returns = (
+        9_000,
+        f"8t A; 7t A; 5t A; 5 C instance=i1 session=6000; 7 C 0-5; 8 C 2/2 0-5; {downgrade}",
+    )
+    got = tables(joins, returns, (30_000, "2 3 range C@i1=0-2 D=3-5 cst=29900"))
+    (row,) = [row for row in got["epochs"] if row["epoch"] == 3]
+    assert (row["join_started_earliest"], row["join_started_latest"]) == (9_000, 29_900)
+    assert causes(got, 3)[0] == ("member_joined", "probable")
+
+
+def test_a_static_member_that_returns_under_its_old_id_keeps_its_partitions() -> None:
+    """Tombstones and records of the same member in one write: nothing was given up in between."""
+    returns = "8t A; 7t A; 5t A; 5 A instance=i1; 7 A 0-5; 8 A 0/0 0-5; 8 A 2/0 0-5"
+    got = tables(
+        (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
+        (5_000, "8 A -2/0 0-5"),
+        (7_000, returns),
+        (9_000, f"{returns}; 3 3 h2; 7 A 0-6; 6 3; 8 A 3/2 0-6"),
+    )
+    assert intervals(got, 0) == [("A", 1_000, None, "foo", True)]
+    assert not [name for name, _ in causes(got, 3) if name == "static_member_joined"]
+
+
+def without_epochs(records: Log) -> Log:
+    """The same log as releases before 4.3 write it."""
+    entry = ConsumerGroupCurrentMemberAssignmentTopicPartitions
+    shaped: Log = []
+    for record, position in records:
+        value = record.value
+        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
+            value = value._replace(
+                assigned_partitions=tuple(
+                    entry(each.topic_id, each.partitions, ()) for each in value.assigned_partitions
+                )
+            )
+        shaped.append((record._replace(value=value), position))
+    return shaped
+
+
+@pytest.mark.parametrize(
+    ("number", "is_early", "completeness", "created"),
+    [
+        (1, True, "complete", "proven"),
+        (2, False, "complete", "proven"),
+        (2, True, "gap", None),
+        (3, False, "gap", None),
+    ],
+)
+def test_the_first_epoch_of_a_group_has_the_number_of_its_release(
+    number: int, is_early: bool, completeness: str, created: str | None
+) -> None:
+    """1 before release 4.3, 2 from it on; the second epoch of an early one looks like a first behind the cleaner."""
+    records = log((1_000, f"5 A; 3 {number}; 7 A 0-5; 6 {number}; 8 A {number}/0 0-5"))
+    got = audited(without_epochs(records) if is_early else records)
+    assert [row["completeness"] for row in got["epochs"]] == [completeness]
+    assert dict(causes(got, number)).get("group_created") == created
