@@ -24,10 +24,12 @@ class Message(NamedTuple):
 
     kind: FactKind
     fields: Mapping[str, object]
+    releases: str
+    """Those that word it so."""
 
 
 class _Rule(NamedTuple):
-    kind: FactKind
+    wording: Wording
     regex: re.Pattern[str]
 
 
@@ -51,7 +53,7 @@ def _read(
         if found is not None:
             for name, value in found.groupdict().items():
                 fields[name] = _value_of(name, value)
-            return Message(rule.kind, fields)
+            return Message(rule.wording.kind, fields, rule.wording.releases)
     return None
 
 
@@ -81,7 +83,7 @@ def _compiled(wordings: Sequence[Wording]) -> Mapping[str, Sequence[_Rule]]:
     rules: defaultdict[str, list[_Rule]] = defaultdict(list)
     for wording in wordings:
         rules[_first_word(wording.pattern)].append(
-            _Rule(wording.kind, re.compile(_regex(wording.pattern), re.DOTALL | re.IGNORECASE))
+            _Rule(wording, re.compile(_regex(wording.pattern), re.DOTALL | re.IGNORECASE))
         )
     return dict(rules)
 
