@@ -1,0 +1,96 @@
+"""Audit and check on a standalone cluster, submitted with the zip alone, and one worker lost on the way."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli import exit_codes
+from rebalance_audit.cli.gold_order import in_key_order
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.lake.read import read_rows
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.cluster.standalone import Cluster, environment, start
+from tests.wire.golden import capture
+
+pytestmark = pytest.mark.cluster
+
+CLUSTER = "blue"
+SEGMENTS = capture("broker-4.0").segments
+AUDITED = ("epochs", "rebalance_causes", "convergence", "rebalances", "members", "ownership")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One master, two workers of one core."""
+    running = start(tmp_path_factory.mktemp("cluster"), workers=2)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def audited(cluster: Cluster) -> Path:
+    """The lake of an audit that has lost a worker while it replayed."""
+    lake = cluster.folder / "lake"
+
+    def lose_a_worker(line: str) -> None:
+        if "replaying groups" in line and len(cluster.workers) > 1:
+            cluster.kill_worker()
+
+    arguments = ("--source", f"segments:{SEGMENTS}", "--lake", str(lake), "--cluster", CLUSTER)
+    done = cluster.submit("audit", *arguments, on_line=lose_a_worker)
+    assert done.code == exit_codes.DONE, done.said
+    assert len(cluster.workers) == 1
+    return lake
+
+
+def test_the_jobs_see_the_project_in_the_zip_alone(cluster: Cluster) -> None:
+    """The interpreter of driver and executors has the dependencies, but no rebalance_audit."""
+    done = subprocess.run(
+        [str(cluster.folder / "python"), "-c", "import pyarrow, aiokafka, rebalance_audit"],
+        env=environment(cluster.folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "No module named 'rebalance_audit'" in done.stderr
+
+
+def test_a_lost_worker_changes_no_row(audited: Path) -> None:
+    """Every gold table has the rows of the audit in one process, to the last column."""
+    expected = audit_segments(open_log_folder(SEGMENTS), DepartureRules()).tables
+    for name in AUDITED:
+        columns = table_schemas()[f"gold.{name}"].column_names
+        wanted = [
+            {column: row.get(column) for column in columns} | {"cluster": CLUSTER}
+            for row in expected[name]
+        ]
+        rows = read_rows(str(audited), f"gold.{name}", cluster=CLUSTER)
+        assert in_key_order(name, rows) == in_key_order(name, wanted), name
+        assert rows
+
+
+def test_the_check_runs_on_what_is_left_of_the_cluster(cluster: Cluster, audited: Path) -> None:
+    """What a real run has written passes every check of severity fail, that of the counts of records among them."""
+    summary = cluster.folder / "check.json"
+    done = cluster.submit("check", "--lake", str(audited), "--summary", str(summary))
+    assert done.code == exit_codes.DONE, done.said
+    told = json.loads(summary.read_text())
+    assert told["success"]
+    assert told["expectations"]["held"] > 250
+
+
+def test_a_broken_expectation_is_a_4(cluster: Cluster, audited: Path) -> None:
+    """The job's exit code tells a scheduler, its output tells people which rows."""
+    topics = DeltaTable(str(audited / "gold" / "topics"))
+    topics.update(updates={"source": "'hearsay'"})
+    done = cluster.submit("check", "--lake", str(audited), "--table", "gold.topics")
+    assert done.code == exit_codes.CHECK_FAILED, done.said
+    assert "FAIL gold.topics in_set(source)" in done.said
+    assert "source is hearsay" in done.said
+    assert 'look at {"cluster":"blue","topic_id":' in done.said

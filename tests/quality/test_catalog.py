@@ -1,0 +1,107 @@
+"""A lake in a catalog: made, audited into, checked; and every commit says which run made it."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.lake.check_frames import Scope
+from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.lake.request import GOLD_ONLY, RunRequest
+from rebalance_audit.lake.run import run_audit
+from rebalance_audit.lake.run_log import RunReport
+from rebalance_audit.lake.sources import parse_source
+from rebalance_audit.lake.tables import Lake
+from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.wire.golden import capture
+
+NAME = "catalog:spark_catalog.audit"
+SEGMENTS = capture("broker-4.0").segments
+
+
+class Audited(NamedTuple):
+    """A lake after a run and a check."""
+
+    lake: Lake
+    run: RunReport
+    check: CheckReport
+
+
+@pytest.fixture(scope="module")
+def audited(spark: SparkSession) -> Audited:
+    """One run and one check, in Spark's own catalog over a Hive metastore."""
+    source = parse_source(f"segments:{SEGMENTS}")
+    run = run_audit(spark, RunRequest(source, NAME, "blue", layers=GOLD_ONLY))
+    lake = Lake(spark, NAME)
+    return Audited(lake, run, run_check(lake, CheckRequest(Scope("blue"))))
+
+
+def test_the_catalog_has_the_rows_of_the_audit(spark: SparkSession, audited: Audited) -> None:
+    """Tables by three-part names, in a schema for each layer, with as many rows as the audit in one process."""
+    expected = audit_segments(open_log_folder(SEGMENTS), DepartureRules()).tables
+    for name in ("epochs", "ownership", "members"):
+        rows = spark.read.table(f"spark_catalog.audit_gold.{name}").count()
+        assert rows == len(expected[name]) > 0
+    schemas = [row[0] for row in spark.sql("SHOW SCHEMAS IN spark_catalog").collect()]
+    assert {"audit_gold", "audit_meta"} <= set(schemas)
+
+
+def test_tables_in_a_catalog_keep_their_contract(spark: SparkSession, audited: Audited) -> None:
+    """Comments, clustering and the reader version are those of a lake in a folder."""
+    detail = spark.sql("DESCRIBE DETAIL spark_catalog.audit_gold.epochs").first()
+    assert detail is not None
+    schema = table_schemas()["gold.epochs"]
+    assert detail["description"] == schema.description
+    assert tuple(detail["clusteringColumns"]) == schema.clustered_by
+    assert detail["minReaderVersion"] == 1
+
+
+def test_what_a_run_has_written_passes_the_checks(audited: Audited) -> None:
+    """A real run of a real log: nothing of severity fail, and what gold alone does not write is passed over."""
+    assert [finding for finding in audited.check.broken if finding.severity == "fail"] == []
+    assert audited.check.outcomes["held"] > 200
+    passed_over = {
+        finding.table for finding in audited.check.findings if finding.outcome == "passed_over"
+    }
+    assert "bronze.records" in passed_over
+
+
+def test_every_commit_says_which_run_made_it(audited: Audited) -> None:
+    """Making a table counts as well: lineage tools see who wrote each version of each table."""
+    ids: dict[str, dict[int, str]] = {}
+    for name in table_schemas():
+        if audited.lake.version(name) is not None:
+            history = audited.lake.delta_table(name).history().collect()
+            ids[name] = {row["version"]: row["userMetadata"] for row in history}
+    assert set(ids.pop("meta.checks").values()) == {audited.check.check_id}
+    assert len(ids) > 8
+    assert {made_by for versions in ids.values() for made_by in versions.values()} == {
+        audited.run.run_id
+    }
+
+
+@pytest.mark.parametrize(
+    ("lake", "sentence"),
+    [
+        ("s3a://bucket/audit", "S3AFileSystem not found"),
+        ("nowhere://bucket/audit", 'No FileSystem for scheme "nowhere"'),
+    ],
+)
+def test_storage_that_spark_does_not_know_is_told_in_a_sentence(
+    spark: SparkSession, lake: str, sentence: str
+) -> None:
+    """A URL whose file system has no jar on the class path: Hadoop's own words, not a stack trace."""
+    with pytest.raises(LakeNotReadable, match=sentence):
+        Lake(spark, lake).version("gold.epochs")
+
+
+def test_a_folder_may_be_given_as_a_url(spark: SparkSession, tmp_path: Path) -> None:
+    """file:// names the same tables as the path."""
+    Lake(spark, f"file://{tmp_path}/lake").create(["gold.topics"])
+    assert (tmp_path / "lake" / "gold" / "topics" / "_delta_log").is_dir()
+    assert Lake(spark, str(tmp_path / "lake")).version("gold.topics") == 0
