@@ -18,6 +18,8 @@ BAD_ARGUMENTS = 2
 CHECK_FAILED = 4
 """Exit codes of the jobs that no retry would mend; all others may pass by themselves."""
 
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
 BROKEN_SHOWN = 10
 KEYS_SHOWN = 3
 
@@ -74,7 +76,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
         self.jars = site.jars
         self.packages = site.packages
         self.properties_file = site.properties_file
-        self.conf = {**_quiet(site), **site.conf}
+        self.conf = {**site.conf, JAVA_OPTIONS: _quiet(site)}
         self.env_vars = {**_interpreter(site), **site.env}
         # The operator has no public name for these once it is made; the connection must not hold a path.
         self._spark_binary = site.spark_submit
@@ -130,10 +132,10 @@ def _read(file: Path) -> dict[str, Any]:
     return json.loads(file.read_bytes()) if file.exists() else {}
 
 
-def _quiet(site: Site) -> dict[str, str]:
-    """A job's log is hundreds of lines unless Spark is told what is worth one."""
-    log4j = f"file:{site.project}/conf/spark/log4j2.properties"
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j}"}
+def _quiet(site: Site) -> str:
+    """A job's log is hundreds of lines unless Spark is told what is worth one; the site's own options come behind."""
+    log4j = f"-Dlog4j2.configurationFile=file:{site.project}/conf/spark/log4j2.properties"
+    return f"{log4j} {site.conf.get(JAVA_OPTIONS, '')}".strip()
 
 
 def _interpreter(site: Site) -> dict[str, str]:

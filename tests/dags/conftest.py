@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,8 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lake = folder / "lake"
+        # A copy, so that nobody builds it anew while a job reads it.
+        package = shutil.copy(ROOT / "dist" / "rebalance_audit.zip", folder)
         self.fields: dict[str, Any] = {
             "project": str(ROOT),
             "lake": str(self.lake),
@@ -69,6 +72,7 @@ class Site:
             "spark_home": str(SPARK_HOME),
             "python": str(VENV / "bin" / "python"),
             "jars": ",".join(map(str, sorted((ROOT / "jars" / "spark").glob("*.jar")))),
+            "py_files": str(package),
             "driver_memory": "1g",
             "conf": SPARK,
         }

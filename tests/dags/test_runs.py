@@ -160,7 +160,9 @@ def test_maintenance_changes_no_row(site: Site, bag: DagBag) -> None:
         assert now.sort_by("cluster").num_rows == rows.num_rows
 
 
-def test_a_broken_expectation_stops_publishing(site: Site, bag: DagBag, caplog: Any) -> None:
+def test_a_broken_expectation_stops_publishing(
+    site: Site, bag: DagBag, capfd: pytest.CaptureFixture[str]
+) -> None:
     """The check fails once and for all, says which expectation and where to look; nothing is published."""
     epochs = table(site.lake, "gold.epochs").to_pyarrow_table()
     write_deltalake(
@@ -174,7 +176,7 @@ def test_a_broken_expectation_stops_publishing(site: Site, bag: DagBag, caplog: 
     assert done.tasks["publish"] == "upstream_failed"
     assert done.tries["check"] == 1
     assert events(done.run_id) == []
-    said = caplog.text
+    said = "".join(capfd.readouterr())
     assert "expectation(s) broken" in said
     assert "gold.epochs" in said
     assert "table meta.checks, check_id = " in said
@@ -201,11 +203,15 @@ def test_bad_arguments_are_not_tried_again(site: Site, bag: DagBag) -> None:
     ],
 )
 def test_a_site_that_is_not_set_up_is_told(
-    fields: dict[str, Any], sentence: str, site: Site, bag: DagBag, caplog: Any
+    fields: dict[str, Any],
+    sentence: str,
+    site: Site,
+    bag: DagBag,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Which field of the Variable is missing or misspelled, at once and without a retry."""
     site.set(**fields)
     done = run(bag, "maintenance", {})
     site.set()
     assert (done.state, done.tries) == ("failed", {"maintain": 1})
-    assert sentence in caplog.text
+    assert sentence in "".join(capfd.readouterr())

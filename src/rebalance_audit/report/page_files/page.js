@@ -65,7 +65,7 @@
       },
       xAxis: { type: "time", min: data.buckets[0][0], max: data.buckets[data.buckets.length - 1][0] + size, ...axis(), splitLine: { show: false } },
       yAxis: { type: "value", minInterval: 1, ...axis(), axisLabel: { color: colour("soft"), formatter: unit } },
-      series: series.map((one) => ({ ...one, type: "bar", stack: "all", barWidth: Math.max(1, Math.floor(0.8 * plotWidth(element) / data.bucket_count)) })),
+      series: series.map((one) => ({ ...one, type: "bar", stack: "all", barWidth: Math.min(60, Math.max(1, Math.floor(0.8 * plotWidth(element) / data.bucket_count))) })),
     };
   }
 
