@@ -66,7 +66,7 @@ def check(**given: Any) -> list[dict[str, Any]]:
         ("gold.group_hours", "cluster group_id hour"),
         ("gold.topics", "cluster topic_id"),
         ("meta.progress", "cluster partition"),
-        ("meta.snapshots", "cluster group_id"),
+        ("meta.snapshots", "cluster group_id log_partition"),
     ],
 )
 def test_a_table_has_the_key_that_its_readers_join_on(name: str, expected_key: str) -> None:

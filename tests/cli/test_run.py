@@ -15,8 +15,8 @@ LOG = f"segments:{segments('failover')}"
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        ([], 2, "Error: No source: give --source segments:DIR or --source delta:PATH."),
         (["--source", LOG], 2, "Error: No lake: give --lake DIR."),
+        (["--lake", "LAKE", "--layers", "gold"], 2, "Gold alone is made from a source"),
         (["--source", "segments:", "--lake", "LAKE"], 2, "'segments:' names no source"),
         (["--source", "file:x", "--lake", "LAKE"], 2, "'file:x' names no kind of source"),
         (["--source", "kafka:here:9092", "--lake", "LAKE"], 2, "a live cluster cannot be read yet"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
+from rebalance_audit.cli.broker_logs import BrokerLogs
 from rebalance_audit.cli.invocation import (
     Invocation,
     config_options,
@@ -27,11 +28,17 @@ Examples:
   rebalance-audit run --source delta:copy-of-topic --lake lake --cluster blue
   rebalance-audit run --source segments:copy-of-log --lake lake --layers gold
   rebalance-audit run --source segments:copy-of-log --lake lake --groups '^payments-'
+  rebalance-audit run --lake lake
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--source", "spec", metavar="SPEC", help="segments:DIR or delta:PATH.")
+@click.option(
+    "--source",
+    "spec",
+    metavar="SPEC",
+    help="segments:DIR, kafka:HOST:PORT or delta:PATH; without one what bronze of the lake holds.",
+)
 @click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
 @options.cluster
 @click.option(
@@ -50,6 +57,8 @@ Examples:
     show_default=True,
     help="all keeps the log in bronze and decoded records in silver too.",
 )
+@options.broker_logs
+@options.broker_log_zone
 @click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
 @options.summary_file
 @config_options
@@ -61,24 +70,28 @@ def run(
     spec: str | None,
     lake: str | None,
     cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
     as_json: bool,
     summary_file: Path | None,
     **flags: Any,
 ) -> None:
     """Audit a log and write the tables of a lake.
 
+    What is new in --source is ingested first. Where an earlier run has been, only what is new since is
+    replayed; the tables are those of a run over everything.
+
     A run can be repeated, or killed anywhere and repeated: the rows come out the same. --from and --to
     limit which rows are written, never what is replayed.
     """
     config = invocation.config({"source.spec": spec, "lake.path": lake, "cluster": cluster})
-    if not config.source.spec:
-        raise click.UsageError("No source: give --source segments:DIR or --source delta:PATH.")
     if not config.lake.path:
         raise click.UsageError("No lake: give --lake DIR.")
     require_extra("spark")
     from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
 
-    request = spark_run.request_of(config, **flags)
+    log = BrokerLogs(broker_logs, broker_log_zone).read(config.audit.broker_log_time_zone)
+    request = spark_run.request_of(config, broker_log=log, **flags)
     with progress() as tell:
         report = spark_run.audit(request, config, tell)
     done = _shape(request, report)
@@ -96,9 +109,14 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
     )
     where = ", ".join(f"{number:,} {what}" for number, what in went)
     lines = [
-        f"Run {report.run_id} of {request.source.spec}, cluster {request.cluster}",
+        f"Run {report.run_id} of {request.source_spec}, cluster {request.cluster}",
         f"{words.count(counts.read, 'record')} of {words.count(report.groups, 'group')} read: {where}",
     ]
+    if report.resumed:
+        lines.append(
+            f"{words.count(report.resumed, 'group')} taken up where an earlier run had come to,"
+            f" {report.rebuilt:,} replayed from the first record"
+        )
     if counts.damaged_stretches:
         lines.append(
             f"{words.count(counts.damaged_stretches, 'damaged stretch', 'damaged stretches')} of the files"
@@ -108,6 +126,7 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
     lines.append("Rows that are new or differ from before:" if changed else "No row is new.")
     width = max(map(len, changed), default=0)
     lines += [f"  {table:{width}} {rows:>9,}" for table, rows in changed.items()]
+    lines += report.notes
     lines.append(f"Lake: {request.lake}")
     return "\n".join(lines)
 
@@ -116,10 +135,11 @@ def _shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
     counts = report.counts
     return {
         "run_id": report.run_id,
-        "source": request.source.spec,
+        "source": request.source_spec,
         "lake": request.lake,
         "cluster": request.cluster,
         "groups": report.groups,
+        "groups_resumed": report.resumed,
         "records": {
             "read": counts.read,
             "decoded": counts.decoded,
@@ -128,6 +148,7 @@ def _shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
             "passed_over": counts.passed_over,
         },
         "damaged_stretches": counts.damaged_stretches,
+        "notes": report.notes,
         "rows_changed": report.rows,
         "table_versions": report.versions,
         "seconds": report.seconds,

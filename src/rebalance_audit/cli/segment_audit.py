@@ -98,6 +98,8 @@ def _topics(names: TopicNames) -> list[Row]:
             "topic_id": topic_id_text(topic.topic_id),
             "topic": topic.name,
             "source": topic.source.value,
+            "made_at": topic.made_at_ms,
+            "deleted_at": topic.deleted_at_ms,
         }
         for topic in names.values()
     ]

@@ -1,19 +1,24 @@
-"""What `run` and `demo` do with Spark. Importing this imports it, so the commands do that when they are called."""
+"""What `run`, `ingest` and `demo` do with Spark. Importing this imports it, so they do that when they are called."""
 
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from rebalance_audit.cli.progress import Tell
-from rebalance_audit.cli.requirements import require_java
+from rebalance_audit.cli.requirements import require_extra, require_java
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.catalog_names import catalog_settings
+from rebalance_audit.lake.ingest_run import IngestReport, IngestRequest, run_ingest
+from rebalance_audit.lake.kafka_cluster import KafkaSettings
+from rebalance_audit.lake.kafka_stream import Duration
 from rebalance_audit.lake.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.session import SUBMITTED, build_session
-from rebalance_audit.lake.sources import local_path, parse_source
+from rebalance_audit.lake.sources import Source, local_path, parse_source
 from rebalance_audit.resources import checkout_root
 
 SECRET: Final = re.compile(
@@ -30,17 +35,61 @@ def request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequ
     Raises BadRequest, SourceNotReadable and LakeNotWritable: what is wrong is told before Spark starts.
     """
     request = RunRequest(
-        source=parse_source(config.source.spec, config.source.split_target_bytes),
-        lake=_absolute(config.lake.path),
+        source=source_of(config) if config.source.spec else None,
+        lake=absolute(config.lake.path),
         cluster=config.cluster,
         layers=LAYERS[layers],
         rules=config.audit.departure_rules(),
         findings=config.findings.finding_rules(),
-        config=SECRET.sub(r'\1 = "(redacted)"', effective_config(config)),
+        config=_recorded(config),
         **limits,
     )
     check_request(request)
     return request
+
+
+def ingest_request_of(
+    config: Config,
+    *,
+    from_ms: int | None = None,
+    follow: bool = False,
+    stop_after_s: float | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> IngestRequest:
+    """The ingest that the configuration and the flags ask for; `stopped` is asked now and then while it follows.
+
+    Raises BadRequest, SourceNotReadable and LakeNotWritable before Spark starts.
+    """
+    request = IngestRequest(
+        source_of(config, from_ms),
+        absolute(config.lake.path),
+        config.cluster,
+        from_ms=from_ms,
+        duration=Duration(follow, stop_after_s, stopped),
+        config=_recorded(config),
+    )
+    request.check()
+    return request
+
+
+def source_of(config: Config, from_ms: int | None = None) -> Source:
+    """The source of the configuration; `from_ms` is where a live cluster's first ingest begins. Raises BadRequest."""
+    kafka = config.source.kafka
+    if config.source.spec.startswith("kafka:"):
+        require_extra("kafka")
+    settings = KafkaSettings(
+        start=kafka.start,
+        start_ms=from_ms,
+        max_offsets_per_trigger=kafka.max_offsets_per_trigger,
+        trigger_seconds=kafka.trigger_seconds,
+        min_partitions=kafka.min_partitions,
+        group_id_prefix=kafka.group_id_prefix,
+        timeout_ms=kafka.timeout_ms,
+        checkpoint_folder=kafka.checkpoint_folder,
+        options=kafka.client_options(),
+        admin=kafka.admin_options(),
+    )
+    return parse_source(config.source.spec, config.source.split_target_bytes, settings)
 
 
 def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
@@ -48,22 +97,40 @@ def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
 
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
     """
+    with session(request.command, request.lake, config, tell) as spark:
+        return run_audit(spark, request, tell)
+
+
+def ingest(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
+    """One ingest in a session of its own; raises as `audit`."""
+    with session("ingest", request.lake, config, tell) as spark:
+        return run_ingest(spark, request, tell)
+
+
+@contextmanager
+def session(command: str, lake: str, config: Config, tell: Tell) -> Iterator[Any]:
+    """A session of its own for a command. Raises click.ClickException without Java, LakeError without Delta."""
     if SUBMITTED not in os.environ:
         require_java()
     tell("starting Spark")
     spark = build_session(
-        f"rebalance-audit {request.command}",
+        f"rebalance-audit {command}",
         master=config.spark.master,
-        settings={**catalog_settings(request.lake), **config.spark.settings},
+        settings={**catalog_settings(lake), **config.spark.settings},
         jars_folder=_jars_folder(Path(config.spark.jars_folder)),
     )
     try:
-        return run_audit(spark, request, tell)
+        yield spark
     finally:
         spark.stop()
 
 
-def _absolute(location: str) -> str:
+def _recorded(config: Config) -> str:
+    """The effective configuration as it may be read in a lake."""
+    return SECRET.sub(r'\1 = "(redacted)"', effective_config(config))
+
+
+def absolute(location: str) -> str:
     """A folder on this machine by its whole path; other storage (s3a://…) as it is."""
     path = local_path(location)
     return location if path is None else str(path.absolute())

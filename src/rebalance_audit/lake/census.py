@@ -21,6 +21,7 @@ class PartitionCensus:
     controls: int
     transactional: int
     """Records inside transactions, markers included."""
+    first_offset: int
     next_offset: int
     """Offset after the last record."""
     last_ms: int | None
@@ -47,6 +48,11 @@ class Census:
     def controls(self) -> int:
         """Transaction markers and other control records."""
         return sum(partition.controls for partition in self.partitions.values())
+
+    @property
+    def is_only_commits(self) -> bool:
+        """Whether no record is one of a group."""
+        return self.records == self.commits + self.controls
 
     @property
     def last_ms(self) -> int | None:
@@ -81,6 +87,7 @@ def take_census(records: DataFrame) -> Census:
             (F.count_if(is_commit()) + left_out).alias("commits"),
             F.count_if(is_control()).alias("controls"),
             F.count_if(F.col("is_transactional")).alias("transactional"),
+            F.min("offset").alias("first_offset"),
             (F.max("offset") + 1).alias("next_offset"),
             F.unix_millis(F.max("timestamp")).alias("last_ms"),
         )

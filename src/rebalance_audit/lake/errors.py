@@ -13,5 +13,9 @@ class LakeNotWritable(LakeError):  # noqa: N818 - as above
     """The lake, or a table in it, cannot be written; nothing was."""
 
 
+class LakeBusy(LakeError):  # noqa: N818 - as above
+    """Another run is at work on the same cluster of the lake."""
+
+
 class BadRequest(ValueError):  # noqa: N818 - as above
     """An argument of a run makes no sense: a source, a regular expression, a window, a layer."""

@@ -18,7 +18,7 @@ from rebalance_audit.audit.rows import (
     REBALANCE_CAUSES,
     REBALANCES,
 )
-from rebalance_audit.lake.output_rows import columns_of
+from rebalance_audit.lake.output_rows import GONE, NEW, WHOLE, columns_of
 
 BEGINS_AT: Final[Mapping[str, str]] = {
     EPOCHS: "started_at",
@@ -34,9 +34,20 @@ BEGINS_AT: Final[Mapping[str, str]] = {
 STINTS: Final = "stints"
 
 
-def rows_of(stream: DataFrame, output: str) -> DataFrame:
-    """The rows of one output (without the cluster)."""
-    rows = stream.where(F.col("table") == output).select(f"{output}.*")
+def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
+    """The rows of one output (without the cluster), all that are handed out, or only those with one of the marks."""
+    wanted = F.col("mark").isin(*(marks or (WHOLE, NEW)))
+    return stream.where((F.col("table") == output) & wanted).select(f"{output}.*")
+
+
+def keys_gone(stream: DataFrame, output: str) -> DataFrame:
+    """Rows that hold no more than the key of what a table is to lose."""
+    return rows_of(stream, output, GONE)
+
+
+def whole_rows_of(stream: DataFrame, output: str) -> DataFrame:
+    """The rows of one gold table of groups that were replayed whole."""
+    rows = rows_of(stream, output, WHOLE)
     return merge_stints(rows) if output == MEMBERS else rows
 
 
@@ -54,6 +65,43 @@ def merge_stints(stints: DataFrame) -> DataFrame:
             F.sum(STINTS).cast("int").alias(STINTS),
         )
         .select(*MEMBER_KEY, "first.*", "latest.*", STINTS)
+    )
+
+
+def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
+    """Rows of gold.members from stints of resumed groups and from the rows that are there.
+
+    As `audit.members.merge_stints`: a stint that a row knows already counts once, and the one it ends with goes on.
+    """
+    names = columns_of(MEMBERS)
+    order = F.struct("log_partition", "first_offset")
+    latest = [name for name in names if name not in {*MEMBER_KEY, *FROM_FIRST_STINT, STINTS}]
+    of_known = F.struct(*names).alias("known")
+    there = known.select(*MEMBER_KEY, of_known)
+    joined = stints.join(there, [*MEMBER_KEY], "left")
+    is_new = F.col("first_offset") > F.coalesce("known.latest_offset", F.lit(-1))
+    merged = joined.groupBy(*MEMBER_KEY).agg(
+        F.first("known").alias("known"),
+        F.min_by(F.struct(*FROM_FIRST_STINT), order).alias("first"),
+        F.max_by(F.struct(*latest), order).alias("latest"),
+        F.count_if(is_new).alias("more"),
+    )
+    goes_on = F.coalesce(F.col("latest.latest_offset") >= F.col("known.latest_offset"), F.lit(True))
+    # The first stint itself may have gone on: the cut fell into the write that began it.
+    is_first = F.col("known").isNull() | F.col("first.first_offset").eqNullSafe(
+        F.col("known.first_offset")
+    )
+    return merged.select(
+        *MEMBER_KEY,
+        *[
+            F.when(is_first, F.col(f"first.{name}")).otherwise(F.col(f"known.{name}")).alias(name)
+            for name in FROM_FIRST_STINT
+        ],
+        *[
+            F.when(goes_on, F.col(f"latest.{name}")).otherwise(F.col(f"known.{name}")).alias(name)
+            for name in latest
+        ],
+        (F.coalesce(f"known.{STINTS}", F.lit(0)) + F.col("more")).cast("int").alias(STINTS),
     )
 
 

@@ -1,7 +1,7 @@
 """Rows of several tables in one stream: each Arrow batch has the rows of one table, in the column of its name.
 
-One pass over a group's records makes rows of nine tables, and a Spark stage has one schema: a column `table`,
-and per table a struct that is null in the rows of all others.
+One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema: a column `table`, a
+column `mark` that says what is to be done with the row, and per table a struct that is null in rows of all others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,20 +17,32 @@ Row: TypeAlias = dict[str, Any]
 
 GROUP_RECORDS: Final = "group_records"
 QUARANTINE: Final = "quarantine"
+SNAPSHOTS: Final = "snapshots"
 OUTPUTS: Final[Mapping[str, str]] = {
     **{name: f"gold.{name}" for name in GOLD_OF_GROUP},
     GROUP_RECORDS: "silver.group_records",
     QUARANTINE: "silver.quarantine",
+    SNAPSHOTS: "meta.snapshots",
 }
 """Name in the stream -> full name of the table."""
+FILLED_LATER: Final = frozenset({"cluster", "rules", "run_id", "updated_at"})
+"""Columns that are the same in all rows of a run."""
+WHOLE: Final = "whole"
+"""Mark of a row of a group that was replayed from its first record: what else the table has of the group is wrong."""
+NEW: Final = "new"
+"""Mark of a row of a group that was resumed: what else the table has of the group stays."""
+GONE: Final = "gone"
+"""Mark of a key of a resumed group: a row that was handed out as provisional, and is none any more."""
+MARKS: Final = (WHOLE, NEW, GONE)
 FLUSH_ROWS: Final = 4096
 """Rows held before they are handed over: memory is bounded by this, not by the log."""
 
 
 def columns_of(output: str) -> dict[str, str]:
-    """Name and type of an output's columns: those of its table but the cluster, which is the same everywhere."""
+    """Name and type of an output's columns: those of its table that the rows of one run do not have in common."""
     schema = table_schemas()[OUTPUTS[output]]
-    return {column.name: column.type for column in schema.columns if column.name != "cluster"}
+    common = FILLED_LATER if output == SNAPSHOTS else {"cluster"}
+    return {column.name: column.type for column in schema.columns if column.name not in common}
 
 
 def stream_ddl() -> str:
@@ -39,7 +51,7 @@ def stream_ddl() -> str:
         f"{output} struct<{', '.join(f'{name}: {kind}' for name, kind in columns_of(output).items())}>"
         for output in OUTPUTS
     )
-    return f"table string, {', '.join(structs)}"
+    return f"table string, mark string, {', '.join(structs)}"
 
 
 class OutputRows:
@@ -51,12 +63,14 @@ class OutputRows:
             output: pa.struct([(name, arrow_type(kind)) for name, kind in columns.items()])
             for output, columns in self._columns.items()
         }
-        self._rows: dict[str, list[Row]] = {output: [] for output in OUTPUTS}
+        self._rows: dict[tuple[str, str], list[Row]] = {
+            (output, mark): [] for output in OUTPUTS for mark in MARKS
+        }
         self._held = 0
 
-    def add(self, output: str, row: Row) -> None:
-        """Take a row, keyed by column; times are epoch milliseconds."""
-        self._rows[output].append(row)
+    def add(self, output: str, mark: str, row: Row) -> None:
+        """Take a row, keyed by column; times are epoch milliseconds. `mark` is one of MARKS."""
+        self._rows[output, mark].append(row)
         self._held += 1
 
     def full(self) -> bool:
@@ -64,14 +78,14 @@ class OutputRows:
         return self._held >= FLUSH_ROWS
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """What came together since the last call, one batch per table that has rows."""
-        for output, rows in self._rows.items():
+        """What came together since the last call, one batch per table and mark that have rows."""
+        for (output, mark), rows in self._rows.items():
             if rows:
-                yield self._batch(output, rows)
+                yield self._batch(output, mark, rows)
                 rows.clear()
         self._held = 0
 
-    def _batch(self, output: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    def _batch(self, output: str, mark: str, rows: Sequence[Row]) -> pa.RecordBatch:
         columns = self._columns[output]
         filled = pa.StructArray.from_arrays(
             [column_of(kind, [row.get(name) for row in rows]) for name, kind in columns.items()],
@@ -81,10 +95,11 @@ class OutputRows:
         return pa.RecordBatch.from_arrays(
             [
                 pa.array([output] * count, pa.string()),
+                pa.array([mark] * count, pa.string()),
                 *(
                     filled if name == output else pa.nulls(count, kind)
                     for name, kind in self._types.items()
                 ),
             ],
-            names=["table", *self._types],
+            names=["table", "mark", *self._types],
         )

@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeAlias
 
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
 from rebalance_audit.lake import delta_log
 from rebalance_audit.lake.catalog_names import CATALOG, is_catalog, parse_catalog
@@ -38,6 +38,9 @@ class Place(Protocol):
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """The table, as of a version or as it is. Raises AnalysisException."""
+
+    def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
+        """Rows that the commits of the versions `first` to `last` have changed. Raises AnalysisException."""
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """Let a writer write into the table, which exists."""
@@ -87,6 +90,10 @@ class Folder:
         if version is not None:
             reader = reader.option("versionAsOf", version)
         return reader.load(self.address(schema))
+
+    def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
+        """By path."""
+        return _changes(self._spark, first, last).load(self.address(schema))
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """By path."""
@@ -146,6 +153,10 @@ class Catalog:
         name = self.sql_name(schema)
         return self._spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")  # noqa: S608 - a quoted name
 
+    def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
+        """By name."""
+        return _changes(self._spark, first, last).table(self.sql_name(schema))
+
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """By name."""
         writer.saveAsTable(self.sql_name(schema))
@@ -161,3 +172,8 @@ class Catalog:
 
     def _schema(self, layer: str) -> str:
         return f"`{self._catalog}`.`{self._prefix}{layer}`"
+
+
+def _changes(spark: SparkSession, first: int, last: int) -> DataFrameReader:
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    return reader.option("startingVersion", first).option("endingVersion", last)

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.lake.catalog_names import is_catalog, parse_catalog
@@ -26,7 +27,8 @@ class RunRequest:
     window follows from records before it, and rows inside a window come out the same as in a full run.
     """
 
-    source: Source
+    source: Source | None
+    """None: audit what bronze holds."""
     lake: str
     cluster: str
     groups_regex: str | None = None
@@ -41,9 +43,26 @@ class RunRequest:
     """ALL_LAYERS: the source goes into bronze, all else is made from there. GOLD_ONLY: straight from the source."""
     rules: DepartureRules = field(default_factory=DepartureRules)
     findings: FindingRules = field(default_factory=FindingRules)
+    broker_log: BrokerLog | None = None
+    """What the brokers logged, by their own clocks."""
     command: str = "run"
     config: str | None = None
     """The effective configuration, for the run log."""
+
+    @property
+    def with_silver(self) -> bool:
+        """Whether the run goes through bronze and silver."""
+        return frozenset(self.layers) == ALL_LAYERS
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every group and every moment was asked for."""
+        return self.groups_regex is None and self.from_ms is None and self.to_ms is None
+
+    @property
+    def source_spec(self) -> str:
+        """What the user calls the source."""
+        return BRONZE if self.source is None else self.source.spec
 
 
 def check_request(request: RunRequest) -> None:
@@ -62,7 +81,10 @@ def check_request(request: RunRequest) -> None:
     if not request.cluster:
         raise BadRequest("The name of the cluster is empty.")
     _check_lake(request.lake)
-    request.source.check()
+    if request.source is not None:
+        request.source.check()
+    elif not request.with_silver:
+        raise BadRequest("Gold alone is made from a source, and there is none: give one.")
 
 
 def _check_lake(lake: str) -> None:

@@ -8,13 +8,11 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit import __version__
-from rebalance_audit.lake.census import Census
-from rebalance_audit.lake.request import RunRequest
+from rebalance_audit.lake.request import GOLD, RunRequest
+from rebalance_audit.lake.standing import ALL, PROGRESS, RUNS, Standing
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.table_schemas import table_schemas
 
-RUNS: Final = "meta.runs"
-PROGRESS: Final = "meta.progress"
 DONE: Final = "done"
 FAILED: Final = "failed"
 RUNNING: Final = "running"
@@ -44,7 +42,10 @@ class RunReport:
 
     run_id: str
     counts: Counts = field(default_factory=Counts)
-    groups: int = 0
+    resumed: int = 0
+    """Groups that were replayed from where an earlier run had come to."""
+    rebuilt: int = 0
+    """Groups that were replayed from their first record."""
     rows: dict[str, int] = field(default_factory=dict)
     """Full table name -> rows that are new or differ from before."""
     versions: dict[str, int] = field(default_factory=dict)
@@ -52,19 +53,35 @@ class RunReport:
     seconds: dict[str, float] = field(default_factory=dict)
     """Step -> how long it took."""
 
+    @property
+    def groups(self) -> int:
+        """Groups that were audited."""
+        return self.resumed + self.rebuilt
+    notes: list[str] = field(default_factory=list)
+    """Sentences about what was odd."""
+
 
 class RunLog:
     """The row of one run."""
 
-    def __init__(self, lake: Lake, request: RunRequest, run_id: str, started_at: datetime) -> None:
-        """Nothing is written yet."""
+    def __init__(
+        self, lake: Lake, request: RunRequest, run_id: str, started_at: datetime, rules: str
+    ) -> None:
+        """Nothing is written yet; `rules` is the digest of the thresholds."""
         self._lake = lake
         self._request = request
         self._run_id = run_id
         self._started_at = started_at
+        self._rules = rules
+        self.run_number = 0
+        """Set by `start`."""
 
     def start(self) -> None:
-        """The first commit of a run: if it cannot be made, nothing else is tried."""
+        """The first commit of a run: if it cannot be made, nothing else is tried.
+
+        The table's version numbers the runs: every run makes commits of its own, one after the other.
+        """
+        self.run_number = (self._lake.version(RUNS) or 0) + 1
         rows = _rows(self._lake.spark, RUNS, [self._row(RUNNING)])
         self._lake.save(RUNS, rows.write.format("delta").mode("append"))
 
@@ -92,19 +109,22 @@ class RunLog:
         sentence = str(error).partition("\n")[0] or type(error).__name__
         self._update(self._row(FAILED) | {"ended_at": _now(), "error": sentence})
 
-    def progress_rows(self, census: Census) -> DataFrame:
-        """Rows of meta.progress (without the cluster) after everything of a census was replayed."""
+    def progress_rows(self, standing: Standing) -> DataFrame:
+        """Rows of meta.progress for what is reached."""
         rows = [
             {
                 "cluster": self._request.cluster,
                 "partition": partition,
-                "ingested_to": found.next_offset,
-                "replayed_to": found.next_offset,
-                "last_record_at": _moment(found.last_ms),
+                "ingested_to": reached.next_offset,
+                "replayed_to": reached.next_offset,
+                "last_record_at": _moment(reached.last_ms),
+                "bronze_version": standing.bronze_version,
+                "lost_before": list(standing.gaps.get(partition, ())) or None,
+                "run_number": self.run_number,
                 "run_id": self._run_id,
                 "updated_at": self._started_at,
             }
-            for partition, found in census.partitions.items()
+            for partition, reached in standing.partitions.items()
         ]
         return _rows(self._lake.spark, PROGRESS, rows)
 
@@ -113,9 +133,12 @@ class RunLog:
         return {
             "cluster": request.cluster,
             "run_id": self._run_id,
+            "run_number": self.run_number,
             "command": request.command,
-            "source": request.source.spec,
+            "source": request.source_spec,
             "full": request.full,
+            "layers": ALL if request.with_silver else GOLD,
+            "rules": self._rules,
             "groups_regex": request.groups_regex,
             "from_at": _moment(request.from_ms),
             "to_at": _moment(request.to_ms),

@@ -39,8 +39,8 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     # Half the size of snappy for these tables, and as fast to write.
     "spark.sql.parquet.compression.codec": "zstd",
-    # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory is written
-    # out with all that led to it: without a limit megabytes a query, of which the driver keeps a thousand.
+    # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory with all
+    # that led to it: without a limit megabytes a query, of which the driver keeps a thousand.
     "spark.sql.maxPlanStringLength": "8192",
 }
 """What is better than Spark's default for this work; a setting of the user wins."""

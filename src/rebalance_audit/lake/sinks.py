@@ -1,25 +1,37 @@
 """Writing tables so that a run can be repeated, or killed anywhere and repeated, and the rows are the same.
 
 Each table is changed by one atomic commit, or by none where nothing differs: a run over an unchanged log leaves every
-version as it is, and a change data feed tells only what has really changed.
+version as it is, and a change data feed tells only what has really changed. What is compared and merged is narrowed to
+the range of the new rows' keys, so that Delta leaves out the files that cannot have them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from typing import Final
+from typing import Final, TypeAlias
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.turns import in_turn
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
 CHANGE: Final = "_change"
 INSERT: Final = "insert"
 UPDATE: Final = "update"
 DELETE: Final = "delete"
+HOURS: Final = "_hours"
+RANGED: Final = frozenset({"string", "int", "bigint"})
+"""Types of columns whose range is told: Delta keeps their minimum and maximum per file."""
+LISTED_GROUPS: Final = 200
+"""Up to so many groups are named one by one, which leaves out more files than their range."""
+
+Narrow: TypeAlias = Callable[[str], Column]
+"""A condition on the columns of a table, whose names get a prefix."""
+Footprint: TypeAlias = Callable[[str], Column]
+"""The hours of gold.group_hours that a row, a struct of that name, has a part in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,8 @@ class Written:
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    hours: DataFrame | None = None
+    """Group and hour of what differs, where that was asked for."""
 
     @property
     def rows(self) -> int:
@@ -45,25 +59,32 @@ class Sink:
         self.cluster = cluster
         self._run_id = run_id
 
+    def append(self, name: str, rows: DataFrame) -> Written:
+        """Add rows whose keys the table does not have."""
+        schema = table_schemas()[name]
+        return self._append(schema, self._shaped(schema, rows))
+
     def insert_new(self, name: str, rows: DataFrame) -> Written:
         """Add the rows whose key the table does not have; a row that is there stays as it is."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
             return self._append(schema, rows)
-        there = self._of_cluster(name).select(*schema.key)
+        there = self.of_cluster(name).select(*schema.key)
         missing = rows.alias("new").join(
             there.alias("old"), _same_key(schema, "new", "old"), "left_anti"
         )
         return self._apply(schema, missing.withColumn(CHANGE, F.lit(INSERT)))
 
     def upsert(self, name: str, rows: DataFrame) -> Written:
-        """Add rows, and update those whose key is there; nothing is removed."""
+        """Add rows, and update those whose key is there; nothing is removed. `rows` are looked through twice."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
             return self._append(schema, rows)
-        return self._apply(schema, _changes(schema, rows, self._of_cluster(name), "left"))
+        narrow = self._narrow(schema, rows)
+        old = self.of_cluster(name).where(narrow(""))
+        return self._apply(schema, _changes(schema, rows, old, "left"), narrow)
 
     def replace(
         self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
@@ -77,22 +98,107 @@ class Sink:
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
             return self._append(schema, rows)
-        old = self._of_cluster(name).where(scope)
-        if groups is not None:
-            old = old.join(groups, "group_id", "left_semi").select(*schema.column_names)
-        return self._apply(schema, _changes(schema, rows, old, "full"))
+        return self._apply(schema, self._replaced(schema, rows, scope, groups))
+
+    def patch(
+        self,
+        name: str,
+        new: DataFrame,
+        gone: DataFrame,
+        whole: DataFrame | None = None,
+        groups: DataFrame | None = None,
+        footprint: Footprint | None = None,
+    ) -> Written:
+        """Add and update rows, remove those whose key is in `gone`, and make all rows of `groups` those of `whole`.
+
+        With a footprint the result has the hours of what differs.
+        """
+        schema = table_schemas()[name]
+        new = self._shaped(schema, new)
+        if self.is_empty(name) and footprint is None:
+            return self._append(
+                schema, new if whole is None else new.union(self._shaped(schema, whole))
+            )
+        columns = _key_and_group(schema)
+        gone = gone.withColumn("cluster", F.lit(self.cluster))
+        keys = new.select(*columns).union(gone.select(*columns))
+        narrow = self._narrow(schema, keys)
+        old = self.of_cluster(name).where(narrow(""))
+        # What is there of these keys is little: it is picked first, without a shuffle of the table.
+        picked = old.alias("old").join(
+            keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
+        )
+        marked = self._shaped(schema, gone, all_columns=True)
+        changes = _changes(schema, new, picked, "left", footprint).unionByName(
+            _removed(schema, marked, picked, footprint)
+        )
+        if whole is not None:
+            replaced = self._replaced(
+                schema, self._shaped(schema, whole), F.lit(True), groups, footprint
+            )
+            return self._apply(schema, changes.unionByName(replaced))
+        return self._apply(schema, changes, narrow)
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
         return self.lake.version(name) == 0
 
-    def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
-        """The columns in the table's order, the cluster first."""
+    def of_cluster(self, name: str) -> DataFrame:
+        """The rows that are there."""
+        return self.lake.read(name).where(F.col("cluster") == self.cluster)
+
+    def _replaced(
+        self,
+        schema: TableSchema,
+        rows: DataFrame,
+        scope: Column,
+        groups: DataFrame | None,
+        footprint: Footprint | None = None,
+    ) -> DataFrame:
+        old = self.of_cluster(schema.full_name).where(scope)
+        if groups is not None:
+            old = old.join(groups.select("group_id"), "group_id", "left_semi")
+            old = old.select(*schema.column_names)
+        return _changes(schema, rows, old, "full", footprint)
+
+    def _shaped(
+        self, schema: TableSchema, rows: DataFrame, *, all_columns: bool = False
+    ) -> DataFrame:
+        """The columns in the table's order, the cluster first; with `all_columns` null for those that rows lack."""
         named = rows.withColumn("cluster", F.lit(self.cluster))
+        if all_columns:
+            for column in schema.columns:
+                if column.name not in named.columns:
+                    named = named.withColumn(column.name, F.lit(None).cast(column.type))
         return named.select(*schema.column_names)
 
-    def _of_cluster(self, name: str) -> DataFrame:
-        return self.lake.read(name).where(F.col("cluster") == self.cluster)
+    def _narrow(self, schema: TableSchema, rows: DataFrame) -> Narrow:
+        """What every row with one of these keys meets, by literals that files' statistics can be held against."""
+        kinds = {column.name: column.type for column in schema.columns}
+        nullable = {column.name for column in schema.columns if column.nullable} - {"group_id"}
+        ranged = [
+            name
+            for name in _key_and_group(schema)
+            if kinds[name] in RANGED and name not in nullable | {"cluster"}
+        ]
+        ends = [F.min(name).alias(f"min_{name}") for name in ranged]
+        ends += [F.max(name).alias(f"max_{name}") for name in ranged]
+        if "group_id" in ranged:
+            ends.append(F.slice(F.collect_set("group_id"), 1, LISTED_GROUPS + 1).alias("groups"))
+        found = rows.agg(*ends).first()
+        assert found is not None
+
+        def condition(prefix: str) -> Column:
+            parts = [F.lit(True)]
+            for name in ranged:
+                low, high = found[f"min_{name}"], found[f"max_{name}"]
+                if low is not None:
+                    parts.append(F.col(f"{prefix}{name}").between(F.lit(low), F.lit(high)))
+            if "group_id" in ranged and 0 < len(found["groups"]) <= LISTED_GROUPS:
+                parts.append(F.col(f"{prefix}group_id").isin(found["groups"]))
+            return reduce(and_, parts)
+
+        return condition
 
     def _append(self, schema: TableSchema, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have.
@@ -110,41 +216,62 @@ class Sink:
         self.lake.save(name, writer)
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
-    def _apply(self, schema: TableSchema, changes: DataFrame) -> Written:
-        """Do with each row what its CHANGE says; no commit where there is none."""
-        changes = changes.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            counts = {
-                row[CHANGE]: row["count"] for row in changes.groupBy(CHANGE).count().collect()
-            }
-            written = Written(counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0))
-            if written.updated or written.deleted:
-                self._merge(schema, changes)
-            elif written.inserted:
-                self._append(schema, changes.drop(CHANGE))
-            return written
-        finally:
-            changes.unpersist()
+    def _apply(
+        self, schema: TableSchema, changes: DataFrame, narrow: Narrow | None = None
+    ) -> Written:
+        """Do with each row what its CHANGE says; no commit where there is none. All of them meet `narrow`."""
+        # Cut off from what led to it: MERGE plans its source over and over.
+        changes = changes.localCheckpoint()
+        counts = {row[CHANGE]: row["count"] for row in changes.groupBy(CHANGE).count().collect()}
+        hours = None
+        if HOURS in changes.columns and counts:
+            named = changes.select("group_id", F.explode(HOURS).alias("hour"))
+            hours = named.distinct().localCheckpoint()
+        written = Written(
+            counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0), hours
+        )
+        if written.updated or written.deleted:
+            self._merge(schema, changes.drop(HOURS), narrow or self._narrow(schema, changes))
+        elif written.inserted:
+            self._append(schema, changes.drop(CHANGE, HOURS))
+        return written
 
-    def _merge(self, schema: TableSchema, changes: DataFrame) -> None:
-        table = self.lake.delta_table(schema.full_name)
+    def _merge(self, schema: TableSchema, changes: DataFrame, narrow: Narrow) -> None:
         values: dict[str, str | Column] = {
             name: F.col(f"source.{name}") for name in schema.column_names
         }
-        # The literal lets Delta leave out files of other clusters.
-        match = (F.col("target.cluster") == self.cluster) & _same_key(schema, "target", "source")
+        # The literals let Delta leave out files of other clusters and of other keys.
+        of_cluster = F.col("target.cluster") == self.cluster
+        match = of_cluster & narrow("target.") & _same_key(schema, "target", "source")
         change = F.col(f"source.{CHANGE}")
-        (
-            table.alias("target")
-            .merge(changes.alias("source"), match)
-            .whenMatchedDelete(change == DELETE)
-            .whenMatchedUpdate(change == UPDATE, set=values)
-            .whenNotMatchedInsert(change == INSERT, values=values)
-            .execute()
-        )
+
+        def merge() -> None:
+            (
+                self.lake.delta_table(schema.full_name)
+                .alias("target")
+                .merge(changes.alias("source"), match)
+                .whenMatchedDelete(change == DELETE)
+                .whenMatchedUpdate(change == UPDATE, set=values)
+                .whenNotMatchedInsert(change == INSERT, values=values)
+                .execute()
+            )
+
+        in_turn(merge)
 
 
-def _changes(schema: TableSchema, new: DataFrame, old: DataFrame, how: str) -> DataFrame:
+def _key_and_group(schema: TableSchema) -> tuple[str, ...]:
+    """The key, and the group where a table has one: a finding has an id of its own, but is of a group too."""
+    names = schema.column_names
+    return tuple(dict.fromkeys((*schema.key, *(["group_id"] if "group_id" in names else []))))
+
+
+def _changes(
+    schema: TableSchema,
+    new: DataFrame,
+    old: DataFrame,
+    how: str,
+    footprint: Footprint | None = None,
+) -> DataFrame:
     """What turns the old rows into the new ones; with `how` left, rows that are only among the old ones stay."""
     news = new.select(F.struct(*schema.column_names).alias("new"))
     olds = old.select(F.struct(*schema.column_names).alias("old"))
@@ -153,12 +280,30 @@ def _changes(schema: TableSchema, new: DataFrame, old: DataFrame, how: str) -> D
         .when(F.col("new").isNull(), DELETE)
         .when(~F.col("new").eqNullSafe(F.col("old")), UPDATE)
     )
-    return (
-        news.join(olds, _same_key(schema, "new", "old"), how)
-        .select(change.alias(CHANGE), F.coalesce("new", "old").alias("row"))
-        .where(F.col(CHANGE).isNotNull())
-        .select(CHANGE, "row.*")
+    found = news.join(olds, _same_key(schema, "new", "old"), how).select(
+        change.alias(CHANGE),
+        F.coalesce("new", "old").alias("row"),
+        *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
     )
+    return found.where(F.col(CHANGE).isNotNull()).select(
+        CHANGE, *([] if footprint is None else [HOURS]), "row.*"
+    )
+
+
+def _removed(
+    schema: TableSchema, gone: DataFrame, old: DataFrame, footprint: Footprint | None
+) -> DataFrame:
+    """Deletions of the rows whose keys are given."""
+    marked = gone.select(F.struct(*schema.column_names).alias("new"))
+    olds = old.select(F.struct(*schema.column_names).alias("old"))
+    hours = [] if footprint is None else [footprint("old").alias(HOURS)]
+    found = marked.join(olds, _same_key(schema, "new", "old"))
+    return found.select(F.lit(DELETE).alias(CHANGE), *hours, "old.*")
+
+
+def _hours_of(footprint: Footprint) -> Column:
+    none = F.array().cast("array<timestamp>")
+    return F.array_union(F.coalesce(footprint("old"), none), F.coalesce(footprint("new"), none))
 
 
 def _same_key(schema: TableSchema, left: str, right: str) -> Column:

@@ -113,10 +113,10 @@ def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
     plain = rows.where(~transactional).withColumn("transaction_state", plain_state)
     if markers is None:
         return plain
-    return plain.unionByName(_ended(rows.where(transactional), markers))
+    return plain.unionByName(ended(rows.where(transactional), markers))
 
 
-def _ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
+def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
     """Transactional commits with what became of them: the next marker of the producer in the partition decides."""
     kind = _bytes("key", 3, 2)
     ends = markers.select(

@@ -17,8 +17,17 @@ from rebalance_audit.lake.errors import LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.places import place_of
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
-FILTERED_BY: Final = ("cluster", "partition", "offset", "timestamp", "group_id", "topic")
+FILTERED_BY: Final = (
+    "cluster",
+    "partition",
+    "offset",
+    "timestamp",
+    "group_id",
+    "topic",
+    "transaction_state",
+)
 """Columns of bronze and silver that queries are narrowed by."""
+CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 WRITERS: Final = 4
 """Tables that are created or written at once: a commit is mostly waiting for the driver, not for its cores."""
 
@@ -38,6 +47,10 @@ class Lake:
         To read or write, ask the lake: a table in a catalog is reached by its name.
         """
         return self._place.address(table_schemas()[name])
+
+    def sql_name(self, name: str) -> str:
+        """A table as SQL names it, quoted."""
+        return self._place.sql_name(table_schemas()[name])
 
     def create(self, names: Iterable[str]) -> None:
         """Make the tables that do not exist; add columns that those of an earlier release lack.
@@ -61,18 +74,45 @@ class Lake:
         except OSError as error:
             raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
 
-    def read(self, name: str, *, pinned: bool = False) -> DataFrame:
-        """A table; `pinned` as it is now, so that commits which come later are not seen. Raises LakeNotReadable.
+    def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
+        """A table; `pinned` as it is now, so that commits which come later are not seen, or as of a version.
 
         Pinning costs Delta a second look at the log: for a table that is read more than once while others may write.
+        Raises LakeNotReadable.
         """
         schema = table_schemas()[name]
         try:
-            version = self._place.version(schema) if pinned else None
+            if pinned:
+                version = self._place.version(schema)
             return self._place.load(schema, version)
         except (OSError, AnalysisException) as error:
             path = self.table_path(name)
             raise LakeNotReadable(f"{path} cannot be read: {_first_line(error)}.") from error
+
+    def added(self, name: str, after: int, upto: int) -> DataFrame:
+        """Rows that came into an append-only table after one version, up to another one. Raises LakeNotReadable.
+
+        What only lays rows out anew, as OPTIMIZE does, adds none. Commits whose files are gone (VACUUM) or which are
+        from before the table had a change feed cannot be told any more; that may show only when the rows are read.
+        """
+        schema = table_schemas()[name]
+        try:
+            changes = self._place.load_changes(schema, after + 1, upto)
+        except (AnalysisException, PySparkException, Py4JJavaError) as error:
+            path = self.table_path(name)
+            raise LakeNotReadable(f"{path} has no changes: {_first_line(error)}.") from error
+        # maintain may have deleted rows.
+        return changes.where("_change_type = 'insert'").select(*schema.column_names)
+
+    def keep_changes(self, name: str) -> None:
+        """Let a table of an earlier release have a change feed from now on."""
+        detail = self.delta_table(name).detail().select("properties").first()
+        assert detail is not None
+        if detail[0].get(CHANGE_FEED) != "true":
+            self.spark.sql(
+                f"ALTER TABLE {self._place.sql_name(table_schemas()[name])}"
+                f" SET TBLPROPERTIES ('{CHANGE_FEED}' = 'true')"
+            )
 
     def save(self, name: str, writer: DataFrameWriter) -> None:
         """Let a writer of format delta, with its mode and options, write into a table that exists."""
@@ -118,9 +158,10 @@ def _definition(name: str, schema: TableSchema) -> str:
     """The statement that makes a table."""
     # Readers without Spark, and many engines, cannot read deletion vectors.
     properties = {"delta.enableDeletionVectors": "false"}
-    if schema.layer == "gold":
-        # A dashboard that was refreshed an hour ago asks what has changed since.
-        properties["delta.enableChangeDataFeed"] = "true"
+    if schema.layer in {"bronze", "gold"}:
+        # A dashboard that was refreshed an hour ago asks what has changed since, and so does a run that replays what is
+        # new in bronze; there it costs nothing, since what was added can be read from the files as they are.
+        properties[CHANGE_FEED] = "true"
     if schema.layer in {"bronze", "silver"}:
         # Minimum and maximum per file of what these tables are filtered by: of all columns they would cost a third of
         # the write.

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS
+from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS, micros_of
 from rebalance_audit.lake.split import has_type, is_commit
 from rebalance_audit.wire.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
@@ -94,16 +94,38 @@ def unnamed(stream: DataFrame) -> list[bytes]:
 
 def names_in_table(topics: DataFrame) -> list[TopicName]:
     """From rows of gold.topics, which earlier runs have left."""
+    moments = [F.unix_millis(name).alias(name) for name in ("made_at", "deleted_at")]
     return [
-        TopicName(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource(row["source"]), None)
-        for row in topics.select("topic_id", "topic", "source").collect()
+        TopicName(topic_id_of(topic_id), topic, TopicNameSource(source), made_ms, deleted_ms)
+        for topic_id, topic, source, made_ms, deleted_ms in topics.select(
+            "topic_id", "topic", "source", *moments
+        )
+        # Of topics with one name the one that was made first comes first, as in the metadata log.
+        .orderBy("made_at", "topic_id")
+        .collect()
     ]
 
 
 def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
     """Rows of gold.topics (without the cluster)."""
-    rows = [(topic_id_text(name.topic_id), name.name, name.source.value) for name in names.values()]
-    return spark.createDataFrame(rows, "topic_id string, topic string, source string")
+    rows = [
+        (
+            topic_id_text(name.topic_id),
+            name.name,
+            name.source.value,
+            micros_of(name.made_at_ms),
+            micros_of(name.deleted_at_ms),
+        )
+        for name in names.values()
+    ]
+    given = "topic_id string, topic string, source string, made bigint, deleted bigint"
+    return spark.createDataFrame(rows, given).select(
+        "topic_id",
+        "topic",
+        "source",
+        F.timestamp_micros("made").alias("made_at"),
+        F.timestamp_micros("deleted").alias("deleted_at"),
+    )
 
 
 def _listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

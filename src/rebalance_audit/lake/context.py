@@ -1,0 +1,140 @@
+"""What the steps of one run hand to each other, and the steps that all kinds of runs share."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit import __version__
+from rebalance_audit.lake import topics
+from rebalance_audit.lake.broker_logs import SentLog, by_clock_of
+from rebalance_audit.lake.gold import rows_of
+from rebalance_audit.lake.output_rows import SNAPSHOTS
+from rebalance_audit.lake.reducer import Gaps, ReducerOptions, reduce_groups
+from rebalance_audit.lake.request import RunRequest
+from rebalance_audit.lake.run_log import RunLog, RunReport
+from rebalance_audit.lake.sinks import Sink, Written
+from rebalance_audit.lake.tables import Lake
+from rebalance_audit.wire.topic_names import TopicNames
+
+TOPICS: Final = "gold.topics"
+SNAPSHOT_ROWS: Final = "meta.snapshots"
+
+Progress: TypeAlias = Callable[[str], None]
+"""Told what is being done now."""
+
+
+class RunContext:
+    """One run."""
+
+    def __init__(self, spark: SparkSession, request: RunRequest, progress: Progress) -> None:
+        """Nothing is read or written yet."""
+        self.spark = spark
+        self.request = request
+        self.progress = progress
+        self.started_at = datetime.now(UTC)
+        self.run_id = f"{self.started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+        self.rules = rules_digest(request)
+        self.lake = Lake(spark, request.lake)
+        self.sink = Sink(self.lake, request.cluster, self.run_id)
+        self.log = RunLog(self.lake, request, self.run_id, self.started_at, self.rules)
+        self.report = RunReport(self.run_id)
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Tell what is being done, and note how long it took."""
+        self.progress(what)
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.report.seconds[what] = time.monotonic() - began
+
+    def of_cluster(self, name: str) -> DataFrame:
+        """A table's rows of the cluster."""
+        return self.sink.of_cluster(name)
+
+    def bronze(self, name: str, version: int) -> DataFrame:
+        """The cluster's rows of a table as of a version."""
+        return self.lake.read(name, version=version).where(F.col("cluster") == self.request.cluster)
+
+    def replace(
+        self,
+        name: str,
+        rows: DataFrame,
+        scope: Column,
+        groups: DataFrame | None = None,
+        *,
+        given: int = 1,
+    ) -> None:
+        """Write a table of which `given` rows are there to write, as far as that is known."""
+        if given or not self.sink.is_empty(name):
+            self.note(name, self.sink.replace(name, rows, scope, groups))
+
+    def upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
+        """Add and update rows, `given` of them as far as that is known."""
+        if given:
+            self.note(name, self.sink.upsert(name, rows))
+
+    def note(self, name: str, written: Written) -> None:
+        """A table may be written twice in a run: quarantine, from the source and from the replay."""
+        self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
+
+    def topic_names(self, small: DataFrame, commits: DataFrame | None) -> TopicNames:
+        """From the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
+        source = self.request.source
+        names = TopicNames() if source is None else source.topic_names()
+        names.merge(topics.names_in_table(self.of_cluster(TOPICS)))
+        names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
+        if commits is not None:
+            names.merge(topics.names_in_silver(commits))
+        return names
+
+    def reduce(
+        self, records: DataFrame, names: TopicNames, gaps: Gaps, log_end_ms: int | None
+    ) -> DataFrame:
+        """The reducer's stream, computed and held: unpersist it."""
+        request = self.request
+        options = ReducerOptions(
+            names,
+            request.rules,
+            request.findings,
+            log_end_ms,
+            gaps,
+            request.with_silver,
+            self._broker_log(records),
+        )
+        stream = reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
+        stream.count()
+        return stream
+
+    def _broker_log(self, records: DataFrame) -> SentLog | None:
+        """The brokers' logs for the workers, by the clock of these records."""
+        log = self.request.broker_log
+        if log is None:
+            return None
+        found = by_clock_of(records, log)
+        self.report.notes = found.notes
+        return self.spark.sparkContext.broadcast(found.log)
+
+    def snapshot_rows(self, stream: DataFrame) -> DataFrame:
+        """Rows of meta.snapshots (without the cluster)."""
+        return rows_of(stream, SNAPSHOTS).select(
+            "*",
+            F.lit(self.rules).alias("rules"),
+            F.lit(self.run_id).alias("run_id"),
+            F.lit(self.started_at).alias("updated_at"),
+        )
+
+
+def rules_digest(request: RunRequest) -> str:
+    """What the rows depend on besides the log: the thresholds, and the release of this program."""
+    given = (__version__, request.rules, request.findings)
+    return sha256(repr(given).encode()).hexdigest()[:16]

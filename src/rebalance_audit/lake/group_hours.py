@@ -1,0 +1,379 @@
+"""gold.group_hours: what each group went through in each hour, made of the other gold tables and of the commits.
+
+An hour has a row when an epoch began in it, when the group was not stable or a partition unowned for a part of it, or
+when offsets were committed. Only hours that something new has a part in are made again.
+
+Commits are looked at by the second. A *stretch* is the time from the last commit of a second to the first one of the
+next second that has any, of the whole group; it counts where it ends. It is long for the group when it lasts more than
+LONG_STRETCH_MS and more than LONG_STRETCHES times the median of the stretches that end in the same hour. A silence of
+more than SILENCE_DAYS, Kafka's default retention of offsets, is none: the group begins anew.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
+
+HOURS: Final = "gold.group_hours"
+OUTPUT: Final = "group_hours"
+HOUR_MS: Final = 3_600_000
+HOURS_MAX: Final = 9_000
+"""A year and some days: a clock that was wrong by a thousand years makes no million rows."""
+LONG_STRETCH_MS: Final = 60_000
+LONG_STRETCHES: Final = 10
+SILENCE_DAYS: Final = 7
+KEY: Final = ("group_id", "hour")
+
+Read: TypeAlias = Callable[[str], DataFrame | None]
+"""Gives a table's rows of the cluster by its full name; None for silver.offset_commits where the run makes none."""
+
+
+def footprint_of(output: str) -> Callable[[str], Column] | None:
+    """The hours that a row of a gold table has a part in; None for tables that have none."""
+    return FOOTPRINTS.get(output)
+
+
+def _of_epoch(row: str) -> Column:
+    return F.array(_hour(_began(f"{row}.")))
+
+
+def _of_rebalance(row: str) -> Column:
+    began, ended = F.col(f"{row}.started_at"), F.col(f"{row}.ended_at")
+    return F.when(began.isNotNull(), _hours(began, F.coalesce(ended, began)))
+
+
+def _of_stretch(row: str) -> Column:
+    gap = F.col(f"{row}.unowned_before_ms")
+    until = F.col(f"{row}.from_at")
+    return F.when(gap > 0, _hours(_back(until, gap), until))
+
+
+def _of_state(row: str) -> Column:
+    return F.array(_hour(F.col(f"{row}.from_at")))
+
+
+FOOTPRINTS: Final = {
+    EPOCHS: _of_epoch,
+    REBALANCES: _of_rebalance,
+    OWNERSHIP: _of_stretch,
+    GROUP_STATES: _of_state,
+}
+
+
+def hours_of_commits(commits: DataFrame) -> DataFrame:
+    """Group and hour of each row of silver.offset_commits that is a commit."""
+    return _committed(commits).select("group_id", _hour("timestamp").alias("hour")).distinct()
+
+
+def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
+    """Group and hour of rebalances that still go on: since the log's earlier end the hours up to its end now."""
+    end = _at(log_end_ms)
+    since = F.col("started_at") if since_ms is None else F.greatest("started_at", _at(since_ms))
+    going_on = rebalances.where("ended_at is null and started_at is not null")
+    return going_on.select(
+        "group_id", F.explode(_hours(since, F.greatest(since, end))).alias("hour")
+    )
+
+
+def with_following(hours: DataFrame, known: DataFrame) -> DataFrame:
+    """The hours, and the next hour of each group that has commits: its first stretch begins in one of them.
+
+    `known` are the rows of gold.group_hours; where records come in order there is no next hour.
+    """
+    later = known.where("commits > 0").select("group_id", F.col("hour").alias("later"))
+    soon = F.col("hour") + F.expr(f"interval {SILENCE_DAYS} days")
+    following = (
+        hours.join(later, "group_id")
+        .where((F.col("later") > F.col("hour")) & (F.col("later") <= soon))
+        .groupBy(*KEY)
+        .agg(F.min("later").alias("following"))
+        .select("group_id", F.col("following").alias("hour"))
+    )
+    return hours.union(following).distinct()
+
+
+def group_hours(
+    read: Read,
+    log_end_ms: int | None,
+    hours: DataFrame | None = None,
+    known: DataFrame | None = None,
+) -> DataFrame:
+    """Rows of gold.group_hours (without the cluster).
+
+    With `hours` (group and hour) only those are made, and where a group's commits before them ended is taken from
+    `known`, the rows that are there; without, all are made.
+    """
+    wanted = _Wanted(hours)
+    end = _at(log_end_ms)
+
+    def table(name: str) -> DataFrame:
+        found = read(name)
+        assert found is not None
+        return found
+
+    parts = [
+        _epoch_hours(wanted, table("gold.epochs")),
+        _rebalance_hours(wanted, table("gold.rebalances"), end),
+        _unowned_hours(wanted, table("gold.ownership")),
+    ]
+    commits = read("silver.offset_commits")
+    if commits is not None:
+        parts.append(_commit_hours(wanted, commits, known))
+    rows = parts[0]
+    for part in parts[1:]:
+        rows = rows.join(part, [*KEY], "full")
+    rows = rows.join(_state_hours(wanted, table("gold.group_states"), rows, end), [*KEY], "left")
+    zero = F.lit(0)
+    if commits is None:
+        zero = F.lit(None)
+        for name, kind in OF_COMMITS.items():
+            rows = rows.withColumn(name, F.lit(None).cast(kind))
+    gap = F.greatest(*[F.coalesce(f"{part}_gap", F.lit(False)) for part in ("epoch", "rebalance")])
+    return rows.select(
+        *KEY,
+        # A group that only commits has no record that tells; it uses what simple consumers use.
+        F.coalesce("protocol", F.lit("classic")).alias("protocol"),
+        *[F.coalesce(name, F.lit(0)).alias(name) for name in COUNTED],
+        "members_max",
+        "convergence_ms_max",
+        "primary_cause",
+        F.coalesce("commits", zero).alias("commits"),
+        F.coalesce("commit_gaps", zero).alias("commit_gaps"),
+        "commit_gap_ms_max",
+        "last_commit_at",
+        F.when(gap, "gap").otherwise("complete").alias("completeness"),
+    )
+
+
+class _Wanted:
+    """The hours that are to be made."""
+
+    def __init__(self, hours: DataFrame | None) -> None:
+        self._hours = hours
+        self.low = self.high = None
+        if hours is not None:
+            ends = hours.agg(
+                F.date_format(F.min("hour"), _ISO).alias("low"),
+                F.date_format(F.max("hour") + F.expr("interval 1 hour"), _ISO).alias("high"),
+            ).first()
+            assert ends is not None
+            self.low, self.high = ends["low"], ends["high"]
+
+    def between(self, began: Column, ended: Column) -> Column:
+        """What may reach into the hours: literals, so that files can be left out."""
+        if self.low is None:
+            return F.lit(True)
+        return (began < F.lit(self.high).cast("timestamp")) & (
+            ended >= F.lit(self.low).cast("timestamp")
+        )
+
+    def only(self, rows: DataFrame) -> DataFrame:
+        """Rows whose group and hour are wanted."""
+        return rows if self._hours is None else rows.join(self._hours, [*KEY], "left_semi")
+
+    def groups(self, rows: DataFrame) -> DataFrame:
+        """Rows of the groups of the hours."""
+        if self._hours is None:
+            return rows
+        return rows.join(self._hours.select("group_id").distinct(), "group_id", "left_semi")
+
+    def missing(self, rows: DataFrame) -> DataFrame:
+        """Rows of the groups, but not of the hours."""
+        assert self._hours is not None
+        return self.groups(rows).join(self._hours, [*KEY], "left_anti")
+
+
+COUNTED: Final = (
+    "rebalances",
+    "epochs",
+    "not_stable_ms",
+    "unowned_partition_ms",
+    "partitions_moved",
+    "members_joined",
+    "members_left",
+)
+OF_COMMITS: Final = {
+    "commits": "bigint",
+    "commit_gaps": "int",
+    "commit_gap_ms_max": "bigint",
+    "last_commit_at": "timestamp",
+}
+_ISO: Final = "yyyy-MM-dd'T'HH:mm:ssXXX"
+
+
+def _epoch_hours(wanted: _Wanted, epochs: DataFrame) -> DataFrame:
+    began = _began("")
+    causes = Window.partitionBy(*KEY, "primary_cause")
+    found = wanted.only(
+        epochs.where(wanted.between(began, began)).withColumn("hour", _hour(began))
+    ).withColumn("of_cause", F.count("primary_cause").over(causes))
+    # The most frequent cause; of equally frequent ones the first of the alphabet.
+    ranked = F.struct(-F.col("of_cause"), "primary_cause")
+    return found.groupBy(*KEY).agg(
+        F.count(F.lit(1)).cast("int").alias("epochs"),
+        *[
+            F.sum(name).cast("int").alias(name)
+            for name in ("partitions_moved", "members_joined", "members_left")
+        ],
+        F.max("convergence_ms").alias("convergence_ms_max"),
+        F.min_by("primary_cause", F.when(F.col("primary_cause").isNotNull(), ranked)).alias(
+            "primary_cause"
+        ),
+        F.bool_or(F.col("completeness") == "gap").alias("epoch_gap"),
+    )
+
+
+def _rebalance_hours(wanted: _Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
+    began = F.col("started_at")
+    # Clocks of two coordinators differ: nothing ends before it began.
+    ended = F.greatest(began, F.coalesce("ended_at", end, began))
+    there = rebalances.where("started_at is not null").where(wanted.between(began, ended))
+    spread = wanted.only(
+        there.select(
+            "group_id",
+            "completeness",
+            began.alias("began"),
+            ended.alias("ended"),
+            F.explode(_hours(began, ended)).alias("hour"),
+        )
+    )
+    return spread.groupBy(*KEY).agg(
+        F.count_if(_hour("began") == F.col("hour")).cast("int").alias("rebalances"),
+        # Bounds of classic rebalances may overlap, and an hour has no more than itself.
+        F.least(F.sum(_share("began", "ended")), F.lit(HOUR_MS)).alias("not_stable_ms"),
+        F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
+    )
+
+
+def _unowned_hours(wanted: _Wanted, ownership: DataFrame) -> DataFrame:
+    began = _back(F.col("from_at"), F.col("unowned_before_ms"))
+    there = ownership.where("unowned_before_ms > 0").where(wanted.between(began, F.col("from_at")))
+    spread = wanted.only(
+        there.select(
+            "group_id",
+            began.alias("began"),
+            F.col("from_at").alias("ended"),
+            F.explode(_hours(began, F.col("from_at"))).alias("hour"),
+        )
+    )
+    return spread.groupBy(*KEY).agg(F.sum(_share("began", "ended")).alias("unowned_partition_ms"))
+
+
+def _state_hours(wanted: _Wanted, states: DataFrame, rows: DataFrame, end: Column) -> DataFrame:
+    """Protocol at the end, and most members, of the hours that have a row."""
+    began = F.col("from_at")
+    ended = F.greatest(began, F.coalesce("to_at", end, began))
+    there = states.where(wanted.between(began, ended)).select(
+        "group_id",
+        F.col("protocol"),
+        F.col("members"),
+        F.col("incarnation"),
+        F.col("from_offset"),
+        began.alias("began"),
+        ended.alias("ended"),
+    )
+    at = (F.col("began") < F.col("hour") + F.expr("interval 1 hour")) & (
+        F.col("ended") >= F.col("hour")
+    )
+    latest = F.struct("incarnation", "from_offset")
+    return (
+        rows.select(*KEY)
+        .join(there, "group_id")
+        .where(at)
+        .groupBy(*KEY)
+        .agg(
+            F.max_by("protocol", latest).alias("protocol"),
+            F.max("members").alias("members_max"),
+        )
+    )
+
+
+def _commit_hours(wanted: _Wanted, commits: DataFrame, known: DataFrame | None) -> DataFrame:
+    second = F.date_trunc("second", "timestamp")
+    at = F.col("timestamp")
+    there = _committed(commits).where(wanted.between(at, at))
+    seconds = (
+        wanted.only(there.withColumn("hour", _hour(at)))
+        .groupBy(*KEY, second.alias("second"))
+        .agg(
+            F.count(F.lit(1)).alias("commits"),
+            F.min("timestamp").alias("first_at"),
+            F.max("timestamp").alias("last_at"),
+        )
+    )
+    if known is not None:
+        seconds = seconds.unionByName(_last_before(wanted, known), allowMissingColumns=True)
+    before = Window.partitionBy("group_id").orderBy("second")
+    stretch = F.unix_millis("first_at") - F.unix_millis(F.lag("last_at").over(before))
+    measured = seconds.withColumn(
+        "stretch", F.when(stretch <= SILENCE_DAYS * 24 * HOUR_MS, stretch)
+    ).where("commits is not null")
+    usual = F.percentile("stretch", F.lit(0.5)).over(Window.partitionBy(*KEY))
+    is_long = (F.col("stretch") > LONG_STRETCH_MS) & (
+        F.col("stretch") > LONG_STRETCHES * F.col("usual")
+    )
+    return (
+        measured.withColumn("usual", usual)
+        .groupBy(*KEY)
+        .agg(
+            F.sum("commits").alias("commits"),
+            F.count_if(is_long).cast("int").alias("commit_gaps"),
+            F.max("stretch").alias("commit_gap_ms_max"),
+            F.max("last_at").alias("last_commit_at"),
+        )
+    )
+
+
+def _last_before(wanted: _Wanted, known: DataFrame) -> DataFrame:
+    """The last commits of the hours that are not made again, as rows without commits."""
+    ago = F.lit(wanted.low).cast("timestamp") - F.expr(f"interval {SILENCE_DAYS} days")
+    there = known.where(
+        (F.col("hour") >= F.date_trunc("hour", ago))
+        & (F.col("hour") < F.lit(wanted.high).cast("timestamp"))
+        & F.col("last_commit_at").isNotNull()
+    )
+    return wanted.missing(there.select(*KEY, "last_commit_at")).select(
+        "group_id",
+        F.date_trunc("second", "last_commit_at").alias("second"),
+        F.col("last_commit_at").alias("last_at"),
+    )
+
+
+def _committed(commits: DataFrame) -> DataFrame:
+    """Commits whose time is known, whatever became of their transaction; a tombstone is none."""
+    return commits.where("not tombstone and timestamp is not null")
+
+
+def _began(prefix: str) -> Column:
+    return F.coalesce(F.col(f"{prefix}started_at"), F.col(f"{prefix}converged_at"))
+
+
+def _hour(at: Column | str) -> Column:
+    return F.date_trunc("hour", at)
+
+
+def _hours(began: Column, ended: Column) -> Column:
+    """All hours that a stretch of time has a part in, the first ones of an absurdly long one."""
+    last = F.least(_hour(ended), _hour(began) + F.expr(f"interval {HOURS_MAX} hours"))
+    return F.sequence(_hour(began), last, F.expr("interval 1 hour"))
+
+
+def _share(began: str, ended: str) -> Column:
+    """Milliseconds of the hour within [began, ended)."""
+    start = F.unix_millis("hour")
+    return F.greatest(
+        F.lit(0),
+        F.least(F.unix_millis(ended), start + HOUR_MS) - F.greatest(F.unix_millis(began), start),
+    )
+
+
+def _back(at: Column, by_ms: Column) -> Column:
+    return F.timestamp_millis(F.unix_millis(at) - by_ms)
+
+
+def _at(moment_ms: int | None) -> Column:
+    moment = F.lit(moment_ms).cast("bigint")
+    return F.timestamp_millis(moment)

@@ -1,0 +1,324 @@
+"""A run over what is new in bronze since the last one: its cost is that of the new records, not of the log.
+
+The tables come out as if all of bronze had been replayed. What is not touched is not read.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
+
+from py4j.protocol import Py4JJavaError
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
+from rebalance_audit.lake import group_hours as hours
+from rebalance_audit.lake import split, topics
+from rebalance_audit.lake.bronze import QUARANTINED
+from rebalance_audit.lake.census import Census, take_census
+from rebalance_audit.lake.context import SNAPSHOT_ROWS, TOPICS, RunContext
+from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
+from rebalance_audit.lake.gold import continue_stints, keys_gone, rows_of, whole_rows_of
+from rebalance_audit.lake.group_memory import answers
+from rebalance_audit.lake.ledger import RECORDS
+from rebalance_audit.lake.offset_commits import COMMITS, NewCommits, add_commits
+from rebalance_audit.lake.output_rows import (
+    GROUP_RECORDS,
+    NEW,
+    OUTPUTS,
+    QUARANTINE,
+    SNAPSHOTS,
+    stream_ddl,
+)
+from rebalance_audit.lake.reducer import Gaps
+from rebalance_audit.lake.sinks import Written
+from rebalance_audit.lake.standing import PROGRESS, Standing
+from rebalance_audit.lake.tables import WRITERS
+from rebalance_audit.lake.touched import News, Touched
+from rebalance_audit.wire.topic_names import TopicNames
+
+
+class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
+    """Bronze cannot tell any more what is new in it since the last run."""
+
+
+def run_increment(context: RunContext, standing: Standing, bronze_version: int) -> None:
+    """Replay what came into bronze between two versions. Raises ChangesGone before anything is written."""
+    _Increment(context, standing, bronze_version).run()
+
+
+class _Increment:
+    """One such run."""
+
+    def __init__(self, context: RunContext, standing: Standing, bronze_version: int) -> None:
+        self._context = context
+        self._standing = standing
+        self._bronze_version = bronze_version
+        self._report = context.report
+        self._cluster = context.request.cluster
+
+    def run(self) -> None:
+        context = self._context
+        with context.step("counting new records"):
+            records = self._new_records()
+            small = split.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
+            census = self._census(records)
+        try:
+            commits = self._write_commits(records, census)
+            try:
+                with context.step("finding topic names"):
+                    known = topics.names_in_table(context.of_cluster(TOPICS))
+                    names = context.topic_names(small, None if commits is None else commits.rows)
+                before = TopicNames()
+                before.merge(known)
+                self._replay(small, census, commits, names, _differing(before, names))
+            finally:
+                if commits is not None:
+                    commits.release()
+        finally:
+            small.unpersist()
+
+    # -- what is new ----------------------------------------------------------------------------
+
+    def _new_records(self) -> DataFrame:
+        after, upto = self._standing.bronze_version, self._bronze_version
+        if after == upto:
+            return self._history().limit(0)
+        try:
+            added = self._context.lake.added(RECORDS, after, upto)
+        except LakeNotReadable as error:
+            raise ChangesGone(str(error)) from error
+        return added.where(F.col("cluster") == self._cluster)
+
+    def _census(self, records: DataFrame) -> Census:
+        try:
+            return take_census(records)
+        except (PySparkException, Py4JJavaError) as error:
+            # The first look at the files of those commits; whatever else is wrong shows in a run over all of bronze.
+            raise ChangesGone(str(error).partition("\n")[0]) from error
+
+    def _history(self) -> DataFrame:
+        return self._context.bronze(RECORDS, self._bronze_version)
+
+    def _write_commits(self, records: DataFrame, census: Census) -> NewCommits | None:
+        if not census.commits and not census.controls:
+            return None
+        standing, counts = self._standing, self._report.counts
+        with self._context.step("decoding offset commits"):
+            commits = add_commits(
+                self._context.sink,
+                records,
+                self._history(),
+                census,
+                is_late=standing.has_late(census),
+                is_clean=standing.is_clean,
+            )
+            for written in commits.written:
+                self._context.note(COMMITS, written)
+            counts.decoded = commits.decoded
+            counts.quarantined = census.commits - commits.decoded
+        return commits
+
+    # -- groups ---------------------------------------------------------------------------------
+
+    def _replay(
+        self,
+        small: DataFrame,
+        census: Census,
+        commits: NewCommits | None,
+        names: TopicNames,
+        differing: frozenset[str],
+    ) -> None:
+        context, standing = self._context, self._standing
+        reached = standing.after(census)
+        with context.step("replaying groups"):
+            quarantine = quarantined_places(context.of_cluster(QUARANTINED), damage_only=False)
+            gaps = gaps_of(quarantine.union(lost_places(small)))
+            news = News(
+                split.group_records(small, None),
+                _lowest_new(gaps, standing.gaps),
+                differing,
+                reached.last_ms,
+                context.rules,
+                standing.is_clean,
+            )
+            touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news)
+            if not touched.count and census.is_only_commits:
+                stream = context.spark.createDataFrame([], stream_ddl())
+            else:
+                stream = self._reduce(touched, names, gaps, reached.last_ms)
+            lost = rows_of(stream, SNAPSHOTS).where("state is null")
+            lost_groups = [(row["log_partition"], row["group_id"]) for row in lost.collect()]
+            if lost_groups:
+                rebuild = context.spark.createDataFrame(
+                    lost_groups, "partition int, group_id string"
+                )
+                stream.unpersist()
+                touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news, rebuild)
+                stream = self._reduce(touched, names, gaps, reached.last_ms)
+        try:
+            found = stream.groupBy("table").count().collect()
+            outputs = {row["table"]: row["count"] for row in found}
+            self._count(small, stream, census, touched, outputs)
+            with context.step("writing tables"):
+                self._write_quarantine(stream, outputs, commits)
+                changed = self._write_outputs(stream, outputs, touched)
+                self._write_hours(stream, outputs, commits, touched, changed, reached.last_ms)
+                self._write_standing(stream, outputs, names, reached, gaps)
+        finally:
+            stream.unpersist()
+
+    def _reduce(
+        self, touched: Touched, names: TopicNames, gaps: Gaps, log_end_ms: int | None
+    ) -> DataFrame:
+        history = split.group_records(split.small_side(self._history()), None)
+        if touched.rebuilt:
+            found = touched.rebuilt_groups().select("partition").distinct().collect()
+            # The literals let Delta leave out files of other partitions.
+            history = history.where(F.col("partition").isin([row[0] for row in found]))
+        return self._context.reduce(touched.input(history), names, gaps, log_end_ms)
+
+    def _count(
+        self,
+        small: DataFrame,
+        stream: DataFrame,
+        census: Census,
+        touched: Touched,
+        outputs: Mapping[str, int],
+    ) -> None:
+        """Say of every new record where it went, and make sure that none is missing."""
+        counts = self._report.counts
+        self._report.resumed, self._report.rebuilt = touched.resumed, touched.rebuilt
+        quarantined = 0
+        if outputs.get(QUARANTINE):
+            single = rows_of(stream, QUARANTINE)
+            quarantined = single.join(small, ["partition", "offset"], "left_semi").count()
+        given = census.records - census.commits - census.controls
+        counts.quarantined += quarantined
+        counts.decoded += given - quarantined
+        counts.controls = census.controls
+        rows = outputs.get(GROUP_RECORDS, 0) + outputs.get(QUARANTINE, 0)
+        if rows < given or (rows > given and not touched.rebuilt):
+            raise RuntimeError(f"{given} group records gave {rows} rows")
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    def _write_quarantine(
+        self, stream: DataFrame, outputs: Mapping[str, int], commits: NewCommits | None
+    ) -> None:
+        rows = rows_of(stream, QUARANTINE)
+        given = outputs.get(QUARANTINE, 0)
+        if commits is not None and commits.undecodable is not None:
+            rows = rows.unionByName(commits.undecodable, allowMissingColumns=True)
+            given += 1
+        self._context.upsert(QUARANTINED, rows, given=given)
+
+    def _write_outputs(
+        self, stream: DataFrame, outputs: Mapping[str, int], touched: Touched
+    ) -> list[DataFrame]:
+        """silver.group_records and the gold tables; returns group and hour of what differs."""
+        writes = [
+            partial(self._write_output, stream, output, touched)
+            for output in (*GOLD_OF_GROUP, GROUP_RECORDS)
+            if outputs.get(output) or touched.rebuilt
+        ]
+        with ThreadPoolExecutor(WRITERS) as pool:
+            done = list(pool.map(_call, writes))
+        return [written.hours for written in done if written.hours is not None]
+
+    def _write_output(self, stream: DataFrame, output: str, touched: Touched) -> Written:
+        context, name = self._context, OUTPUTS[output]
+        new = rows_of(stream, output, NEW)
+        if output == MEMBERS:
+            keys = new.select("group_id", "incarnation", "member_id").distinct()
+            there = context.of_cluster(name).join(
+                keys, ["group_id", "incarnation", "member_id"], "left_semi"
+            )
+            new = continue_stints(new, there)
+        written = context.sink.patch(
+            name,
+            new,
+            keys_gone(stream, output),
+            whole_rows_of(stream, output) if touched.rebuilt else None,
+            touched.rebuilt_groups() if touched.rebuilt else None,
+            hours.footprint_of(output),
+        )
+        context.note(name, written)
+        return written
+
+    def _write_hours(
+        self,
+        stream: DataFrame,
+        outputs: Mapping[str, int],
+        commits: NewCommits | None,
+        touched: Touched,
+        changed: list[DataFrame],
+        log_end_ms: int | None,
+    ) -> None:
+        context = self._context
+        wanted = list(changed)
+        if commits is not None:
+            wanted.append(hours.hours_of_commits(commits.rows))
+        if outputs.get(REBALANCES):
+            open_ones = rows_of(stream, REBALANCES)
+            wanted.append(hours.hours_of_open(open_ones, self._standing.last_ms, log_end_ms))
+        if not wanted and not touched.rebuilt:
+            return
+        known = context.of_cluster(hours.HOURS)
+        rebuilt = touched.rebuilt_groups().select("group_id").distinct()
+        none = context.spark.createDataFrame([], "group_id string, hour timestamp")
+        pairs = reduce(DataFrame.union, wanted, none).distinct()
+        pairs = pairs.join(rebuilt, "group_id", "left_anti")
+        # Cut off from what led to it: all that follows reads it.
+        pairs = hours.with_following(pairs, known).localCheckpoint()
+        whole = None
+        if touched.rebuilt:
+            whole = hours.group_hours(
+                lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
+                log_end_ms,
+            )
+        rows = hours.group_hours(context.of_cluster, log_end_ms, pairs, known).localCheckpoint()
+        gone = pairs.join(rows, [*hours.KEY], "left_anti")
+        written = context.sink.patch(
+            hours.HOURS, rows, gone, whole, rebuilt if touched.rebuilt else None
+        )
+        context.note(hours.HOURS, written)
+
+    def _write_standing(
+        self,
+        stream: DataFrame,
+        outputs: Mapping[str, int],
+        names: TopicNames,
+        reached: Standing,
+        gaps: Gaps,
+    ) -> None:
+        """Snapshots, then topics, then progress: what a run that is cut short in between finds stale it makes again."""
+        context = self._context
+        given = outputs.get(SNAPSHOTS, 0)
+        context.upsert(SNAPSHOT_ROWS, context.snapshot_rows(stream), given=given)
+        context.upsert(TOPICS, topics.topic_rows(context.spark, names), given=len(names))
+        here = Standing(self._bronze_version, reached.partitions, gaps)
+        context.upsert(PROGRESS, context.log.progress_rows(here))
+
+
+def _call(write: Callable[[], Written]) -> Written:
+    return write()
+
+
+def _differing(before: TopicNames, after: TopicNames) -> frozenset[str]:
+    """Ids and names of topics of which something else is known now."""
+    then, now = answers(before), answers(after)
+    return frozenset(topic for topic, answer in now.items() if then.get(topic) != answer)
+
+
+def _lowest_new(now: Gaps, before: Mapping[int, object]) -> dict[int, int]:
+    """Log partition -> lowest place that was not known to be lost."""
+    lowest = {}
+    for partition, places in now.items():
+        new = set(places) - set(before.get(partition, ()))  # type: ignore[call-overload]
+        if new:
+            lowest[partition] = min(new)
+    return lowest

@@ -1,0 +1,43 @@
+"""One run at a time per cluster, tried with two processes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.lake.errors import LakeBusy
+from rebalance_audit.lake.lock import sole_run
+
+HOLDER = """
+import sys, time
+from rebalance_audit.lake.lock import sole_run
+with sole_run(sys.argv[1], "blue", "run-1"):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_second_run_is_told_of_the_first_until_that_is_gone(tmp_path: Path) -> None:
+    """One sentence with the other run's id; other clusters are free; a process that was killed holds nothing."""
+    lake = str(tmp_path / "lake")
+    command = [sys.executable, "-c", HOLDER, lake]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        sentence = rf"Cluster blue .* run-1 in process {holder.pid}; try again"
+        with pytest.raises(LakeBusy, match=sentence), sole_run(lake, "blue", "run-2"):
+            pass
+        with sole_run(lake, "it's/green", "run-3"):
+            pass
+        holder.kill()
+    with sole_run(lake, "blue", "run-4"):
+        pass
+
+
+def test_a_lake_on_other_storage_has_no_lock() -> None:
+    """What is not on this machine's file systems is left to Delta, and nothing is written beside it."""
+    for lake in ("s3a://bucket/lake", "catalog:unity"):
+        with sole_run(lake, "blue", "run-1"), sole_run(lake, "blue", "run-2"):
+            pass
+    assert not list(Path.cwd().glob("s3a*"))

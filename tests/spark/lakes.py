@@ -1,0 +1,54 @@
+"""Lakes compared row for row."""
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.request import RunRequest
+from rebalance_audit.lake.run import GOLD_TABLES
+from rebalance_audit.lake.sources import Source, parse_source
+from rebalance_audit.lake.tables import Lake
+from tests.spark.in_process import Rows, in_order, rows_of
+
+CLUSTER = "blue"
+SILVER_TABLES = ("silver.offset_commits", "silver.group_records", "silver.quarantine")
+TABLES = (*GOLD_TABLES, *SILVER_TABLES, "bronze.records")
+"""All that a log decides; the others tell of runs."""
+OF_RUNS = {"bronze.records": ("source", "ingested_at"), "silver.quarantine": ("detail",)}
+"""Columns that say where and when something was read."""
+
+
+def request_of(source: str | Source | None, lake: Path, **fields: Any) -> RunRequest:
+    """A run over a source or the SPEC of one, or over what bronze holds."""
+    given = parse_source(source) if isinstance(source, str) else source
+    return RunRequest(given, str(lake), CLUSTER, **fields)
+
+
+def table(spark: SparkSession, lake: Path, name: str) -> Rows:
+    """The rows of the cluster in order of the key, without the cluster and without when they were ingested."""
+    frame = Lake(spark, str(lake)).read(name).where(F.col("cluster") == CLUSTER)
+    rows = in_order(name, rows_of(frame))
+    for row in rows:
+        row.pop("ingested_at", None)
+    return rows
+
+
+def difference(spark: SparkSession, name: str, one: Path, other: Path) -> list[Any]:
+    """Rows that only one of two lakes has, a few of each."""
+    sides = []
+    for lake in (one, other):
+        rows = table(spark, lake, name)
+        for row in rows:
+            for column in OF_RUNS.get(name, ()):
+                row.pop(column, None)
+        sides.append({repr(row): row for row in rows})
+    left, right = sides
+    only_left = [left[key] for key in left.keys() - right.keys()]
+    only_right = [right[key] for key in right.keys() - left.keys()]
+    return (
+        [("only in the first", *only_left[:3]), ("only in the second", *only_right[:3])]
+        if (only_left or only_right)
+        else []
+    )

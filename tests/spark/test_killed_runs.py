@@ -1,0 +1,71 @@
+"""Runs that are killed anywhere, and two runs at once."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.errors import LakeBusy
+from rebalance_audit.lake.run import run_audit
+from tests.cli.call import PROGRAM
+from tests.spark.lakes import CLUSTER, TABLES, difference, request_of, table
+from tests.spark.mixed_log import write_log
+
+SEED = 7
+KILLS = 3
+COMMITS = (2, 16)
+"""A run over what is new makes about so many: it is killed behind one of them."""
+PATIENCE_S = 300
+
+
+def commits(lake: Path) -> int:
+    """How many commits all tables of a lake have."""
+    return sum(1 for _ in lake.glob("*/*/_delta_log/*.json"))
+
+
+def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Driver and workers are killed behind some commit, again and again; then the tables are those of one run.
+
+    While a run is at work, another one over the same cluster is turned away.
+    """
+    random = Random(SEED)
+    lake, clean = tmp_path / "lake", tmp_path / "clean"
+    log = write_log(tmp_path / "log", share=0.4)
+    run_audit(spark, request_of(f"segments:{log}", lake))
+    shares = [0.6, 0.8, 1.0]
+    for share in shares[:KILLS]:
+        write_log(log, share=share)
+        before = commits(lake)
+        enough = before + random.randint(*COMMITS)
+        arguments = ("run", "--source", f"segments:{log}", "--lake", lake, "--cluster", CLUSTER)
+        with subprocess.Popen(
+            [*PROGRAM, *map(str, arguments)],
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            deadline = time.monotonic() + PATIENCE_S
+            turned_away = False
+            while commits(lake) < enough and process.poll() is None:
+                assert time.monotonic() < deadline
+                if not turned_away and commits(lake) > before:
+                    with pytest.raises(LakeBusy, match="try again when that has ended"):
+                        run_audit(spark, request_of(None, lake))
+                    turned_away = True
+                time.sleep(0.02)
+            os.killpg(process.pid, signal.SIGKILL)
+        assert turned_away
+    run_audit(spark, request_of(f"segments:{log}", lake))
+    run_audit(spark, request_of(f"segments:{log}", clean))
+    outcomes = {row["outcome"] for row in table(spark, lake, "meta.runs")}
+    assert outcomes >= {"running", "done"}
+    for name in TABLES:
+        assert not difference(spark, name, lake, clean), name
+    shutil.rmtree(clean)
