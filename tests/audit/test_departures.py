@@ -130,3 +130,20 @@ def test_nobody_owes_an_answer_to_a_coordinator_that_is_not_there() -> None:
     got = audit_log(answers(at_ms=39_000), AuditOptions(topic_name=TOPIC_NAMES.get))
     (row,) = [row for row in got["rebalance_causes"] if row["epoch"] == 4]
     assert row["cause"] == "member_departed"
+
+
+@pytest.mark.parametrize(
+    ("moved_ms", "cause"), [(99_000, "member_left"), (20_000, "member_departed")]
+)
+def test_a_new_coordinator_gives_classic_members_the_session_of_the_others(
+    moved_ms: int, cause: str
+) -> None:
+    """Until it hears them: their own session, of 45 s here, proves nothing behind a fail-over."""
+    joins = (1_000, "5 A session=45000; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    records = [
+        (record, at._replace(leader_epoch=1 if at.record_timestamp_ms >= moved_ms else 0))
+        for record, at in log(joins, (30_000, f"{GONE}; 3 3 h0"))
+    ]
+    got = audit_log(records, AuditOptions(topic_name=TOPIC_NAMES.get))
+    causes = [row for row in got["rebalance_causes"] if row["epoch"] == 3 and not row["cause_seq"]]
+    assert [row["cause"] for row in causes] == [cause]

@@ -128,7 +128,7 @@ def _decide(
         reason = (
             f"Static member {name} had left for a while and its session ran out before it returned."
         )
-        return _Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED,), reason)
+        return _Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED, _TIMED_OUT), reason)
     held_ms, late_ms = _held_too_long(watch, gone)
     if 0 <= late_ms <= rules.rebalance_timeout_slack_ms:
         reason = (
@@ -139,7 +139,7 @@ def _decide(
     may_time_out = watch.speaks_classic or late_ms > 0
     others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
-    decided = _by_session(watch, silent_ms, rules, others) or _by_silence(
+    decided = _by_session(watch, gone, rules, others) or _by_silence(
         watch, silent_ms, rules, around, others
     )
     if decided is not None:
@@ -160,11 +160,15 @@ def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
 
 
 def _by_session(
-    watch: MemberWatch, silent_ms: int, rules: DepartureRules, others: Sequence[RebalanceCause]
+    watch: MemberWatch, gone: Position, rules: DepartureRules, others: Sequence[RebalanceCause]
 ) -> _Decision | None:
     """A member that wrote something within its session did not lose it."""
     identity, name = watch.stint.identity, watch.stint.member_id
+    silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
+    if gone.leader_epoch != watch.last_life.leader_epoch:
+        # A coordinator that loads a group gives classic members the session of the others, until they are heard.
+        known_ms = rules.consumer_session_timeout_ms
     session_ms = rules.shortest_session_ms if known_ms is None else known_ms
     if watch.speaks_classic:  # told to rejoin it has its rebalance timeout for that
         session_ms = min(session_ms, identity.rebalance_timeout_ms or session_ms)
