@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.coordinator.changes import Change, GroupType
-from rebalance_audit.coordinator.handling import CoordinatorConfig
+from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
 from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
+from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.batch_writer import LoggedRecord
@@ -68,7 +69,27 @@ class BrokerLogWriter:
         self._log(shard, classic.lines(shard.coordinator, happening, groups))
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Answers are not logged."""
+        """Of answers only the refusal of an instance id that another member holds is logged."""
+        error = getattr(response, "error_code", None)
+        if (
+            isinstance(request, ConsumerGroupHeartbeatRequest)
+            and error is ErrorCode.UNRELEASED_INSTANCE_ID
+        ):
+            slot = shard.shard.slot(request.group_id)
+            members = getattr(slot.group, "members", {}) if slot is not None else {}
+            holder = next(
+                (
+                    member.member_id
+                    for member in members.values()
+                    if member.instance_id == request.instance_id
+                ),
+                "",
+            )
+            text = (
+                f"[GroupId {request.group_id}] Static member {request.member_id} with instance id "
+                f"{request.instance_id} cannot join the group because the instance id is owned by member {holder}."
+            )
+            self._put(shard, text)
 
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
         """Neither are writes."""

@@ -119,3 +119,30 @@ def test_another_hash_is_a_contradiction() -> None:
     tables = audit(log(JOIN_A, JOIN_B, B_GOES), [(9_000, line)])
     (finding,) = (row for row in tables["findings"] if row["kind"] == "broker_log_contradiction")
     assert "metadata hash 99, the record has 1" in finding["detail"]
+
+
+def test_refused_instances_are_a_finding() -> None:
+    """A refused join writes no record; the log has one line for each, and the finding one row for each instance."""
+    message = (
+        "[GroupId g] Static member {} with instance id {} cannot join the group because the instance id is owned by "
+        "member A."
+    )
+    lines = [
+        (3_000, message.format("X", "i")),
+        (4_000, message.format("Y", "i")),
+        (5_000, message.format("Z", "j")),
+        (9_500, message.format("X", "i")),
+    ]
+    findings = [
+        row
+        for row in audit(log(JOIN_A, JOIN_B, B_GOES, (20_000, "3 4 h9")), lines)["findings"]
+        if row["kind"] == "instance_id_refused"
+    ]
+    assert sorted(
+        (row["from_at"], row["to_at"], row["detail"].split(" while")[0]) for row in findings
+    ) == [
+        (2_000, 4_000, "Instance i was refused 2 time(s)"),
+        (2_000, 5_000, "Instance j was refused 1 time(s)"),
+        (9_000, 9_500, "Instance i was refused 1 time(s)"),
+    ]
+    assert findings[0]["member_ids"] == ["A", "X", "Y"]

@@ -54,9 +54,11 @@ class Witness:
         self._facts = sorted(facts, key=lambda fact: fact.at_ms)
         self._times = [fact.at_ms for fact in self._facts]
         self._by_epoch: defaultdict[tuple[FactKind, int], list[BrokerFact]] = defaultdict(list)
+        self._by_kind: defaultdict[FactKind, list[BrokerFact]] = defaultdict(list)
         self._by_member: defaultdict[str, list[BrokerFact]] = defaultdict(list)
         self._by_instance: defaultdict[str, list[BrokerFact]] = defaultdict(list)
         for fact in self._facts:
+            self._by_kind[fact.kind].append(fact)
             if fact.epoch is not None:
                 self._by_epoch[fact.kind, fact.epoch].append(fact)
             for member_id in _members_of(fact):
@@ -67,6 +69,10 @@ class Witness:
     def between(self, from_ms: int, to_ms: int) -> Sequence[BrokerFact]:
         """Lines from `from_ms` to `to_ms`, both included."""
         return self._facts[bisect_left(self._times, from_ms) : bisect_right(self._times, to_ms)]
+
+    def of_kind(self, kind: FactKind) -> Sequence[BrokerFact]:
+        """All lines of a kind."""
+        return self._by_kind.get(kind, ())
 
     def of_epoch(self, kind: FactKind, epoch: int, near_ms: int) -> BrokerFact | None:
         """The line of that kind and epoch that is nearest to `near_ms`, if it is near at all."""

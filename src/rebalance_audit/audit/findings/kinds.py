@@ -9,7 +9,7 @@ from rebalance_audit.audit.findings.assignments import (
     UnbalancedAssignment,
     UnstickyAssignment,
 )
-from rebalance_audit.audit.findings.broker_log import BrokerLogContradiction
+from rebalance_audit.audit.findings.broker_log import BrokerLogContradiction, InstanceIdRefused
 from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
 from rebalance_audit.audit.findings.progress import (
@@ -38,6 +38,7 @@ KINDS: Sequence[type[Watcher]] = (
     LostPartition,
     StaticSubscriptionIgnored,
     InstanceIdConflict,
+    InstanceIdRefused,
     RebalanceStorm,
     RebalanceLoop,
     FlappingMember,
