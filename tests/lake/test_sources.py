@@ -19,7 +19,9 @@ from tests.wire.golden import capture
         ("segments:", "names no source"),
         ("/var/log", "names no source"),
         ("s3:bucket", "names no kind of source that is known"),
-        ("kafka:host:9092", "a live cluster cannot be read yet"),
+        ("kafka:host", "wants HOST:PORT"),
+        ("kafka:host:9092,:9092", "wants HOST:PORT"),
+        ("kafka:user:secret@host:9092", "^kafka: wants HOST:PORT or .IPV6.:PORT, or several"),
     ],
 )
 def test_specs_that_name_no_source(spec: str, sentence: str) -> None:

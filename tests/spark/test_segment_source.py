@@ -9,10 +9,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER, RECORD, ddl
-from rebalance_audit.lake.run import source_error
 from rebalance_audit.lake.segment_source import FORMAT
+from rebalance_audit.lake.sources import SegmentsSource
 from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.log_folder import SourceNotReadable, open_log_folder
 from rebalance_audit.wire.segments import read_batches
 from tests.spark.in_process import rows_of
 from tests.wire import hand_made
@@ -165,11 +165,16 @@ def test_chosen_columns_and_partitions(spark: SparkSession) -> None:
     assert default.columns == [*RECORD, DAMAGE]
 
 
+def explained(error: Exception) -> SourceNotReadable | None:
+    """What a source makes of an error of Spark's."""
+    return SegmentsSource("segments:log", "log").explain(error)
+
+
 def test_errors_of_workers_are_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
     """A folder without segments, and a file that is gone when its task begins."""
     with pytest.raises(PySparkException) as planning:
         read(spark, tmp_path).count()
-    assert "holds no segments of __consumer_offsets" in str(source_error(planning.value))
+    assert "holds no segments of __consumer_offsets" in str(explained(planning.value))
     log = tmp_path / "log"
     shutil.copytree(capture("offsets").segments, log)
     frame = read(spark, log)
@@ -179,4 +184,28 @@ def test_errors_of_workers_are_one_sentence(spark: SparkSession, tmp_path: Path)
     gone.unlink()
     with pytest.raises(Exception, match="SourceNotReadable") as reading:
         planned.count()
-    assert f"{gone} cannot be read" in str(source_error(reading.value))
+    assert f"{gone} cannot be read" in str(explained(reading.value))
+
+
+def test_a_file_that_is_replaced_is_told_and_one_that_grows_is_not(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The log cleaner puts smaller files in the place of those that tasks were planned for; a broker appends."""
+    log = tmp_path / "log"
+    shutil.copytree(capture("offsets").segments, log)
+    file = next(log.glob("__consumer_offsets-2/*.log"))
+    whole = file.read_bytes()
+    count = read(spark, log).count()
+    planned = read(spark, log).rdd
+    assert planned.getNumPartitions() > 0  # the tasks are planned with it
+    with file.open("ab") as growing:
+        growing.write(whole[:100])
+    assert planned.count() == count
+    planned = read(spark, log).rdd
+    assert planned.getNumPartitions() > 0
+    cleaned = tmp_path / "cleaned"
+    cleaned.write_bytes(whole)
+    cleaned.rename(file)
+    with pytest.raises(Exception, match="SourceNotReadable") as reading:
+        planned.count()
+    assert f"{file} was replaced while it was read" in str(explained(reading.value))

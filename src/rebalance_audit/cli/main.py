@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "inspect": "Audit a folder of segments here and now, and print what happened.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
     "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
+    "maintain": "Lay out the files of a lake anew, remove unused ones, delete what is too old.",
     "report": "Write a page for a browser about the groups of a lake.",
     "check": "Check the tables of a lake, and tell which rows break what.",
     "explain": "Tell in sentences why a group rebalanced, how long it took, and who held it up.",

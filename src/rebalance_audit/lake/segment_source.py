@@ -18,7 +18,12 @@ from pyspark.sql.types import StructType
 from rebalance_audit.lake.record_columns import DAMAGE, RECORD, ddl
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.log_folder import Segment, not_readable, open_log_folder
+from rebalance_audit.wire.log_folder import (
+    Segment,
+    SourceNotReadable,
+    not_readable,
+    open_log_folder,
+)
 from rebalance_audit.wire.segments import split_points
 
 if TYPE_CHECKING:
@@ -36,6 +41,8 @@ class Slice(NamedTuple):
     segment: Segment
     start_byte: int
     end_byte: int
+    file_number: int
+    """The file system's own number of the file: another file of the same name has another one."""
 
 
 class SlicesPartition(InputPartition):
@@ -132,6 +139,7 @@ class SegmentsReader(DataSourceReader):
                 end_offset=segment.end_offset,
                 without_record_types=without_record_types,
             )
+            _require_same_file(piece)
         except OSError as error:
             raise not_readable(segment.path, error) from error
 
@@ -157,15 +165,28 @@ def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ..
 
 def _slices(segments: Sequence[Segment], target_bytes: int) -> Iterator[tuple[Slice, int]]:
     for segment in segments:
-        if segment.size_bytes <= target_bytes:
-            yield Slice(segment, 0, segment.size_bytes), segment.size_bytes
-            continue
         try:
-            points = split_points(segment.path, target_bytes)
+            number = segment.path.stat().st_ino
+            points = [0, segment.size_bytes]
+            if segment.size_bytes > target_bytes:
+                points = split_points(segment.path, target_bytes)
         except OSError as error:
             raise not_readable(segment.path, error) from error
         for start, end in pairwise(points):
-            yield Slice(segment, start, end), end - start
+            yield Slice(segment, start, end, number), end - start
+
+
+def _require_same_file(piece: Slice) -> None:
+    """Raises SourceNotReadable where the log cleaner has put another file in the place of the one that was cut up.
+
+    A file that has only grown since is none: what was added is left for the next time.
+    """
+    path = piece.segment.path
+    found = path.stat()
+    if found.st_ino != piece.file_number or found.st_size < piece.end_byte:
+        raise SourceNotReadable(
+            f"{path} was replaced while it was read, as Kafka's log cleaner does: run it again, or read a copy."
+        )
 
 
 def _numbers(text: str) -> frozenset[int]:

@@ -4,10 +4,11 @@ Every source gives the columns of `record_columns.RECORD`, null where it does no
 Spark is checked before Spark starts.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlparse
 
 from pyspark.errors import AnalysisException
@@ -23,6 +24,9 @@ from rebalance_audit.lake.segment_source import DEFAULT_SPLIT_BYTES, FORMAT
 from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, SourceNotReadable, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 
+if TYPE_CHECKING:
+    from rebalance_audit.lake.kafka_cluster import KafkaSettings
+
 SPELLINGS: Final = "segments:DIR, delta:PATH or kafka:HOST:PORT"
 
 
@@ -36,6 +40,10 @@ class Source(ABC):
 
     counts_what_it_leaves_out = False
     """Whether `records` can leave out record types and say how many records that were."""
+    can_be_followed = False
+    """Whether there is more to come, and a stream can wait for it."""
+    shows_markers = False
+    """Whether the markers that end transactions are among the records: then an offset that is missing was compacted."""
 
     @abstractmethod
     def check(self) -> None:
@@ -56,11 +64,21 @@ class Source(ABC):
         """Names that the source holds apart from the records. Raises SourceNotReadable."""
         return TopicNames()
 
+    def first_offsets(self) -> dict[int, int] | None:
+        """For each partition an offset in front of which it has nothing; None where only the records tell."""
+        return None
+
+    def explain(self, error: Exception) -> SourceNotReadable | None:
+        """What of an error of Spark's is the source's doing; None where nothing is."""
+        match = re.search(r"\bSourceNotReadable: (.+)", str(error))
+        return SourceNotReadable(match[1].strip()) if match else None
+
 
 class SegmentsSource(Source):
     """A folder of segment files; every worker must see it under the same path."""
 
     counts_what_it_leaves_out = True
+    shows_markers = True
 
     def __init__(
         self, spec: str, location: str, split_target_bytes: int = DEFAULT_SPLIT_BYTES
@@ -88,6 +106,13 @@ class SegmentsSource(Source):
             .option("without_record_types", ",".join(map(str, without_record_types)))
             .load(self.location)
         )
+
+    def first_offsets(self) -> dict[int, int]:
+        """From the names of the files."""
+        return {
+            number: segments[0].base_offset
+            for number, segments in open_log_folder(self.location).segments.items()
+        }
 
     def topic_names(self) -> TopicNames:
         """From the `__cluster_metadata` log beside the segments, if there is one."""
@@ -201,8 +226,12 @@ DEFAULTS: Final[Mapping[str, str]] = {"timestamp_type": "CreateTime"}
 """What a table without the column means: the topic's default."""
 
 
-def parse_source(spec: str, split_target_bytes: int = DEFAULT_SPLIT_BYTES) -> Source:
-    """The source that a SPEC names. Raises BadRequest."""
+def parse_source(
+    spec: str,
+    split_target_bytes: int = DEFAULT_SPLIT_BYTES,
+    kafka: "KafkaSettings | None" = None,
+) -> Source:
+    """The source that a SPEC names; `kafka` is how to read a live cluster. Raises BadRequest."""
     kind, colon, location = spec.partition(":")
     if not colon or not location:
         raise BadRequest(f"{spec!r} names no source: write {SPELLINGS}.")
@@ -212,10 +241,9 @@ def parse_source(spec: str, split_target_bytes: int = DEFAULT_SPLIT_BYTES) -> So
         case "delta":
             return DeltaSource(spec, location)
         case "kafka":
-            raise BadRequest(
-                f"{spec}: a live cluster cannot be read yet; copy its segments, or write the topic"
-                " to a Delta table, and give segments:DIR or delta:PATH."
-            )
+            from rebalance_audit.lake.kafka_source import KafkaSource  # noqa: PLC0415 - made of Source
+
+            return KafkaSource(spec, location, kafka)
         case _:
             raise BadRequest(f"{spec!r} names no kind of source that is known: write {SPELLINGS}.")
 
