@@ -226,6 +226,23 @@ def test_a_coordinator_that_moved(loaded_ms: int | None, certainty: str) -> None
     assert causes(audit([first, moved], lines), 2) == [f"member_joined {certainty} B"]
 
 
+@pytest.mark.parametrize(
+    "began",
+    [
+        pytest.param(
+            (8_001, "Preparing to rebalance group g with old generation 2 (__consumer_offsets-0)"),
+            id="2.0 gives no reason",
+        ),
+        pytest.param(prepared(8_001, 2, "The moon is full"), id="a wording to come"),
+    ],
+)
+def test_a_departure_in_a_join_phase_without_a_reason(began: Line) -> None:
+    """When the phase began is known, not that the departure began it."""
+    tables = audit(log(*RECORDS), [B_EXPIRES[0], began, B_EXPIRES[2]])
+    assert causes(tables, 3) == ["member_session_expired probable B"]
+    assert epoch_row(tables, 3)["join_started_latest"] == 8_001
+
+
 def test_a_removal_that_the_next_coordinator_does_not_know() -> None:
     """A member is out in memory alone; the coordinator moves before any record, and it is back until it expires."""
     first, second, third = log(*RECORDS)

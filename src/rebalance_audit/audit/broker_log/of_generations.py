@@ -54,14 +54,21 @@ def testify_to_generation(
     if denied:
         return Testimony(verdicts, contradictions=denied)
     phase = _join_phase(witness, scene, ended)
+    trigger = None if phase is None else _Trigger(witness, scene, phase)
     since_ms = _since(scene, phase, ended)
     confirmed = tuple(
-        _confirm(witness, verdict, scene, since_ms, ended.at_ms, whole=phase is not None)
+        _confirm(
+            witness,
+            verdict,
+            scene,
+            since_ms,
+            ended.at_ms,
+            whole=trigger is not None and trigger.is_known,
+        )
         for verdict in verdicts
     )
-    if phase is None:
+    if phase is None or trigger is None:
         return Testimony(confirmed)
-    trigger = _Trigger(witness, scene, phase)
     denied = tuple(trigger.denied())
     if denied:
         return Testimony(verdicts, contradictions=denied)
@@ -151,7 +158,8 @@ def _confirm(
 ) -> Verdict:
     """The verdict on one member with the line that speaks of it, if there is one.
 
-    Without the `whole` join phase in the log it remains open whether this or something else set the rebalance off.
+    Without the `whole` join phase and its reason in the log it remains open whether this or something else set the
+    rebalance off.
     """
     member_id, position = verdict.member_id, scene.new.position
     if member_id is None:
@@ -191,6 +199,11 @@ class _Trigger:
         self._prepared = phase.prepared
 
         self._trigger = trigger_of(self._prepared.text or "")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the log gives a reason, and in a wording that the tables have."""
+        return self._trigger is not None
 
     def denied(self) -> Iterator[Evidence]:
         """A member that the rebalance began without is in its generation: a classic id does not come back."""
