@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.config import Config, ConfigError, effective_config, load_config
 
 SESSION = "audit.consumer_session_timeout_ms"
@@ -55,7 +56,8 @@ def test_flags_win_over_the_environment_over_the_file_over_the_defaults(
     config = load_config(file, {SESSION: as_flag})
     assert value_of(config, SESSION) == winner
     assert config.cluster == "east"
-    assert config.audit.rebalance_timeout_slack_ms == 5_000
+    rules = DepartureRules(consumer_session_timeout_ms=winner or None)
+    assert config.audit.departure_rules() == rules
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,8 @@ class AuditConfig(_Section):
 
     consumer_session_timeout_ms: Milliseconds
     rebalance_timeout_slack_ms: Milliseconds
+    shortest_session_ms: Milliseconds
+    answer_within_ms: Milliseconds
     broker_log_time_zone: Annotated[str, AfterValidator(_known_zone)]
 
     def departure_rules(self) -> DepartureRules:
@@ -123,6 +125,8 @@ class AuditConfig(_Section):
         return DepartureRules(
             consumer_session_timeout_ms=self.consumer_session_timeout_ms or None,
             rebalance_timeout_slack_ms=self.rebalance_timeout_slack_ms,
+            shortest_session_ms=self.shortest_session_ms,
+            answer_within_ms=self.answer_within_ms,
         )
 
 

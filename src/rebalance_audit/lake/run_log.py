@@ -57,6 +57,7 @@ class RunReport:
     def groups(self) -> int:
         """Groups that were audited."""
         return self.resumed + self.rebuilt
+
     notes: list[str] = field(default_factory=list)
     """Sentences about what was odd."""
 

@@ -48,9 +48,9 @@ applies:
    is static, since static members leave for a while only. The broker's `group.consumer.session.timeout.ms` is not in
    the log; tell it with `audit.consumer_session_timeout_ms` (or
    `REBALANCE_AUDIT_AUDIT__CONSUMER_SESSION_TIMEOUT_MS`). Without it no session is taken to be shorter
-   than {shortest} ms.
-5. The member had not answered a new target for {answer} ms or more, while the coordinator was there: each living
-   member does so with its next heartbeat. *member session expired*
+   than {shortest} ms (`audit.shortest_session_ms`).
+5. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
+   was there: each living member does so with its next heartbeat. *member session expired*
 6. A younger member of the same client and host was there, the only one: the process had been started anew without
    leaving. *member session expired*
 7. It is static: it would have left for a while. *member session expired*
