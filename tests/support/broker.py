@@ -113,15 +113,20 @@ def running_broker(
     placed: Path | None = None,
     topics: Mapping[str, ClusterTopic] = NO_TOPICS,
     settings: Mapping[str, str] = NO_SETTINGS,
+    listener: str = "",
 ) -> Iterator[Broker]:
-    """A broker in an empty folder; `settings` win over those of every test's broker.
+    """A broker in an empty folder; `settings` win over those of every test's broker, a `listener` is one more.
 
     `placed` is a log (a folder of segments) that it finds there; `topics` are topics beside those of its metadata log,
     also `__consumer_offsets` where that log does not create it.
     """
     broker = Broker(folder, make_folder(folder, placed, topics))
-    with (folder / "server.properties").open("a") as file:
-        file.writelines(f"\n{name}={value}" for name, value in settings.items())
+    properties = folder / "server.properties"
+    text = properties.read_text()
+    if listener:
+        text = text.replace("listeners=PLAINTEXT", f"listeners={listener},PLAINTEXT")
+    # Of two lines for one name the last one counts.
+    properties.write_text("\n".join([text, *(f"{name}={settings[name]}" for name in settings)]))
     try:
         broker.start()
         yield broker

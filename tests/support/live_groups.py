@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.broker import Broker
+from tests.support.broker_folder import OFFSETS_TOPIC
 
 TOPIC: Final = "orders"
 TOPIC_PARTITIONS: Final = 4
@@ -40,6 +42,23 @@ def make_topic(broker: Broker) -> None:
     admin = broker.admin()
     for made in admin.create_topics([NewTopic(TOPIC, TOPIC_PARTITIONS, 1)]).values():
         made.result()
+
+
+def compact_at_once(broker: Broker) -> None:
+    """Let the cleaner of a broker that has one take every record of the offsets topic that a later one overrides."""
+    at_once = {
+        "segment.ms": "100",
+        "min.cleanable.dirty.ratio": "0.0",
+        "min.compaction.lag.ms": "0",
+    }
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in at_once.items()
+    ]
+    topic = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC, incremental_configs=entries)
+    admin = broker.admin()
+    for altered in admin.incremental_alter_configs([topic]).values():
+        altered.result()
 
 
 def work(broker: Broker, name: str, commits: int = 10) -> None:

@@ -27,6 +27,8 @@ from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, SourceNotReadable
 POLL_SECONDS: Final = 1
 IDLE_SECONDS_MAX: Final = 60.0
 """How long a batch that is running may take to end when the stream is to stop; one that is cut off is read again."""
+ASKING: Final = "Getting offsets"
+"""How the status of a query begins that waits for the cluster to say where its log ends."""
 UPDATED_EVERY_SECONDS: Final = 600.0
 """With --follow: how often the ledger is written in between."""
 
@@ -59,6 +61,7 @@ class KafkaStream:
         self.lost = 0
         self._error: Exception | None = None
         self._begins: Mapping[int, int] = {}
+        self._asking_since: float | None = None
 
     def run(
         self, duration: Duration, tell: Callable[[str], None], save: Callable[[], None]
@@ -97,10 +100,7 @@ class KafkaStream:
         try:
             query = writer.start()
             try:
-                if duration.follow:
-                    self._follow(query, duration, tell, save)
-                else:
-                    query.awaitTermination()
+                self._follow(query, duration, tell, save)
             finally:
                 _end(query)
         except (StreamingQueryException, Py4JJavaError) as error:
@@ -230,11 +230,12 @@ class KafkaStream:
         tell: Callable[[str], None],
         save: Callable[[], None],
     ) -> None:
-        """Until it is time to stop, or the query fails."""
+        """Until it is time to stop, or the query ends by itself."""
         began = saved = time.monotonic()
-        has_come_to_the_end = False
-        told = -1
+        has_come_to_the_end = not duration.follow  # one that ends by itself is looked at then
+        told = 0
         while not query.awaitTermination(POLL_SECONDS):
+            self._require_life(query)
             now = time.monotonic()
             if duration.stopped() or (
                 duration.stop_after_s is not None and now - began >= duration.stop_after_s
@@ -250,7 +251,21 @@ class KafkaStream:
                 saved = now
             if told != self.appended.records:
                 told = self.appended.records
-                tell(f"following {self._source.location}, {told:,} records so far")
+                tell(f"reading {self._source.location}, {told:,} records so far")
+
+    def _require_life(self, query: StreamingQuery) -> None:
+        """Raises SourceNotReadable where Spark has waited for offsets for so long that the cluster may be gone, and is.
+
+        The consumer that Spark asks (see session.REQUIRED) waits for a cluster without end.
+        """
+        now = time.monotonic()
+        if not query.status["message"].startswith(ASKING):
+            self._asking_since = None
+        elif self._asking_since is None:
+            self._asking_since = now
+        elif now - self._asking_since >= self._source.settings.timeout_ms / 1000:
+            self._source.cluster.view()
+            self._asking_since = now
 
     # -- checkpoint -----------------------------------------------------------------------------
 
@@ -336,6 +351,9 @@ def _end(query: StreamingQuery) -> None:
     """Stop a query, if it can be between two batches."""
     deadline = time.monotonic() + IDLE_SECONDS_MAX
     with suppress(Py4JError):
-        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+        while query.isActive and time.monotonic() < deadline:
+            status = query.status
+            if not status["isTriggerActive"] or status["message"].startswith(ASKING):
+                break
             time.sleep(POLL_SECONDS / 5)
         query.stop()

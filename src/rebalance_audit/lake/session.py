@@ -39,6 +39,8 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     # Half the size of snappy for these tables, and as fast to write.
     "spark.sql.parquet.compression.codec": "zstd",
+    # A stream that waits for a cluster that is gone cannot be interrupted; by default its end is waited for for ever.
+    "spark.sql.streaming.stopTimeout": "10s",
     # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory with all
     # that led to it: without a limit megabytes a query, of which the driver keeps a thousand.
     "spark.sql.maxPlanStringLength": "8192",
