@@ -1,6 +1,5 @@
 """From the reducer's stream to the rows of each table."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -8,29 +7,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
-from rebalance_audit.audit.rows import (
-    CONVERGENCE,
-    EPOCHS,
-    FINDINGS,
-    GROUP_STATES,
-    MEMBERS,
-    OWNERSHIP,
-    REBALANCE_CAUSES,
-    REBALANCES,
-)
+from rebalance_audit.audit.rows import MEMBERS
 from rebalance_audit.lake.output_rows import GONE, NEW, WHOLE, columns_of
+from rebalance_audit.table_schemas import table_schemas
 
-BEGINS_AT: Final[Mapping[str, str]] = {
-    EPOCHS: "started_at",
-    REBALANCE_CAUSES: "at",
-    CONVERGENCE: "started_at",
-    REBALANCES: "started_at",
-    MEMBERS: "first_seen_at",
-    OWNERSHIP: "from_at",
-    GROUP_STATES: "from_at",
-    FINDINGS: "from_at",
-}
-"""Gold table -> the column that says when a row begins: a window of time takes rows by it."""
 STINTS: Final = "stints"
 
 
@@ -107,7 +87,9 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
 
 def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
     """Whether a row of a gold table begins in [from_ms, to_ms); a row whose beginning is unknown is in no window."""
-    begins = F.col(BEGINS_AT[output])
+    column = table_schemas()[f"gold.{output}"].begins_at
+    assert column is not None, output
+    begins = F.col(column)
     condition = F.lit(True)
     if from_ms is not None:
         condition &= begins >= F.timestamp_millis(F.lit(from_ms))
