@@ -66,6 +66,17 @@ class Network:
             return 2
         return 1
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether everything arrives, once, and soon."""
+        options = self.options
+        return not (
+            self.filters
+            or options.loss_probability
+            or options.duplication_probability
+            or options.delay_probability
+        )
+
     def heal(self) -> None:
         """From now on everything arrives once and soon."""
         self.filters.clear()

@@ -324,7 +324,11 @@ class ClassicClient(Client):
         )
         generation = self.generation
         self._ask(
-            "heartbeat", request, lambda response: self._beat(response, generation), lambda: None
+            "heartbeat",
+            request,
+            lambda response: self._beat(response, generation),
+            lambda: None,
+            routine=True,
         )
 
     def _beat(self, response: HeartbeatResponse, generation: int) -> None:

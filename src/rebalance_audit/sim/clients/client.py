@@ -248,8 +248,10 @@ class Client(ABC):
         no_answer: Action,
         timeout_ms: int | None = None,
         intent: RebalanceCause | None = None,
+        *,
+        routine: bool = False,
     ) -> None:
-        """Send a request; the last one of a channel is the one whose response counts."""
+        """Send a request; the last one of a channel is the one whose response counts. `routine` as in `Cluster.ask`."""
         self._serial += 1
         serial, life = self._serial, self._life
         now_ms = self._scheduler.now_ms
@@ -271,8 +273,8 @@ class Client(ABC):
             else:
                 heard(response)
 
-        self.cluster.ask(self.name, self.served, request, arrived, intent, is_open)
-        if self._watched.get(channel, deadline_ms + 1) > deadline_ms:
+        self.cluster.ask(self.name, self.served, request, arrived, intent, is_open, routine=routine)
+        if channel in self._awaited and self._watched.get(channel, deadline_ms + 1) > deadline_ms:
             self._watch(channel, deadline_ms)
 
     def _watch(self, channel: str, at_ms: int) -> None:
@@ -293,9 +295,9 @@ class Client(ABC):
         del self._awaited[channel]
         awaited.no_answer()
 
-    def _tell(self, request: tuple[object, ...]) -> None:
+    def _tell(self, request: tuple[object, ...], *, routine: bool = False) -> None:
         """Send a request whose response nobody waits for."""
-        self.cluster.ask(self.name, self.served, request, lambda _: None)
+        self.cluster.ask(self.name, self.served, request, _nobody, routine=routine)
 
     # --- offsets -----------------------------------------------------------------------------------
 
@@ -357,5 +359,10 @@ class Client(ABC):
                 *identity,
                 self.config.instance_id,
                 api_version=COMMIT_BY_NAME_VERSION,
-            )
+            ),
+            routine=True,
         )
+
+
+def _nobody(_: tuple[object, ...]) -> None:
+    """Hears an answer that nobody waits for."""

@@ -140,7 +140,9 @@ class ConsumerClient(Client):
 
     def _send(self) -> None:
         self._beats_again = False
-        self._ask("heartbeat", self._request(), self._heard, self._unheard)
+        request = self._request()
+        tells_nothing = request.rebalance_timeout_ms == -1 and request.topic_partitions is None
+        self._ask("heartbeat", request, self._heard, self._unheard, routine=tells_nothing)
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
         config = self.config
