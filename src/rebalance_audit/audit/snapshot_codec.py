@@ -4,7 +4,8 @@ Every class that keeps state over more than one write annotates it in its class 
 in `__init__`, are wiring. Plain values are what JSON has. What is written by other rules than a field's name and value:
 
 - bytes: url-safe base64 without padding; a topic id with `id:` in front, to tell it from a topic's name;
-- enums: their texts where they have some, else their names; sets: sorted lists; positions: lists in the order of the fields, without the defaults at the end;
+- enums: their texts where they have some, else their names; sets: sorted lists;
+- positions: lists in the order of the fields, without the defaults at the end;
 - partitions: `{topic: [numbers]}`; what is known by partition: `[{"is": value, "of": partitions}, …]`;
 - maps whose keys are no texts: lists of pairs; deques: their greatest length and their items;
 - members of classic groups: without what their bytes say.
