@@ -16,6 +16,10 @@ class Holder(Protocol):
     generation: int
     """Or member epoch, as the client knows it."""
 
+    @property
+    def held_generation(self) -> int:
+        """The one whose assignment it follows: before its sync a classic member follows the generation before."""
+
 
 class Use(NamedTuple):
     """One interval in which a client read a partition."""

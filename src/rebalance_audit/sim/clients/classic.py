@@ -69,6 +69,7 @@ class ClassicClient(Client):
         self._counts: dict[str, int] = {}
         """Leader: partition counts of the subscribed topics at its last assignment."""
         self._beats = 0
+        self._held_generation = NO_GENERATION
         self._joined_topics: tuple[str, ...] = ()
         """What its last JoinGroup said; the application may have changed its mind since."""
 
@@ -76,6 +77,11 @@ class ClassicClient(Client):
     def is_cooperative(self) -> bool:
         """Whether it keeps its partitions while it joins."""
         return rebalance_protocol(self.config.assignors) is RebalanceProtocol.COOPERATIVE
+
+    @property
+    def held_generation(self) -> int:
+        """The generation that it has synced last."""
+        return self._held_generation
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -280,6 +286,7 @@ class ClassicClient(Client):
         )
         pairs = tuple((name, number) for name, numbers in named for number in numbers)
         self._last_claim = Claim(pairs, self.generation)
+        self._held_generation = self.generation
         self.phase = "member"
         revoked = self.owned - self._assigned
         generation = self.generation

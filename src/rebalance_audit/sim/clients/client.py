@@ -197,6 +197,11 @@ class Client(ABC):
     def _commit_identity(self) -> tuple[int, str] | None:
         """Generation or epoch and member id for commits; None while it is no member."""
 
+    @property
+    def held_generation(self) -> int:
+        """As in `Holder`: the member's epoch comes with its assignment."""
+        return self.generation
+
     # --- partitions --------------------------------------------------------------------------------
 
     def _take(self, partitions: frozenset[HeldPartition]) -> None:
