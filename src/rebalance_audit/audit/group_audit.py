@@ -124,7 +124,7 @@ class GroupAudit:
 
     @property
     def unnamed(self) -> frozenset[bytes]:
-        """Topic ids that rows so far had to leave without a name; at most 1000 of them."""
+        """Topic ids that rows so far had to leave without a name; at most 10,000 of them."""
         return self.outside.unnamed
 
     def feed(self, record: Record, position: Position) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.wire.topic_names import topic_id_text
 
-_UNNAMED_LIMIT = 1000
+_UNNAMED_LIMIT = 10_000
 """Topic ids without a name that are kept; beyond it any is taken for one of them, to bound memory."""
 
 _Lives = Sequence[tuple[int | None, int | None]]
@@ -31,7 +31,7 @@ class Outside:
 
     @property
     def unnamed(self) -> frozenset[bytes]:
-        """Topic ids that had no name when one was wanted; at most 1000 of them."""
+        """Topic ids that had no name when one was wanted; at most 10,000 of them."""
         return frozenset(self._unnamed)
 
     def topic_name(self, topic_id: bytes) -> str | None:

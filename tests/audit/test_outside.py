@@ -1,0 +1,70 @@
+"""What an audit was told of topics, and whether it would be told the same again."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.outside import Outside
+from tests.audit.story import TOPIC_IDS
+
+Lives = Sequence[tuple[int | None, int | None]]
+
+
+@pytest.mark.parametrize(
+    ("told", "later", "is_news"),
+    [
+        ((), (), False),
+        ((), ((500, None),), True),
+        ((), ((501, None),), False),
+        (((100, None),), ((100, 501),), False),
+        (((100, None),), ((100, 500),), True),
+        (((100, None),), ((100, 600), (700, None)), False),
+        (((None, None),), ((100, None),), True),
+        (((100, 200),), ((100, 200),), False),
+    ],
+)
+def test_lives_matter_up_to_the_last_moment_that_was_asked_about(
+    told: Lives, later: Lives, is_news: bool
+) -> None:
+    """Asked about 300 and 500: what happened to the topic after that changes no answer."""
+    answers = {"foo": told}
+    outside = Outside(AuditOptions(topic_lives=lambda topic: answers[topic]))
+    before = [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
+    answers["foo"] = later
+    assert (outside.news() is not None) == is_news
+    if not is_news:
+        assert before == [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
+
+
+@pytest.mark.parametrize(
+    ("told_ms", "later_ms", "is_news"),
+    [
+        (None, None, False),
+        (None, 501, False),
+        (None, 500, True),
+        (400, 400, False),
+        (600, 700, False),
+        (600, 450, True),
+    ],
+)
+def test_deletions_matter_up_to_the_moment_that_was_asked_about(
+    told_ms: int | None, later_ms: int | None, is_news: bool
+) -> None:
+    """Asked whether the topic was deleted by 500."""
+    answers = {TOPIC_IDS["foo"]: told_ms}
+    outside = Outside(AuditOptions(topic_deleted_at=answers.__getitem__))
+    assert outside.topic_deleted(TOPIC_IDS["foo"], 500) == (told_ms is not None and told_ms <= 500)
+    answers[TOPIC_IDS["foo"]] = later_ms
+    assert (outside.news() is not None) == is_news
+
+
+def test_of_too_many_topics_without_a_name_any_may_be_news() -> None:
+    """They are not all kept, so a snapshot that lacked so many names is not gone on from."""
+    outside = Outside(AuditOptions())
+    for number in range(10_000):
+        assert outside.topic_name(number.to_bytes(16)) is None
+    assert outside.news() is None
+    outside.topic_name((10_000).to_bytes(16))
+    assert outside.news() is not None
+    assert len(outside.unnamed) == 10_000
