@@ -127,3 +127,23 @@ def test_log_and_records_agree(capture: str) -> None:
     assert (found.log, found.notes) == (log, [])
     kinds = {row["kind"] for row in audit(capture)["findings"]}
     assert "broker_log_contradiction" not in kinds
+
+
+REMOVED = {
+    *(("broker-" + release, "fleet", 6) for release in ("3.3", "3.7", "3.9", "4.0", "4.4")),
+    ("classic-static", "fleet", 5),
+    ("classic-static", "crew", 3),
+    ("consumer-static", "fleet", 15),
+}
+"""Epochs of these captures that an administrator's removal set off, by the stories that were played."""
+
+
+def test_removals_by_administrators_are_told_from_leaves() -> None:
+    """The broker logs both as a LeaveGroup; what the request named and the reasons tell them apart, each time."""
+    found = {
+        (capture, row["group_id"], row["epoch"])
+        for capture in NAMES
+        for row in audit(capture)["rebalance_causes"]
+        if row["cause"] == "member_removed_by_admin"
+    }
+    assert found == REMOVED

@@ -101,6 +101,34 @@ def test_triggers_that_records_cannot_show(records: str, reason: str, expected: 
     assert causes(tables, 2)[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("left", "request_names"),
+    [
+        pytest.param("not provided", "", id="one, by its instance id alone"),
+        pytest.param("not provided", ", ", id="two"),
+        pytest.param(
+            "member was removed by an admin", "B", id="by its member id, with Kafka's own reason"
+        ),
+    ],
+)
+def test_removals_by_an_administrator(left: str, request_names: str) -> None:
+    """A client names itself, alone, by its member id; anything else is an administrator's request."""
+    lines = [
+        (
+            8_000,
+            f"[Group g] Member B has left group through explicit `LeaveGroup` request; client reason: {left}",
+        ),
+        prepared(8_000, 2, f"explicit `LeaveGroup` request for ({request_names}) members."),
+        stabilized(9_001, 3, 1),
+    ]
+    tables = audit(log(*RECORDS), lines)
+    assert causes(tables, 3) == ["member_removed_by_admin proven B"]
+    assert left_how(tables, "B") == ("member_removed_by_admin", "proven")
+    # Without the line on the member it is not known whom the request took out, but that somebody else sent it.
+    if request_names != "B":
+        assert causes(audit(log(*RECORDS), lines[1:]), 3)[0] == "member_removed_by_admin proven"
+
+
 def test_a_cooperative_follower_that_gave_up_partitions() -> None:
     """It joins again because of what the generation before took from it: the record says so, the log who began."""
     tables = audit(

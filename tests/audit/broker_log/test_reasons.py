@@ -209,7 +209,7 @@ def test_why_a_member_is_gone(
     fact = BrokerFact(kind, 0, "g", "1", "server.log:1", member_id="a", text=text)
     found = departure_of_fact(
         fact,
-        in_company=setting == "company",
+        by_another=setting == "company",
         was_away=setting == "away",
         is_static=setting in {"static", "away"},
     )

@@ -224,6 +224,9 @@ class _Trigger:
         if trigger is None:
             return None
         member_id = next((each for each in trigger.members if each), None)
+        if member_id is None and trigger.role == reasons.LEAVE:
+            left = self._witness.left_by(self._prepared)
+            member_id = None if left is None else left.member_id
         found = self._cause(trigger, member_id)
         if found is None:
             return None
@@ -248,7 +251,7 @@ class _Trigger:
     def _cause(
         self, trigger: Trigger, member_id: str | None
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
-        name = member_id or trigger.instance_id or "unknown"
+        name = member_id or trigger.instance_id or "of an instance id"
         why = f" ({trigger.client_reason})" if trigger.client_reason else ""
         match trigger.role:
             case reasons.JOIN:
@@ -271,12 +274,11 @@ class _Trigger:
                 if old is not None and old.leader_member_id == member_id:
                     return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
                 return self._follower(trigger, member_id, f"{name} joined again{why}")
-        return self._departure(trigger, name)
+        return self._departure(trigger, member_id or "", name)
 
     def _departure(
-        self, trigger: Trigger, name: str
+        self, trigger: Trigger, member_id: str, name: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
-        member_id = next((each for each in trigger.members if each), "")
         at_ms = self._prepared.at_ms
         watch = self._scene.watches.get(member_id)
         instance_id = watch.stint.identity.instance_id if watch is not None else None
@@ -284,16 +286,16 @@ class _Trigger:
             member_id, instance_id, at_ms - TOLERANCE_MS, at_ms + TOLERANCE_MS
         ) or reasons.departure_of_fact(
             self._prepared,
-            in_company=len(trigger.members) > 1,
+            by_another=False,
             was_away=False,
-            is_static=instance_id is not None or not member_id,
+            is_static=instance_id is not None,
         )
         if found is None:
             return None
-        others = f" and {len(trigger.members) - 1} more" if len(trigger.members) > 1 else ""
+        others = f", with {len(trigger.members) - 1} more" if len(trigger.members) > 1 else ""
         said_why = found.fact.kind is not FactKind.REBALANCE_PREPARED and found.fact.text
         told = f": {said_why}" if said_why and said_why != reasons.NOT_PROVIDED else ""
-        detail = f"Member {name}{others} {HOW[found.cause]}, as the broker logged{told}."
+        detail = f"Member {name} {HOW[found.cause]}{others}, as the broker logged{told}."
         return found.cause, found.alternatives, detail
 
     def _leader(

@@ -167,11 +167,11 @@ class Departure(NamedTuple):
 
 
 def departure_of_fact(
-    fact: BrokerFact, *, in_company: bool, was_away: bool, is_static: bool
+    fact: BrokerFact, *, by_another: bool, was_away: bool, is_static: bool
 ) -> Departure | None:
     """What the line says of a member's end; None where it says nothing that is in the tables.
 
-    `in_company`: the same request took others out as well, which no client does.
+    `by_another`: the request took others out as well, or named the member by its instance id alone; no client does so.
     """
     plain = PLAIN_ENDS.get(fact.kind)
     if plain is not None:
@@ -183,27 +183,27 @@ def departure_of_fact(
                 cause = RebalanceCause.STATIC_MEMBER_EXPIRED
             return None if cause is None else Departure(cause, (), fact)
         case FactKind.MEMBER_LEFT_BY_REQUEST:
-            return Departure(*_by_request(fact, in_company, is_static), fact)
+            return Departure(*_by_request(fact, by_another, is_static), fact)
         case _:
-            return _departure_of_trigger(fact, in_company=in_company, is_static=is_static)
+            return _departure_of_trigger(fact, by_another=by_another, is_static=is_static)
 
 
 def _departure_of_trigger(
-    fact: BrokerFact, *, in_company: bool, is_static: bool
+    fact: BrokerFact, *, by_another: bool, is_static: bool
 ) -> Departure | None:
     trigger = trigger_of(fact.text or "")
     if trigger is None:
         return None
     if trigger.role == LEAVE:
-        several = in_company or len(trigger.members) > 1
+        another = by_another or len(trigger.members) > 1 or "" in trigger.members
         told = fact._replace(text=trigger.client_reason)
-        return Departure(*_by_request(told, several, is_static), fact)
+        return Departure(*_by_request(told, another, is_static), fact)
     cause = TRIGGERED_ENDS.get(trigger.role)
     return None if cause is None else Departure(cause, (), fact)
 
 
 def _by_request(
-    fact: BrokerFact, in_company: bool, is_static: bool
+    fact: BrokerFact, by_another: bool, is_static: bool
 ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...]]:
     """Who sent a LeaveGroup: the member, or an administrator for it.
 
@@ -213,7 +213,7 @@ def _by_request(
     """
     left, removed = RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN
     reason = fact.text or NOT_PROVIDED
-    if in_company or reason.startswith(ADMIN_REASON):
+    if by_another or reason.startswith(ADMIN_REASON):
         return removed, ()
     if reason.startswith(OWN_LEAVE_REASONS):
         return left, ()

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.reasons import Departure, departure_of_fact, trigger_of
+from rebalance_audit.audit.broker_log.reasons import LEAVE, Departure, departure_of_fact, trigger_of
 from rebalance_audit.audit.cause import Evidence
 from rebalance_audit.coordinator.changes import Position
 
 TOLERANCE_MS: Final = 2_000
 """How far a line and its record may be apart. One clock stamps both within a few ms; busy brokers log late."""
+
+SAME_REQUEST_MS: Final = 100
+"""The lines of one request."""
 
 TAKE_OVERS: Final = frozenset({FactKind.GROUP_LOADED, FactKind.PARTITION_LOADED})
 MOVES: Final = TAKE_OVERS | {FactKind.GROUP_UNLOADED, FactKind.PARTITION_UNLOADED}
@@ -150,7 +153,7 @@ class Witness:
         ):
             found = departure_of_fact(
                 fact,
-                in_company=self._has_company(fact),
+                by_another=self._by_another(fact),
                 was_away=was_away,
                 is_static=instance_id is not None or fact.instance_id is not None,
             )
@@ -172,15 +175,29 @@ class Witness:
         told = self._by_member.get(member_id, ())
         return any(fact.kind is FactKind.MEMBER_AWAY for fact in told)
 
-    def _has_company(self, fact: BrokerFact) -> bool:
-        """Whether the request of this line took out others: it lists them where the rebalance begins by it."""
+    def left_by(self, prepared: BrokerFact) -> BrokerFact | None:
+        """The line on the member whose LeaveGroup set a rebalance off, where that does not name it."""
+        return next(
+            (
+                fact
+                for fact in self.between(prepared.at_ms - SAME_REQUEST_MS, prepared.at_ms)
+                if fact.kind is FactKind.MEMBER_LEFT_BY_REQUEST and fact.broker == prepared.broker
+            ),
+            None,
+        )
+
+    def _by_another(self, fact: BrokerFact) -> bool:
+        """Whether a LeaveGroup came from somebody else: it took out several, or named its member by instance id alone.
+
+        The reason of the rebalance that begins by it lists the member ids of the request.
+        """
         if fact.kind is not FactKind.MEMBER_LEFT_BY_REQUEST:
             return False
-        for other in self.between(fact.at_ms, fact.at_ms + TOLERANCE_MS):
+        for other in self.between(fact.at_ms, fact.at_ms + SAME_REQUEST_MS):
             if other.kind is FactKind.REBALANCE_PREPARED:
                 trigger = trigger_of(other.text or "")
-                named = trigger.members if trigger is not None else ()
-                return len(named) > 1 and (fact.member_id in named or "" in named)
+                named = trigger.members if trigger is not None and trigger.role == LEAVE else ()
+                return "" in named or (len(named) > 1 and fact.member_id in named)
         return False
 
 
@@ -217,6 +234,6 @@ def _members_of(fact: BrokerFact) -> Iterable[str]:
     if fact.kind is FactKind.REBALANCE_PREPARED:
         trigger = trigger_of(fact.text or "")
         if trigger is not None and trigger.role in {"leave", "expiry", "not synced"}:
-            return trigger.members
+            return filter(None, trigger.members)
         return ()
     return fact.members or ((fact.member_id,) if fact.member_id else ())
