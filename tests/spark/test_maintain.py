@@ -1,0 +1,166 @@
+"""Looking after the tables: what goes, what stays, and that runs notice nothing."""
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.errors import BadRequest, LakeBusy, LakeNotReadable
+from rebalance_audit.lake.lock import sole_run
+from rebalance_audit.lake.maintain import MaintainReport, MaintainRequest, maintain
+from rebalance_audit.lake.request import RunRequest
+from rebalance_audit.lake.run import GOLD_TABLES, run_audit
+from rebalance_audit.lake.sources import parse_source
+from rebalance_audit.lake.tables import Lake
+from rebalance_audit.table_schemas import table_schemas
+from tests.cli.call import segments
+
+CLUSTER = "blue"
+BRONZE = "bronze.records"
+ROWS_IN_A_FILE = "spark.sql.files.maxRecordsPerFile"
+LAID_OUT = (BRONZE, "gold.ownership")
+LATER = datetime(2027, 11, 21, tzinfo=UTC)
+"""A year after the log."""
+MINUTE_BEFORE_END = datetime(2026, 11, 21, 9, 9, tzinfo=UTC) + timedelta(days=1)
+"""A day after a moment in the middle of the log."""
+
+
+def quiet(_: str) -> None:
+    """Progress that nobody reads."""
+
+
+@pytest.fixture(scope="module")
+def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake of one run over a log of 80 seconds."""
+    path = tmp_path_factory.mktemp("audited") / "lake"
+    spark.conf.set(ROWS_IN_A_FILE, 60)
+    try:
+        run_audit(spark, run_request(path))
+    finally:
+        spark.conf.unset(ROWS_IN_A_FILE)
+    return path
+
+
+@pytest.fixture
+def lake(spark: SparkSession, audited: Path, tmp_path: Path) -> Lake:
+    """The same, for one test alone."""
+    shutil.copytree(audited, tmp_path / "lake")
+    return Lake(spark, str(tmp_path / "lake"))
+
+
+def run_request(lake: Path) -> RunRequest:
+    """A run over the log."""
+    return RunRequest(parse_source(f"segments:{segments('failover')}"), str(lake), CLUSTER)
+
+
+def care(lake: Lake, now: datetime = LATER, **fields: object) -> MaintainReport:
+    """One maintenance."""
+    return maintain(lake, MaintainRequest(**fields), now, quiet)  # type: ignore[arg-type]
+
+
+def versions(lake: Lake) -> dict[str, int | None]:
+    """Of every table."""
+    return {name: lake.version(name) for name in table_schemas()}
+
+
+def test_layout_changes_no_row_and_a_run_finds_nothing_new(spark: SparkSession, lake: Lake) -> None:
+    """Files become fewer and unused ones go; doing it again does nothing; the next run leaves gold as it is."""
+    rows = {name: sorted(map(str, lake.read(name).collect())) for name in LAID_OUT}
+    bronze = care(lake, vacuum_hours=0, tables=LAID_OUT).tables[BRONZE]
+    assert {name: sorted(map(str, lake.read(name).collect())) for name in rows} == rows
+    assert bronze.files_removed == bronze.files_vacuumed == bronze.files_before > 1
+    before = versions(lake)
+    again = care(lake, vacuum_hours=0, tables=LAID_OUT)
+    assert versions(lake) == before
+    assert sum(one.files_removed + one.files_vacuumed for one in again.tables.values()) == 0
+    assert run_audit(spark, run_request(Path(lake.path))).counts.read == 0
+    after = versions(lake)
+    assert {name for name in GOLD_TABLES if after[name] != before[name]} == set()
+
+
+def test_a_dry_run_tells_and_does_nothing(lake: Lake) -> None:
+    """The rows and files that would go are counted; no version changes, no file is gone."""
+    before = versions(lake)
+    files = sorted(Path(lake.path).rglob("*.parquet"))
+    report = care(lake, keep_days=dict.fromkeys(LAID_OUT, 1), tables=LAID_OUT, dry_run=True)
+    assert report.tables["gold.ownership"].rows_deleted > 20
+    assert report.tables[BRONZE].rows_deleted > 0
+    assert versions(lake) == before
+    assert sorted(Path(lake.path).rglob("*.parquet")) == files
+
+
+def test_old_bronze_is_compacted_as_kafka_would(spark: SparkSession, lake: Lake) -> None:
+    """Of old records the newest of each key stays unless it is a tombstone; the table is append-only as before."""
+    cutoff = MINUTE_BEFORE_END - timedelta(days=1)
+    before = [row.asDict() for row in lake.read(BRONZE).collect()]
+    newest: dict[object, dict[str, object]] = {}
+    for row in sorted(before, key=lambda row: row["offset"]):
+        if row["timestamp"].replace(tzinfo=UTC) < cutoff:
+            newest[row["partition"], bytes(row["key"] or b"")] = row
+    expected = {
+        (row["partition"], row["offset"])
+        for row in before
+        if row["timestamp"].replace(tzinfo=UTC) >= cutoff
+        or (row in newest.values() and row["key"] and row["value"] and not row["is_control"])
+    }
+    report = care(lake, MINUTE_BEFORE_END, keep_days={BRONZE: 1}, tables=[BRONZE])
+    left = {(row["partition"], row["offset"]) for row in lake.read(BRONZE).collect()}
+    assert left == expected
+    assert report.tables[BRONZE].rows_deleted == len(before) - len(expected) > 50
+    properties = lake.delta_table(BRONZE).detail().select("properties").first()
+    assert properties is not None
+    assert properties[0]["delta.appendOnly"] == "true"
+    gold = versions(lake)
+    assert run_audit(spark, RunRequest(None, lake.path, CLUSTER)).counts.read == 0
+    assert {name for name in GOLD_TABLES if versions(lake)[name] != gold[name]} == set()
+
+
+def test_what_no_run_has_audited_stays(lake: Lake) -> None:
+    """Deleting it would lose history for good; a lake that is only ingested keeps everything."""
+    lake.delta_table("meta.progress").update(set={"replayed_to": F.lit(0)})
+    assert care(lake, keep_days={BRONZE: 1}, tables=[BRONZE]).tables[BRONZE].rows_deleted == 0
+
+
+def test_rows_that_have_ended_go_and_those_that_go_on_stay(lake: Lake) -> None:
+    """States, ownership and members that are still there are of any age."""
+    names = ("gold.group_states", "gold.ownership", "gold.members", "gold.epochs")
+    care(lake, keep_days=dict.fromkeys(names, 1), tables=names)
+    assert lake.read("gold.group_states").where("to_at is not null").count() == 0
+    assert lake.read("gold.group_states").count() == 3
+    assert lake.read("gold.ownership").where("to_at is null").count() > 0
+    assert lake.read("gold.members").where("left_at is not null").count() == 0
+    assert lake.read("gold.epochs").count() == 0
+    assert lake.read("gold.rebalances").count() == 11
+
+
+def test_a_run_at_work_is_left_alone(lake: Lake) -> None:
+    """Maintenance ends at once and says who writes; nothing is changed."""
+    before = versions(lake)
+    with sole_run(lake.path, CLUSTER, "run-7"), pytest.raises(LakeBusy, match="run-7"):
+        care(lake)
+    assert versions(lake) == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"tables": ["gold.epoch"]}, "There is no table gold.epoch; there are bronze.records, "),
+        ({"keep_days": {"gold.topics": 9}}, "Rows of gold.topics have no age to be kept by"),
+        ({"vacuum_hours_of": {"epochs": 9}}, "There is no table epochs"),
+    ],
+)
+def test_a_table_that_is_none_is_told_before_anything_is_done(
+    fields: dict[str, object], sentence: str, lake: Lake
+) -> None:
+    """One sentence with the names that there are."""
+    with pytest.raises(BadRequest, match=sentence):
+        care(lake, **fields)
+
+
+def test_a_lake_without_tables_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """Rather than a success over nothing, as with a path that is mistyped."""
+    with pytest.raises(LakeNotReadable, match="has no table to look after"):
+        care(Lake(spark, str(tmp_path)))
