@@ -18,9 +18,9 @@ from typing import Final
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from tests.accuracy.captured import capture_names, tally_of_capture
-from tests.accuracy.figures import as_json, page, proven_and_wrong, text
+from tests.accuracy.figures import as_json, from_json, page, proven_and_wrong, text
 from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
-from tests.accuracy.tally import Tally
+from tests.accuracy.tally import Tally, merged
 
 _STEP: Final = 20
 """Pieces of work between two lines of progress."""
@@ -38,6 +38,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
     parser.add_argument("--page", type=Path, help="write the figures to this file as well")
+    parser.add_argument(
+        "--add",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="count in what earlier runs wrote with --json",
+    )
     parser.add_argument("--examples", type=int, default=0, help="print so many of each mistake")
     asked = parser.parse_args(arguments)
     of_seed = dense_tally_of_seed if asked.dense else tally_of_seed
@@ -48,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
             for seed in range(asked.first, asked.first + asked.seeds)
         ),
     ]
-    total = Tally()
+    total = merged(from_json(json.loads(path.read_bytes())) for path in asked.add)
     for done, tally in enumerate(_tallies(work, asked.workers), 1):
         total.merge(tally)
         if done % _STEP == 0 or done == len(work):
@@ -60,11 +67,14 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         sys.stdout.write(text(total, asked.examples))
     if asked.page is not None:
-        command = f"make accuracy SEEDS={asked.seeds} FROM={asked.first}"
+        command = f"`make accuracy SEEDS={asked.seeds} FROM={asked.first}"
         if asked.minutes is not None:
             command += f" MINUTES={asked.minutes}"
         if asked.dense:
             command += " DENSE=1"
+        command += "`"
+        if asked.add:
+            command += f" and {len(asked.add)} run(s) before it (`DENSE=1`)"
         asked.page.write_text(page(total, command), "utf-8")
     return CHECK_FAILED if proven_and_wrong(total) else DONE
 

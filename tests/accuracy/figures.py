@@ -1,10 +1,10 @@
 """The figures of a comparison, for terminals, programs and docs/accuracy.md."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tests.accuracy import captured, simulated
-from tests.accuracy.tally import Tally, measures, share
+from tests.accuracy.tally import Measure, Tally, measures, share
 
 SOURCES: Final = (
     simulated.WHOLE,
@@ -238,9 +238,9 @@ def page(tally: Tally, command: str) -> str:
         "# Accuracy",
         "",
         (
-            f"Written by `{command}`: {seeds} simulated clusters with {epochs} epochs in the layouts of releases "
-            f"{releases}, audited as they were written, with the brokers' logs beside them, and behind a log cleaner; "
-            "and the captures of real brokers in `tests/golden/captures`, against what those logged. "
+            f"Written by {command}: {seeds} simulated clusters with {epochs} epochs in the layouts of releases "
+            f"{releases}, audited as they were written, some with the brokers' logs beside them, and behind a log "
+            "cleaner; and the captures of real brokers in `tests/golden/captures`, against what those logged. "
             f"**Proven and wrong: {proven_and_wrong(tally)}.**"
         ),
         "",
@@ -260,6 +260,22 @@ def page(tally: Tally, command: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def from_json(told: Mapping[str, Any]) -> Tally:
+    """The simulated part of what another run counted; captures are in every run alike."""
+    tally = Tally()
+    for each in told["counts"]:
+        what = tuple(each["what"])
+        if what[0] != "captures" and not what[1].startswith("captures"):
+            tally.count(*what, times=each["times"])
+    for each in told["times"]:
+        errors = tally.errors[Measure(each["source"], each["protocol"], each["time"])]
+        errors.equal += each["equal"]
+        errors.off.update({int(error_ms): times for error_ms, times in each["off"].items()})
+        errors.missing += each["missing"]
+        errors.invented += each["invented"]
+    return tally
 
 
 def as_json(tally: Tally) -> dict[str, Any]:
