@@ -47,9 +47,9 @@ def make_topic(broker: Broker) -> None:
 def compact_at_once(broker: Broker) -> None:
     """Let the cleaner of a broker that has one take every record of the offsets topic that a later one overrides."""
     at_once = {
+        "cleanup.policy": "compact",  # a topic that the coordinator did not make has the broker's default
         "segment.ms": "100",
         "min.cleanable.dirty.ratio": "0.0",
-        "min.compaction.lag.ms": "0",
     }
     entries = [
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
