@@ -101,9 +101,10 @@ swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and 
 	  $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 ADD=…)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
-	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) --page docs/accuracy.md
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) $(if $(ADD),--add $(ADD)) \
+	  --page docs/accuracy.md
 
 .PHONY: lint
 lint: $(INSTALLED) ## Lint, and check the formatting
