@@ -75,22 +75,20 @@ def test_a_lost_worker_changes_no_row(audited: Path) -> None:
         assert rows
 
 
-def test_the_check_runs_on_what_is_left_of_the_cluster(cluster: Cluster, audited: Path) -> None:
-    """What a real run has written passes every check of severity fail, that of the counts of records among them."""
-    summary = cluster.folder / "check.json"
-    done = cluster.submit("check", "--lake", str(audited), "--summary", str(summary))
-    assert done.code == exit_codes.DONE, done.said
-    told = json.loads(summary.read_text())
-    assert told["success"]
-    assert told["expectations"]["held"] > 250
-
-
-def test_a_broken_expectation_is_a_4(cluster: Cluster, audited: Path) -> None:
-    """The job's exit code tells a scheduler, its output tells people which rows."""
+def test_a_check_on_what_is_left_of_the_cluster_finds_what_was_planted(
+    cluster: Cluster, audited: Path
+) -> None:
+    """Exit code 4 tells a scheduler, the output tells people which rows; all else that the run has written holds."""
     topics = DeltaTable(str(audited / "gold" / "topics"))
     topics.update(updates={"source": "'hearsay'"})
-    done = cluster.submit("check", "--lake", str(audited), "--table", "gold.topics")
+    summary = cluster.folder / "check.json"
+    done = cluster.submit("check", "--lake", str(audited), "--summary", str(summary))
     assert done.code == exit_codes.CHECK_FAILED, done.said
+    told = json.loads(summary.read_text())
+    failed = [one for one in told["broken"] if one["severity"] == "fail"]
+    assert [one["expectation"] for one in failed] == ["gold.topics in_set(source)"]
+    assert told["success"] is False
+    assert told["expectations"]["held"] > 250
     assert "FAIL gold.topics in_set(source)" in done.said
-    assert "source is hearsay" in done.said
+    assert "the first: source is hearsay" in done.said
     assert 'look at {"cluster":"blue","topic_id":' in done.said
