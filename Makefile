@@ -69,7 +69,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-quality test-cluster test-broker ## Run all tests
+test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-quality test-cluster test-broker test-dags ## Run all tests
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
