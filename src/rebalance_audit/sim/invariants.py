@@ -14,6 +14,7 @@ from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     GroupRemoved,
     MemberAssigned,
+    OffsetCommitted,
     OffsetRemoved,
     TargetInstalled,
 )
@@ -38,6 +39,8 @@ from rebalance_audit.wire.messages import OffsetCommitKey, RecordType
 from rebalance_audit.wire.records import Record, decode_record, encode_key
 
 _COMMIT_PREFIX: Final = int(RecordType.OFFSET_COMMIT).to_bytes(2, "big")
+_Place = tuple[str, int]
+"""Topic and partition."""
 
 
 class InvariantBrokenError(Exception):
@@ -66,6 +69,8 @@ class _Commits:
     """Where the newest batch begins."""
     deleted: set[bytes] = field(default_factory=set)
     """Commits that ended in the newest batch or since."""
+    unanswered: dict[int, list[dict[_Place, int]]] = field(default_factory=dict)
+    """id of a request -> what each handling of it, the earliest first, has written: place -> log offset."""
 
 
 class Invariants:
@@ -84,6 +89,8 @@ class Invariants:
 
     def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
         """Check what one write did to its groups."""
+        if isinstance(happening.request, OffsetCommitRequest):
+            self._note_commit(shard, happening.request, changed)
         for slot, changes in changed:
             counters = self._counters.get(slot.group_id)
             if counters is None:
@@ -176,34 +183,43 @@ class Invariants:
             f"{response.leader}",
         )
 
+    def _note_commit(
+        self, shard: ServedPartition, request: OffsetCommitRequest, changed: Changed
+    ) -> None:
+        """A request that the network brought twice is handled twice, and answered in that order."""
+        written = {
+            (change.topic, change.topic_partition): change.position.log_offset
+            for _, changes in changed
+            for change in changes
+            if isinstance(change, OffsetCommitted)
+        }
+        commits = self._commits.setdefault(shard.number, _Commits())
+        commits.unanswered.setdefault(id(request), []).append(written)
+
     def _check_commit(
         self, shard: ServedPartition, request: OffsetCommitRequest, response: OffsetCommitResponse
     ) -> None:
-        """What is acknowledged is in the log, itself or a later one, unless its topic is gone by now."""
-        slot = shard.shard.slot(request.group_id)
-        image = shard.coordinator.context.image
-        for asked, told in zip(request.topics, response.topics, strict=False):
-            if asked.name != told.name or image.topic(asked.name) is None:
-                continue
-            for partition, answer in zip(asked.partitions, told.partitions, strict=True):
-                if answer.error_code is not ErrorCode.NONE:
+        """What is acknowledged is in the log.
+
+        Its own record counts, not what the coordinator holds: a client that was answered a moment ago may have
+        committed anew, into the batch that is open by now.
+        """
+        unanswered = self._commits[shard.number].unanswered
+        handled = unanswered[id(request)]
+        written = handled.pop(0)
+        if not handled:
+            del unanswered[id(request)]
+        for topic in response.topics:
+            for partition in topic.partitions:
+                if partition.error_code is not ErrorCode.NONE:
                     continue
                 self.checks += 1
-                place = asked.name, partition.partition_index
-                held = None if slot is None else slot.offsets.get(place)
-                if held is None and self._was_just_deleted(shard, request.group_id, place):
-                    continue
+                place = topic.name, partition.partition_index
+                log_offset = written.get(place)
                 _require(
-                    held is not None and held.log_offset < shard.log.next_offset,
+                    log_offset is not None and log_offset < shard.log.next_offset,
                     f"the commit of {place} by {request.group_id} was acknowledged and is not written",
                 )
-
-    def _was_just_deleted(
-        self, shard: ServedPartition, group_id: str, place: tuple[str, int]
-    ) -> bool:
-        """Whether the commit ended in the same batch that it was written in."""
-        commits = self._commits.get(shard.number)
-        return commits is not None and _commit_key(group_id, place) in commits.deleted
 
     def _check_fetch(self, shard: ServedPartition, response: OffsetFetchResponse) -> None:
         """Whoever asks is told of the newest commit that was written before the batch that the answer waited for."""
@@ -314,6 +330,8 @@ class Invariants:
     def stopped(self, shard: ServedPartition) -> None:
         """Remember the state of a coordinator that is about to go."""
         self._live_before[shard.number] = shard.shard
+        if shard.number in self._commits:
+            self._commits[shard.number].unanswered.clear()
 
     # --- checkpoints -------------------------------------------------------------------------------
 
