@@ -181,7 +181,7 @@ class Life:
         self.ownership.end_all(position, last_epoch, "group_ended")
         for member_id in list(self.watches):
             self.close_member(
-                member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROVEN, last_epoch
+                member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch
             )
         self._states.leave(position, self.incarnation)
         self.moves.clear()

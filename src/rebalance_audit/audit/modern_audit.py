@@ -126,8 +126,8 @@ class ModernAudit:
             and generation is not None
             and bump is not None
             and bump.new_epoch >= generation.generation
-            and any(member_id in group.members for member_id in generation.members)
             and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
+            and self._takes_members_over(write[0], group)
         ):
             self._upgrade(generation, write, group)
         else:
@@ -137,7 +137,7 @@ class ModernAudit:
                 self._upgraded_at = write[-1].position
 
     def _takes_members_over(self, first: Step, group: ModernGroup) -> bool:
-        """Members of a classic group that no generation of it ever showed: they had no assignment yet."""
+        """Members come over from a classic group, whether or not a generation of it ever showed them."""
         return (first.role, first.tombstone) == (Role.CLASSIC, True) and any(
             group.members[change.member_id].classic is not None
             for change in self._evidence.joined
