@@ -11,7 +11,8 @@ TEST_SETTINGS = {
     # Two cores, two tasks: the tests' data is small, each task has its price.
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
-    "spark.driver.memory": "1g",
+    # Plans of some hundred queries a run: in 1g every third second goes into collecting them.
+    "spark.driver.memory": "2g",
     # A JVM of four minutes: what the second compiler would make faster it would not live to see.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

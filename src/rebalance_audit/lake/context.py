@@ -21,6 +21,7 @@ from rebalance_audit.lake.reducer import Gaps, ReducerOptions, reduce_groups
 from rebalance_audit.lake.request import RunRequest
 from rebalance_audit.lake.run_log import RunLog, RunReport
 from rebalance_audit.lake.sinks import Sink, Written
+from rebalance_audit.lake.standing import PROGRESS, Standing
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -96,6 +97,17 @@ class RunContext:
         if commits is not None:
             names.merge(topics.names_in_silver(commits))
         return names
+
+    def write_topics(self, names: TopicNames) -> None:
+        """gold.topics, where something else is known than it has."""
+        known = topics.names_in_table(self.of_cluster(TOPICS))
+        if sorted(known) != sorted(topics.as_in_table(names)):
+            self.upsert(TOPICS, topics.topic_rows(self.spark, names), given=len(names))
+
+    def write_progress(self, reached: Standing) -> None:
+        """The last commit of what a run may leave for the next one."""
+        rows = self.log.progress_rows(reached)
+        self.note(PROGRESS, self.sink.rewrite(PROGRESS, rows, len(reached.partitions)))
 
     def reduce(
         self, records: DataFrame, names: TopicNames, gaps: Gaps, log_end_ms: int | None

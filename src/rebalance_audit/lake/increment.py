@@ -35,7 +35,7 @@ from rebalance_audit.lake.output_rows import (
 )
 from rebalance_audit.lake.reducer import Gaps
 from rebalance_audit.lake.sinks import Written
-from rebalance_audit.lake.standing import PROGRESS, Standing
+from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
 from rebalance_audit.lake.touched import News, Touched
 from rebalance_audit.wire.topic_names import TopicNames
@@ -299,9 +299,8 @@ class _Increment:
         context = self._context
         given = outputs.get(SNAPSHOTS, 0)
         context.upsert(SNAPSHOT_ROWS, context.snapshot_rows(stream), given=given)
-        context.upsert(TOPICS, topics.topic_rows(context.spark, names), given=len(names))
-        here = Standing(self._bronze_version, reached.partitions, gaps)
-        context.upsert(PROGRESS, context.log.progress_rows(here))
+        context.write_topics(names)
+        context.write_progress(Standing(self._bronze_version, reached.partitions, gaps))
 
 
 def _call(write: Callable[[], Written]) -> Written:

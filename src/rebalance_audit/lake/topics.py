@@ -106,6 +106,11 @@ def names_in_table(topics: DataFrame) -> list[TopicName]:
     ]
 
 
+def as_in_table(names: TopicNames) -> list[TopicName]:
+    """What `names_in_table` would find if these were written."""
+    return [name._replace(record_timestamp_ms=name.made_at_ms) for name in names.values()]
+
+
 def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
     """Rows of gold.topics (without the cluster)."""
     rows = [

@@ -17,7 +17,7 @@ from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split, topics
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census
-from rebalance_audit.lake.context import SNAPSHOT_ROWS, TOPICS, RunContext
+from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
 from rebalance_audit.lake.gold import in_window, rows_of, whole_rows_of
 from rebalance_audit.lake.ingest import damaged_stretches
@@ -26,7 +26,7 @@ from rebalance_audit.lake.offset_commits import COMMITS
 from rebalance_audit.lake.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.record_columns import DAMAGE
 from rebalance_audit.lake.reducer import Gaps
-from rebalance_audit.lake.standing import PROGRESS, Standing
+from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -227,7 +227,7 @@ class _Whole:
         context = self._context
         if self._bronze_version is not None and self._request.is_whole:
             context.replace(SNAPSHOT_ROWS, context.snapshot_rows(stream), F.lit(True))
-        context.upsert(TOPICS, topics.topic_rows(context.spark, names), given=len(names))
+        context.write_topics(names)
         if self._bronze_version is not None and self._request.is_whole:
             reached = Standing(self._bronze_version, gaps=gaps).after(census)
-            context.upsert(PROGRESS, context.log.progress_rows(reached))
+            context.write_progress(reached)
