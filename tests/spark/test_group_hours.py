@@ -1,0 +1,144 @@
+"""gold.group_hours out of hand-made rows of the tables that it is made of."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.lake import group_hours
+from rebalance_audit.table_schemas import table_schemas
+from tests.spark.in_process import in_order, rows_of
+
+MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC)
+LOG_END_MS = int((MIDNIGHT + timedelta(hours=3, minutes=30)).timestamp() * 1000)
+TABLES = (
+    "gold.epochs",
+    "gold.rebalances",
+    "gold.ownership",
+    "gold.group_states",
+    "silver.offset_commits",
+)
+
+
+def at(minutes: float) -> datetime:
+    """So many minutes after midnight."""
+    return MIDNIGHT + timedelta(minutes=minutes)
+
+
+def hour(number: int) -> int:
+    """The start of an hour of that day, epoch milliseconds."""
+    return int((MIDNIGHT + timedelta(hours=number)).timestamp() * 1000)
+
+
+def commits(group_id: str, *minutes: float) -> list[dict[str, Any]]:
+    """Commits at these moments."""
+    return [
+        {"group_id": group_id, "timestamp": at(minute), "tombstone": False} for minute in minutes
+    ]
+
+
+JOINED, LEFT = "member_joined", "member_left"
+STEADY = [index / 6 for index in range(60)]
+"""Every ten seconds for ten minutes."""
+ROWS: Mapping[str, list[dict[str, Any]]] = {
+    "gold.epochs": [
+        {"group_id": "g", "started_at": at(10), "members_joined": 2, "convergence_ms": 900, "primary_cause": JOINED},
+        {"group_id": "g", "started_at": at(20), "partitions_moved": 4, "convergence_ms": 500, "primary_cause": LEFT},
+        {"group_id": "g", "started_at": at(30), "members_left": 1, "primary_cause": LEFT, "completeness": "gap"},
+        {"group_id": "g", "started_at": None, "converged_at": at(70), "primary_cause": None},
+    ],
+    "gold.rebalances": [
+        {"group_id": "g", "started_at": at(50), "ended_at": at(65)},
+        {"group_id": "g", "started_at": at(190), "ended_at": None},
+        {"group_id": "g", "started_at": None, "ended_at": at(200)},
+    ],
+    "gold.ownership": [
+        {"group_id": "g", "from_at": at(61), "unowned_before_ms": 120_000},
+        {"group_id": "g", "from_at": at(62), "unowned_before_ms": None},
+    ],
+    "gold.group_states": [
+        {"group_id": "g", "from_at": at(5), "to_at": at(64), "from_offset": 1, "members": 3, "protocol": "classic"},
+        {"group_id": "g", "from_at": at(64), "to_at": None, "from_offset": 9, "members": 2, "protocol": "consumer"},
+    ],
+    "silver.offset_commits": [
+        *commits("c", *STEADY, *(130 + minute for minute in STEADY)),
+        *commits("c", 130),
+        {"group_id": "c", "timestamp": at(150), "tombstone": True},
+    ],
+}  # fmt: skip
+G = {"group_id": "g"}
+EXPECTED = [
+    {
+        "group_id": "c", "hour": hour(0), "protocol": "classic", "commits": 60, "commit_gap_ms_max": 10_000,
+        "last_commit_at": hour(0) + 590_000,
+    },
+    {
+        # 120 minutes and ten seconds of silence after a commit every ten seconds; the doubled second counts once.
+        "group_id": "c", "hour": hour(2), "protocol": "classic", "commits": 61, "commit_gaps": 1,
+        "commit_gap_ms_max": 120 * 60_000 + 10_000, "last_commit_at": hour(2) + 600_000 + 590_000,
+    },
+    G | {
+        "hour": hour(0), "protocol": "classic", "epochs": 3, "rebalances": 1, "not_stable_ms": 600_000,
+        "unowned_partition_ms": 60_000, "partitions_moved": 4, "members_joined": 2, "members_left": 1, "members_max": 3,
+        "convergence_ms_max": 900, "primary_cause": LEFT, "completeness": "gap",
+    },
+    G | {
+        "hour": hour(1), "protocol": "consumer", "epochs": 1, "not_stable_ms": 300_000, "unowned_partition_ms": 60_000,
+        "members_max": 3,
+    },
+    # It began ten minutes into the hour, and goes on when the log ends half an hour into it.
+    G | {"hour": hour(3), "protocol": "consumer", "rebalances": 1, "not_stable_ms": 1_200_000, "members_max": 2},
+]  # fmt: skip
+ZEROS = (*group_hours.COUNTED, "commits", "commit_gaps")
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> dict[str, DataFrame]:
+    """The rows as the tables have them; columns that are not given are null."""
+    frames = {}
+    for name in TABLES:
+        columns = [c for c in table_schemas()[name].columns if c.name != "cluster"]
+        rows = [{"completeness": "complete", "incarnation": 0} | row for row in ROWS[name]]
+        frames[name] = spark.createDataFrame(
+            [tuple(row.get(column.name) for column in columns) for row in rows],
+            ", ".join(f"`{column.name}` {column.type}" for column in columns),
+        )
+    return frames
+
+
+def expected() -> list[dict[str, Any]]:
+    """EXPECTED with what is the same in most rows."""
+    common = dict.fromkeys(ZEROS, 0) | {"completeness": "complete"}
+    return in_order(group_hours.HOURS, [common | row for row in EXPECTED])
+
+
+def test_hours_tell_what_a_group_went_through(tables: dict[str, DataFrame]) -> None:
+    """Starts count in their hour, durations are shared out, open rebalances last until the log's end, silences end."""
+    rows = group_hours.group_hours(tables.get, LOG_END_MS)
+    assert in_order(group_hours.HOURS, rows_of(rows)) == expected()
+
+
+def test_some_hours_come_out_as_among_all(
+    spark: SparkSession, tables: dict[str, DataFrame]
+) -> None:
+    """Made again alone, an hour has what it has in a run over everything: its first silence began in a known hour."""
+    known = group_hours.group_hours(tables.get, LOG_END_MS).localCheckpoint()
+    names = "group_id string, hour timestamp"
+    first = spark.createDataFrame([("c", at(0)), ("g", at(60)), ("g", at(120))], names)
+    wanted = group_hours.with_following(first, known).localCheckpoint()
+    rows = group_hours.group_hours(tables.get, LOG_END_MS, wanted, known)
+    again = {("c", hour(0)), ("c", hour(2)), ("g", hour(1))}
+    assert in_order(group_hours.HOURS, rows_of(rows)) == [
+        row for row in expected() if (row["group_id"], row["hour"]) in again
+    ]
+
+
+def test_without_silver_nothing_is_said_of_commits(tables: dict[str, DataFrame]) -> None:
+    """Where the commits were not decoded their columns are null, not zero."""
+    gold = {name: frame for name, frame in tables.items() if name.startswith("gold.")}
+    rows = rows_of(group_hours.group_hours(gold.get, LOG_END_MS))
+    assert len(rows) == 3
+    for row in rows:
+        assert {row[name] for name in group_hours.OF_COMMITS} == {None}

@@ -1,0 +1,73 @@
+"""Which groups a run replays, and from where."""
+
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from rebalance_audit.audit.snapshot import STATE_FORMAT
+from rebalance_audit.lake.touched import News, Touched
+
+LOG_END_MS = 1_000_000
+RULES = "now"
+SNAPSHOTS = (
+    "group_id string, log_partition int, next_offset bigint, state_format int, rules string,"
+    " due_at timestamp, topics array<string>, state string"
+)
+RECORDS = (
+    "partition int, group_id string, offset bigint, timestamp timestamp, leader_epoch int,"
+    " producer_id bigint, is_transactional boolean, key binary, value binary"
+)
+
+
+def snapshot(
+    group_id: str,
+    *,
+    partition: int = 1,
+    next_offset: int = 10,
+    state_format: int = STATE_FORMAT,
+    rules: str = RULES,
+    due_ms: int | None = None,
+    topics: tuple[str, ...] = (),
+) -> tuple[object, ...]:
+    """A row of meta.snapshots."""
+    due_at = None if due_ms is None else datetime.fromtimestamp(due_ms / 1000, UTC)
+    return (group_id, partition, next_offset, state_format, rules, due_at, list(topics), "{}")
+
+
+CASES = {
+    "untouched": (snapshot("untouched"), None, None),
+    "new": (None, 50, "resumed"),
+    "goes-on": (snapshot("goes-on"), 10, "resumed"),
+    "late": (snapshot("late"), 9, "rebuilt"),
+    "due": (snapshot("due", due_ms=LOG_END_MS), None, "resumed"),
+    "due-later": (snapshot("due-later", due_ms=LOG_END_MS + 1), None, None),
+    "old-format": (snapshot("old-format", state_format=STATE_FORMAT - 1), None, "rebuilt"),
+    "old-rules": (snapshot("old-rules", rules="before"), None, "rebuilt"),
+    "asked": (snapshot("asked", topics=("a", "renamed")), None, "rebuilt"),
+    "asked-other": (snapshot("asked-other", topics=("a", "b")), None, None),
+    "lost-behind": (snapshot("lost-behind", partition=2, next_offset=5), None, "resumed"),
+    "lost-before": (snapshot("lost-before", partition=2, next_offset=6), None, "rebuilt"),
+}
+"""Group -> its snapshot, the offset of its new record, how it is replayed."""
+
+
+def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
+    """A case for each reason, and for each that is almost one."""
+    records = [
+        (1, group_id, offset, None, None, None, None, b"", b"")
+        for group_id, (_, offset, _) in CASES.items()
+        if offset is not None
+    ]
+    snapshots = spark.createDataFrame([case[0] for case in CASES.values() if case[0]], SNAPSHOTS)
+    news = News(
+        spark.createDataFrame(records, RECORDS),
+        {2: 5},
+        {"renamed"},
+        LOG_END_MS,
+        RULES,
+        is_clean=True,
+    )
+    touched = Touched(snapshots, news)
+    found = {row["group_id"]: row["mode"] for row in touched.groups.collect()}
+    assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
+    assert (touched.resumed, touched.rebuilt) == (4, 5)
