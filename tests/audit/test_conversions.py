@@ -87,6 +87,23 @@ def test_an_upgrade_of_members_that_no_generation_showed() -> None:
     assert causes(tables(CREATED, upgrade), 1) == [("protocol_upgraded", "proven")]
 
 
+@pytest.mark.parametrize("recorded", ["2 1 range Z=0-5", "2 1"], ids=["others", "nobody"])
+def test_an_upgrade_of_members_that_the_last_record_lacks_deletes_no_group(recorded: str) -> None:
+    """Its counter goes on: A had joined generation 2 and waited for it, the members of generation 1 had gone."""
+    upgrade = (9_000, f"{TAKEN_OVER.format(2)}; {B_JOINS.format(3)}")
+    got = tables(CREATED, (4_000, recorded), upgrade)
+    assert [(row["incarnation"], row["epoch"]) for row in got["epochs"]] == [(0, 1), (0, 2), (0, 3)]
+    assert causes(got, 2) == [("protocol_upgraded", "proven")]
+    assert all(row["left_how"] != "group_deleted" for row in got["members"])
+
+
+def test_a_consumer_group_in_place_of_an_empty_classic_one_counts_anew() -> None:
+    """Nobody comes along: the tombstone of the classic group is its deletion."""
+    anew = (9_000, "2t; 5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    got = tables(CREATED, ALONE, (6_000, "2 2"), anew)
+    assert [(row["incarnation"], row["epoch"]) for row in got["epochs"]] == [(0, 1), (0, 2), (1, 2)]
+
+
 def test_a_static_member_that_takes_over_from_another_protocol_needs_no_rebalance() -> None:
     """The group is downgraded and everybody keeps what the target has: the next join phase began on its own."""
     joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")

@@ -20,7 +20,7 @@ from rebalance_audit.coordinator.changes import (
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.coordinator.slot import Group, GroupSlot
 from rebalance_audit.sim.batch_writer import LoggedRecord
 from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
 from rebalance_audit.sim.group_look import look_at
@@ -94,9 +94,12 @@ class GroupTruth:
         self.awaiting.clear()
         self.assignments.begin_anew()
 
-    def begin_anew_if_empty(self) -> None:
-        """Another protocol took the group over; with members to take along it goes on counting."""
-        if not self.members.present:
+    def taken_over(self, *, with_members: bool) -> None:
+        """Another protocol took the group over; with members to take along it goes on counting.
+
+        The write itself may be the first that shows some: they waited for their first assignment.
+        """
+        if not with_members and not self.members.present:
             self.begin_anew()
 
     def add(self, epoch: EpochTruth) -> None:
@@ -215,9 +218,12 @@ class TruthRecorder:
         group = slot.group
         removed = [change for change in changes if isinstance(change, GroupRemoved)]
         if removed:
-            notes.append(truth.begin_anew if group is None else truth.begin_anew_if_empty)
+            going_on = partial(truth.taken_over, with_members=_takes_members_over(group))
+            notes.append(truth.begin_anew if group is None else going_on)
         reasons: tuple[Reason, ...] = ()
         if isinstance(group, ModernGroup):
+            if removed:
+                reasons = tuple(watch.taken_away(slot.group_id))
             self._note_modern(truth, group, changes, happening, now_ms, notes)
         elif isinstance(group, ClassicGroup):
             reasons = self._note_classic(truth, group, changes, happening, watch, now_ms, notes)
@@ -304,6 +310,13 @@ def _was_modern(changes: list[Change]) -> bool:
     """Whether the write took a consumer group away."""
     return any(
         isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER for each in changes
+    )
+
+
+def _takes_members_over(group: Group | None) -> bool:
+    """Whether a group that a write made comes with members of the classic one in its place."""
+    return isinstance(group, ModernGroup) and any(
+        member.classic is not None for member in group.members.values()
     )
 
 

@@ -94,6 +94,11 @@ class ClassicWatch:
             reasons = [*reasons, Reason(RebalanceCause.GROUP_EMPTIED, at_ms)]
         return reasons, watch.join_started_ms
 
+    def taken_away(self, group_id: str) -> list[Reason]:
+        """What happened since the last record of a classic group that is none any more."""
+        watch = self._groups.pop(group_id, None)
+        return [] if watch is None else watch.reasons
+
     def _look_at_all(self, coordinator: GroupCoordinator) -> None:
         """After a load: what is there now is where watching starts."""
         for slot in coordinator.context.shard.groups():

@@ -7,7 +7,6 @@ from typing import Final
 from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.changes import (
     Change,
-    GenerationCompleted,
     MemberAssigned,
 )
 from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH
@@ -53,7 +52,10 @@ class MembersOf:
         reasons: tuple[Reason, ...],
         now_ms: int,
     ) -> None:
-        """Follow the members after a write; `reasons` are those of a classic generation, when it was one."""
+        """Follow the members after a write.
+
+        `reasons` are those of a classic generation, or of what was in the making when the group was upgraded.
+        """
         gone = look.gone
         if look.is_whole:
             gone = [each for each in self.present if each not in look.members]
@@ -78,13 +80,12 @@ class MembersOf:
             for each in changes
             if isinstance(each, MemberAssigned) and each.old_member_epoch == STATIC_LEAVE_EPOCH
         }
-        is_classic = any(isinstance(each, GenerationCompleted) for each in changes)
         for member_id in gone:
             member = self.present.pop(member_id, None)
             if member is None:
                 continue
             member.ended_at_ms = now_ms
-            if is_classic and member_id in why:
+            if member_id in why:
                 # Its instance may be back by now: under a new id, behind the end of this one.
                 cause = why[member_id]
             elif member.instance_id in look.instances:
