@@ -3,6 +3,7 @@
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -153,7 +154,7 @@ def test_a_run_at_work_is_left_alone(lake: Lake) -> None:
     ],
 )
 def test_a_table_that_is_none_is_told_before_anything_is_done(
-    fields: dict[str, object], sentence: str, lake: Lake
+    fields: dict[str, Any], sentence: str, lake: Lake
 ) -> None:
     """One sentence with the names that there are."""
     with pytest.raises(BadRequest, match=sentence):

@@ -307,8 +307,8 @@ def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
+        for name, was in before.items():
+            if was is None:
                 conf.unset(name)
             else:
-                conf.set(name, value)
+                conf.set(name, was)
