@@ -27,3 +27,16 @@ def test_members_that_went_in_the_join_phase_before_an_upgrade_ended_as_they_did
     gone = [str(row["end"]) for row in of_group if row.get("ended_at") == upgraded_at]
     removed, expired = "member_removed_by_admin", "member_session_expired"
     assert sorted(gone) == [removed, removed, removed, expired]
+
+
+def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None:
+    """Members and subscriptions stay as they were; Kafka asks everybody to join again for the LeaveGroup alone."""
+    rows = list(simulate(7_035, Overrides(minutes=2)).truth.rows([]))
+    key = ("group-3", 2, 2)
+    epoch = [
+        (row["cause"], str(row["member_id"])[:9])
+        for row in rows
+        if row["kind"] == "epoch" and (row["group_id"], row["incarnation"], row["epoch"]) == key
+    ]
+    assert epoch == [("member_left", "group-3-0")]
+    assert not any(row["cause"] == "unknown" for row in rows if row["kind"] == "epoch")

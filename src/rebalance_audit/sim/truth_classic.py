@@ -115,7 +115,7 @@ class ClassicWatch:
         starts = _has_started(watch, live)
         if starts:
             watch.join_started_ms = now_ms
-        if starts:
+            found += [] if found else _pending_leave(happening, now_ms)
             known = {reason.cause for reason in found}
             rejoin = _rejoin_reason(watch, happening, now_ms)
             if rejoin is not None and rejoin.cause not in known:
@@ -215,6 +215,17 @@ def _differences(
             cause = RebalanceCause.SUBSCRIPTION_CHANGED
             found.append(Reason(cause, now_ms, request.member_id, instance_id))
     return found
+
+
+def _pending_leave(happening: Happening, now_ms: int) -> list[Reason]:
+    """Whoever left with an id that had joined nothing yet: nobody is gone, and Kafka rebalances all the same."""
+    if not isinstance(happening.request, LeaveGroupRequest):
+        return []
+    cause = happening.intent or RebalanceCause.MEMBER_LEFT
+    return [
+        Reason(cause, now_ms, each.member_id, each.group_instance_id)
+        for each in happening.request.members
+    ]
 
 
 def _topics_of(protocols: tuple[JoinGroupProtocol, ...]) -> frozenset[str]:
