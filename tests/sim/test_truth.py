@@ -2,9 +2,16 @@
 
 import pytest
 
+from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
+from rebalance_audit.sim.broker import Happening
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.sim.truth import EpochTruth, GroupTruth
+from rebalance_audit.sim.truth_causes import Reason
+from rebalance_audit.sim.truth_classic import ClassicWatch
+from tests.coordinator.classic.stage import check
 
 
 @pytest.mark.parametrize(("with_members", "incarnation"), [(True, 0), (False, 1)])
@@ -31,12 +38,21 @@ def test_members_that_went_in_the_join_phase_before_an_upgrade_ended_as_they_did
 
 def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None:
     """Members and subscriptions stay as they were; Kafka asks everybody to join again for the LeaveGroup alone."""
-    rows = list(simulate(7_035, Overrides(minutes=2)).truth.rows([]))
-    key = ("group-3", 2, 2)
-    epoch = [
-        (row["cause"], str(row["member_id"])[:9])
-        for row in rows
-        if row["kind"] == "epoch" and (row["group_id"], row["incarnation"], row["epoch"]) == key
-    ]
-    assert epoch == [("member_left", "group-3-0")]
-    assert not any(row["cause"] == "unknown" for row in rows if row["kind"] == "epoch")
+    stage = check(
+        """
+        join A v=3   |                 | [2] 0 empty @1000
+        wait 3000    | A joined 1 range of A
+        sync A A=0-5 | A synced 0-5    | [2] 1 range A: A=0-5 @4000
+        join B v=9   | B=B
+        """
+    )
+    driver, watch = stage.driver, ClassicWatch()
+    watch.moved(driver.coordinator, Happening(None), driver.now_ms)
+    member_id = stage.clients["B"].member_id
+    leave = LeaveGroupRequest("g", (MemberIdentity(member_id),))
+    driver.send(leave)
+    watch.moved(driver.coordinator, Happening(leave), driver.now_ms)
+    group = driver.group()
+    assert isinstance(group, ClassicGroup)
+    left = Reason(RebalanceCause.MEMBER_LEFT, driver.now_ms, member_id)
+    assert watch.generation_recorded(group) == ([left], driver.now_ms)
