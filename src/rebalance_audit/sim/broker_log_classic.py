@@ -4,7 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rebalance_audit.coordinator.changes import Change, GenerationCompleted, GroupRemoved, GroupType
+from rebalance_audit.coordinator.changes import (
+    Change,
+    GenerationCompleted,
+    GroupRemoved,
+    GroupType,
+    MemberUnsubscribed,
+)
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
@@ -52,16 +58,19 @@ class ClassicLines:
         changed: Iterable[tuple[GroupSlot, list[Change]]],
     ) -> Iterator[str]:
         """What the coordinator logs of this event."""
-        converted = [
-            slot.group_id
-            for slot, changes in changed
-            if any(
+        converted = []
+        for slot, changes in changed:
+            if not any(
                 isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER
                 for each in changes
-            )
-        ]
-        for each in converted:
-            yield from self._conversion(each, coordinator.live_group(each))
+            ):
+                continue
+            if any(isinstance(each, MemberUnsubscribed) for each in changes):
+                converted.append(slot.group_id)
+                yield from self._conversion(slot.group_id, coordinator.live_group(slot.group_id))
+            else:
+                # Nobody was in it: it is deleted, and a JoinGroup finds no group.
+                self._groups.pop(slot.group_id, None)
         group_id = _group_of(happening)
         if group_id is None or group_id in converted:
             if happening.request is None and happening.timer is None:

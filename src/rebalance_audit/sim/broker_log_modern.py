@@ -78,8 +78,8 @@ class _Lines:
         if timer is not None and timer.kind is TimerKind.REGEX and self._dialect in LOGS_SCANS:
             yield self._scan()
         if self._group is None:
-            if not self._becomes_classic:
-                return
+            if not (self._becomes_classic and self._gone()):
+                return  # deleted; an empty one also to make way for a classic group
             yield "Converted the consumer group to a classic group."
             return
         yield from self._epochs()
