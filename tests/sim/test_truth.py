@@ -3,14 +3,17 @@
 import pytest
 
 from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.coordinator.changes import MemberUnsubscribed, Position
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
 from rebalance_audit.sim.broker import Happening
+from rebalance_audit.sim.group_look import GroupLook
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.sim.truth import EpochTruth, GroupTruth
 from rebalance_audit.sim.truth_causes import Reason
 from rebalance_audit.sim.truth_classic import ClassicWatch
+from rebalance_audit.sim.truth_members import MembersOf
 from tests.coordinator.classic.stage import check
 
 
@@ -56,3 +59,15 @@ def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None
     assert isinstance(group, ClassicGroup)
     left = Reason(RebalanceCause.MEMBER_LEFT, driver.now_ms, member_id)
     assert watch.generation_recorded(group) == ([left], driver.now_ms)
+
+
+def test_a_member_that_an_upgrade_brings_along_and_its_instance_replaces_at_once_was_one() -> None:
+    """Both happen in one request, and the log shows both."""
+    members = MembersOf()
+    gone = MemberUnsubscribed(Position(0, 1, 5_000, 0), "old", "i1", "client", "/host")
+    look = GroupLook(is_whole=True, members={"new": "i1"}, instances={"i1"})
+    members.follow(look, [gone], Happening(None), (), 5_000)
+    assert [(each.member_id, each.ended_at_ms, each.end) for each in members.all()] == [
+        ("old", 5_000, "static_member_replaced"),
+        ("new", None, None),
+    ]

@@ -8,6 +8,7 @@ from rebalance_audit.audit.cause import RebalanceCause
 from rebalance_audit.coordinator.changes import (
     Change,
     MemberAssigned,
+    MemberUnsubscribed,
 )
 from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.broker import Happening
@@ -56,6 +57,11 @@ class MembersOf:
 
         `reasons` are those of a classic generation, or of what was in the making when the group was upgraded.
         """
+        for each in changes:
+            # Who came and went in one write: an upgrade brought a member along and its instance took its place.
+            if isinstance(each, MemberUnsubscribed) and each.member_id not in look.members:
+                known = MemberTruth(each.member_id, each.instance_id, now_ms)
+                self.present.setdefault(each.member_id, known)
         gone = look.gone
         if look.is_whole:
             gone = [each for each in self.present if each not in look.members]
