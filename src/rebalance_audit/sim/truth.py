@@ -88,8 +88,7 @@ class GroupTruth:
 
     def begin_anew(self) -> None:
         """The group was deleted, or an empty one starts its counter again."""
-        if self.had_epochs:
-            self.incarnation += 1
+        self.incarnation += 1
         self.had_epochs = False
         self.awaiting.clear()
         self.assignments.begin_anew()
@@ -99,7 +98,7 @@ class GroupTruth:
 
         The write itself may be the first that shows some: they waited for their first assignment.
         """
-        if not with_members and not self.members.present:
+        if not with_members and not self.members.present and self.had_epochs:
             self.begin_anew()
 
     def add(self, epoch: EpochTruth) -> None:
