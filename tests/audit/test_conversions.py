@@ -118,6 +118,33 @@ def test_a_static_member_that_takes_over_from_another_protocol_needs_no_rebalanc
     assert causes(got, 3)[0] == ("member_joined", "probable")
 
 
+def test_a_bump_that_its_own_request_overtakes_never_was() -> None:
+    """A classic member takes the last instance and subscribes to something else: the group ends before its epoch."""
+    joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    downgrade = "8t C; 7t C; 6t; 5t C; 3t; 2 2 range C@i1=0-5"
+    renamed = "8t A; 7t A; 5t A; 5 C instance=i1 session=6000; 7 C 0-5; 8 C 2/2 0-5"
+    changed = "5 C instance=i1 session=6000 topics=bar; 3 3"
+    next_generation = (20_000, "2 3 range C@i1=0-5")
+    got = tables(joins, (9_000, f"{renamed}; {changed}; {downgrade}"), next_generation)
+    assert [(row["incarnation"], row["epoch"], row["protocol"]) for row in got["epochs"]] == [
+        (0, 2, "consumer"),
+        (0, 3, "classic"),
+    ]
+    assert causes(got, 3)[-1][0] == "protocol_downgraded"
+
+
+def test_a_bump_of_classic_members_that_another_request_follows_stays() -> None:
+    """The tombstones right behind it, in the same millisecond, are those of a member that leaves."""
+    joins = (
+        1_000,
+        "5 A session=6000; 5 B session=6000; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 A 2/0 0-2; 8 B 2/0 3-5",
+    )
+    both = (9_000, "5 A session=6000 topics=bar; 3 3; 8t B; 7t B; 5t B; 3 4")
+    got = tables(joins, both)
+    assert sorted(row["epoch"] for row in got["epochs"]) == [2, 3, 4]
+    assert causes(got, 3)[0][0] == "subscription_changed"
+
+
 def test_a_static_member_that_returns_under_its_old_id_keeps_its_partitions() -> None:
     """Tombstones and records of the same member in one write: nothing was given up in between."""
     returns = "8t A; 7t A; 5t A; 5 A instance=i1; 7 A 0-5; 8 A 0/0 0-5; 8 A 2/0 0-5"

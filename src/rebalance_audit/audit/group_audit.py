@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rebalance_audit.audit.classic_audit import ClassicAudit
 from rebalance_audit.audit.findings.observer import GroupFindings
@@ -11,7 +11,7 @@ from rebalance_audit.audit.modern_audit import ModernAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Emit
-from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter
+from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter, adjoins
 from rebalance_audit.coordinator.changes import (
     Anomaly,
     AnomalyKind,
@@ -23,7 +23,25 @@ from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.replay import apply
 from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire.records import Record
+from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.records import Record, decode_record, encode_key
+
+
+class _Waiting(NamedTuple):
+    """A tombstone that is not applied yet."""
+
+    key: bytes
+    position: Position
+
+
+def _is_all_classic(slot: GroupSlot) -> bool:
+    """Whether the group is a consumer group without any member of the consumer protocol left."""
+    group = slot.group
+    return (
+        isinstance(group, ModernGroup)
+        and bool(group.members)
+        and all(member.classic is not None for member in group.members.values())
+    )
 
 
 class GroupAudit:
@@ -39,6 +57,8 @@ class GroupAudit:
     _slot: GroupSlot
     _write: list[Step]
     """The records of the write that may still go on: not judged yet."""
+    _waiting: list[_Waiting]
+    """Not applied yet, see `feed`."""
     write_offset: int | None
     """Log offset of its first record, also where a gap made it be judged already."""
     anomalies: dict[AnomalyKind, int]
@@ -68,6 +88,7 @@ class GroupAudit:
             self._life.on_departure = self._findings.departed
         self._splitter = WriteSplitter()
         self._write = []
+        self._waiting = []
         self.write_offset = None
         self._classic = ClassicAudit(self._life)
         self._modern = ModernAudit(self._life)
@@ -128,24 +149,54 @@ class GroupAudit:
         return self.outside.unnamed
 
     def feed(self, record: Record, position: Position) -> None:
-        """Apply one record; judges the write before it when this one begins a new write."""
-        if self._splitter.begins(record, position):
-            self._judge()
-            self.write_offset = position.log_offset
-        changes = apply(self._slot, record, position)
-        self._write.append(self._step(record, position, tuple(changes)))
+        """Apply one record; judges the write before it when this one begins a new write.
+
+        A classic member that takes the instance of the last consumer-protocol one and subscribes to something else
+        bumps the epoch and ends the group in one request, and that epoch never comes to be. So tombstones right behind
+        the bump of a group that has classic members alone wait until it is known whether they end it.
+        """
+        if self._waiting:
+            in_time = adjoins(self._waiting[-1].position, position)
+            if in_time and record.value is None:
+                self._waiting.append(_Waiting(encode_key(record.key), position))
+                return
+            downgraded = in_time and record.record_type is RecordType.GROUP_METADATA
+            self._take_waiting(go_on=downgraded)
+        elif self._splitter.removes_behind_bump(record, position) and _is_all_classic(self._slot):
+            self._waiting.append(_Waiting(encode_key(record.key), position))
+            return
+        self._apply(record, position, go_on=False)
 
     def gap(self) -> None:
         """A record of this group could not be decoded here."""
+        self._take_waiting(go_on=False)
         self._judge()
         self._life.gap = True
 
     def finish(self) -> None:
         """The log ends: judge the last write and hand out what is still open."""
+        self._take_waiting(go_on=False)
         self._judge()
         if self._findings is not None:
             self._findings.finish(self._options.log_end_ms)
         self._life.finish()
+
+    def _take_waiting(self, *, go_on: bool) -> None:
+        """Apply what has waited, as more of the write before it or as what it looks like."""
+        waiting, self._waiting = self._waiting, []
+        for key, position in waiting:
+            record = decode_record(key, None)
+            assert isinstance(record, Record), f"{record} was one"
+            self._apply(record, position, go_on=go_on)
+
+    def _apply(self, record: Record, position: Position, *, go_on: bool) -> None:
+        if go_on:
+            self._splitter.go_on(record, position)
+        elif self._splitter.begins(record, position):
+            self._judge()
+            self.write_offset = position.log_offset
+        changes = apply(self._slot, record, position)
+        self._write.append(self._step(record, position, tuple(changes)))
 
     def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
         group = self._slot.group

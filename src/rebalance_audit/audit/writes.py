@@ -98,6 +98,16 @@ _CONVERSION_TAIL = frozenset({Role.GROUP, Role.TOPICS, Role.TARGET_METADATA, Rol
 """Roles whose tombstones come right before the classic record when a modern group becomes a classic one."""
 
 
+def adjoins(before: Position | None, position: Position) -> bool:
+    """Whether two records may be of one write: no offset between them, one time, one coordinator."""
+    return (
+        before is not None
+        and position.log_offset == before.log_offset + 1
+        and position.record_timestamp_ms == before.record_timestamp_ms
+        and position.leader_epoch == before.leader_epoch
+    )
+
+
 class WriteSplitter:
     """Says of each record whether it begins a new write."""
 
@@ -117,18 +127,24 @@ class WriteSplitter:
 
     def begins(self, record: Record, position: Position) -> bool:
         """True when the record at `position` cannot belong to the write of the record before it."""
-        role = ROLES.get(record.record_type, Role.OTHER)
-        mark = _Mark(role, record.value is None)
-        previous = self._position
-        begins = (
-            previous is None
-            or position.log_offset != previous.log_offset + 1
-            or position.record_timestamp_ms != previous.record_timestamp_ms
-            or position.leader_epoch != previous.leader_epoch
-            or self._breaks_order(mark)
-        )
+        mark = _Mark(ROLES.get(record.record_type, Role.OTHER), record.value is None)
+        begins = not adjoins(self._position, position) or self._breaks_order(mark)
         if begins:
             self._after_epoch = self._after_target = self._after_current = False
+        self._take(record, position, mark)
+        return begins
+
+    def removes_behind_bump(self, record: Record, position: Position) -> bool:
+        """Whether this tombstone comes right behind a group epoch, where a write of its own would begin."""
+        return record.value is None and self._after_epoch and adjoins(self._position, position)
+
+    def go_on(self, record: Record, position: Position) -> None:
+        """The record is known to belong to the write of the one before it, whatever their order."""
+        role = ROLES.get(record.record_type, Role.OTHER)
+        self._take(record, position, _Mark(role, record.value is None))
+
+    def _take(self, record: Record, position: Position, mark: _Mark) -> None:
+        role = mark.role
         if not mark.tombstone:
             self._after_epoch |= role is Role.GROUP
             self._after_target |= role is Role.TARGET_METADATA
@@ -137,7 +153,6 @@ class WriteSplitter:
                 role is Role.CURRENT and getattr(record.value, "member_epoch", 1) != 0
             )
         self._position, self._last = position, mark
-        return begins
 
     def _breaks_order(self, mark: _Mark) -> bool:
         last = self._last
