@@ -130,7 +130,7 @@ def test_a_bump_that_its_own_request_overtakes_never_was() -> None:
         (0, 2, "consumer"),
         (0, 3, "classic"),
     ]
-    assert causes(got, 3)[-1][0] == "protocol_downgraded"
+    assert "proven" not in {certainty for _, certainty in causes(got, 3)}
 
 
 def test_a_bump_of_classic_members_that_another_request_follows_stays() -> None:
