@@ -14,7 +14,10 @@ TEST_SETTINGS = {
     # Plans of some hundred queries a run: in 1g every third second goes into collecting them.
     "spark.driver.memory": "2g",
     # A JVM of four minutes: what the second compiler would make faster it would not live to see.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Without it the JVM makes room for 48 MB of compiled code, which all these tests together outgrow.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+    ),
 }
 
 
