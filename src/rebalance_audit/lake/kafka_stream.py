@@ -27,6 +27,8 @@ from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, SourceNotReadable
 POLL_SECONDS: Final = 1
 IDLE_SECONDS_MAX: Final = 60.0
 """How long a batch that is running may take to end when the stream is to stop; one that is cut off is read again."""
+NO_PARTITIONS: Final = "you must specify all TopicPartitions"
+"""What Spark says where it was told offsets of partitions that it does not see."""
 ASKING: Final = "Getting offsets"
 """How the status of a query begins that waits for the cluster to say where its log ends."""
 UPDATED_EVERY_SECONDS: Final = 600.0
@@ -321,6 +323,8 @@ class KafkaStream:
             return LakeBusy(
                 f"Another ingest of cluster {self._name} is at work on the checkpoint {self._checkpoint}."
             )
+        if NO_PARTITIONS in str(cause):
+            return self._source.unseen(self._begins)
         known = self._source.explain(cause)
         if known is not None:
             return known
