@@ -1,13 +1,13 @@
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session import build_session
-from tests.spark.conftest import ROOT, TEST_SETTINGS
 from tests.support.broker import Broker, running_broker
 from tests.support.live_groups import HASTE, make_topic, work
+from tests.support.spark_sessions import spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,11 +21,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of all tests of this folder."""
-    session = build_session(
-        "tests", master="local[2]", settings=TEST_SETTINGS, jars_folder=ROOT / "jars" / "spark"
-    )
-    yield session
-    session.stop()
+    with spark_session() as session:
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Sockets that are left are collected with the test that left them, where its filter of warnings still holds."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")

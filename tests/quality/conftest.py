@@ -4,9 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session import build_session
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.spark_sessions import JAVA_OPTIONS, JVM_OPTIONS, SETTINGS, spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,21 +21,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of all tests, with a Hive metastore of its own."""
     folder = tmp_path_factory.mktemp("metastore")
     settings = {
-        "spark.sql.shuffle.partitions": "2",
-        "spark.default.parallelism": "2",
-        "spark.driver.memory": "1g",
+        **SETTINGS,
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.hadoop.javax.jdo.option.ConnectionURL": (
             f"jdbc:derby:;databaseName={folder}/derby;create=true"
         ),
-        # Else Derby writes its log into the current folder. The compilers as in tests/spark.
-        "spark.driver.extraJavaOptions": (
-            f"-Dderby.stream.error.file={folder}/derby.log -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        ),
+        # Else Derby writes its log into the current folder.
+        JAVA_OPTIONS: f"{JVM_OPTIONS} -Dderby.stream.error.file={folder}/derby.log",
     }
-    session = build_session(
-        "quality", master="local[2]", settings=settings, jars_folder=ROOT / "jars" / "spark"
-    )
-    yield session
-    session.stop()
+    with spark_session(settings) as session:
+        yield session

@@ -4,21 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session import build_session
-
-ROOT = Path(__file__).resolve().parents[2]
-TEST_SETTINGS = {
-    # Two cores, two tasks: the tests' data is small, each task has its price.
-    "spark.sql.shuffle.partitions": "2",
-    "spark.default.parallelism": "2",
-    # Plans of some hundred queries a run: in 1g every third second goes into collecting them.
-    "spark.driver.memory": "2g",
-    # A JVM of four minutes: what the second compiler would make faster it would not live to see.
-    # Without it the JVM makes room for 48 MB of compiled code, which all these tests together outgrow.
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-    ),
-}
+from tests.support.spark_sessions import spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,8 +19,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of all tests."""
-    session = build_session(
-        "tests", master="local[2]", settings=TEST_SETTINGS, jars_folder=ROOT / "jars" / "spark"
-    )
-    yield session
-    session.stop()
+    with spark_session() as session:
+        yield session

@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.lake import split
-from rebalance_audit.lake.gold import rows_of as rows_of_output
+from rebalance_audit.lake.gold import whole_rows_of
 from rebalance_audit.lake.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.sources import parse_source
 from tests.spark.in_process import gold_of, in_order, names_of, records_of, rows_of
@@ -27,7 +27,7 @@ def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, n
     stream = reduce_groups(small_side(spark, name), options).persist()
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:
-        found = in_order(f"gold.{table}", rows_of(rows_of_output(stream, table)))
+        found = in_order(f"gold.{table}", rows_of(whole_rows_of(stream, table)))
         assert found == expected[table], table
     assert expected["epochs"]
     stream.unpersist()

@@ -1,0 +1,36 @@
+"""The Spark of the tests: small, on two cores, without the network."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.session import build_session
+from rebalance_audit.resources import checkout_root
+
+JVM_OPTIONS: Final = (
+    # A JVM of some minutes: what the second compiler would make faster it would not live to see. Without it the JVM
+    # makes room for 48 MB of compiled code, which the tests of a folder together outgrow.
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+)
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+SETTINGS: Final[Mapping[str, str]] = {
+    # Two cores, two tasks: the tests' data is small, each task has its price.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    # Plans of some hundred queries a run: in 1g every third second goes into collecting them.
+    "spark.driver.memory": "2g",
+    JAVA_OPTIONS: JVM_OPTIONS,
+}
+
+
+@contextmanager
+def spark_session(settings: Mapping[str, str] = SETTINGS) -> Iterator[SparkSession]:
+    """A session of this process."""
+    jars = checkout_root() / "jars" / "spark"
+    session = build_session("tests", master="local[2]", settings=dict(settings), jars_folder=jars)
+    try:
+        yield session
+    finally:
+        session.stop()
