@@ -3,7 +3,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -226,15 +227,30 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
+@contextmanager
+def listening_to_interrupts() -> Iterator[None]:
+    """A shell has its background jobs ignore interrupts, and what they start inherits that: not what starts in here."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_ctrl_c_ends_with_130_and_one_word(tmp_path: Path) -> None:
-    """An interrupt stops the workers too and leaves no traceback."""
-    running = subprocess.Popen(
-        [*PROGRAM, "decode", str(large_log(tmp_path))],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    """An interrupt stops the workers too and leaves no traceback.
+
+    The first line shows that the program is at work, and it stays so: the rest is far more than a pipe holds, and
+    nobody reads it before the signal.
+    """
+    with listening_to_interrupts():
+        running = subprocess.Popen(
+            [*PROGRAM, "decode", str(large_log(tmp_path))],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
     assert running.stdout is not None
     running.stdout.readline()
     os.killpg(running.pid, signal.SIGINT)
