@@ -351,31 +351,20 @@ class _Trigger:
         watch = self._scene.watches.get(member_id or "")
         identity = watch.stint.identity if watch is not None else None
         before, after = self._members(member_id)
-        member = after or before
-        if member is not None:
-            instance_id, client_id = member.instance_id, member.client_id
-            client_host: str | None = member.client_host
-        elif identity is not None:
-            instance_id, client_id = identity.instance_id, identity.client_id
-            client_host = identity.client_host
-        else:
-            return Verdict(
-                cause,
-                Certainty.PROVEN,
-                self._prepared.at_ms,
-                "",
-                (),
-                member_id,
-                trigger.instance_id,
-            )
-        return Verdict(
+        fresh = Verdict(
             cause,
             Certainty.PROVEN,
             self._prepared.at_ms,
-            "",
-            (),
-            member_id,
-            instance_id,
-            client_id,
-            client_host,
+            detail="",
+            evidence=(),
+            member_id=member_id,
+            instance_id=trigger.instance_id,
+        )
+        known = after or before or identity
+        if known is None:
+            return fresh
+        return fresh._replace(
+            instance_id=known.instance_id,
+            client_id=known.client_id,
+            client_host=known.client_host,
         )
