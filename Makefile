@@ -127,8 +127,8 @@ contracts: $(INSTALLED) ## Check who imports whom
 	$(VENV)/bin/lint-imports
 
 .PHONY: codegen
-codegen: $(INSTALLED) ## Write the files that are generated from schemas/
-	$(PY) -m rebalance_audit.wire.codegen
+codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and tables of the code
+	$(PY) -m rebalance_audit.wire.codegen --write
 	$(PY) -m rebalance_audit.table_schemas --write
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m rebalance_audit.report.findings_page --write

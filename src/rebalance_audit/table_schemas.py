@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
+from rebalance_audit import generated_files
 from rebalance_audit.resources import checkout_root, list_files, read_text
 from rebalance_audit.table_checks import Check, TableSchemaError, json_object, parse_check, words
 
@@ -239,8 +240,8 @@ def short_catalogue() -> str:
     return "\n".join(lines)
 
 
-def rendered_files(root: Path) -> dict[Path, str]:
-    """Path and due text of the files that hold a catalogue, in a checkout.
+def due(root: Path) -> dict[Path, str]:
+    """Path and text of the files that hold a catalogue, in a checkout.
 
     Raises TableSchemaError when README.md lacks the two markers.
     """
@@ -256,23 +257,5 @@ def rendered_files(root: Path) -> dict[Path, str]:
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Write the catalogues (`--write`), or check that they are fresh (`--check`: 1 when one is not)."""
-    if arguments not in (["--write"], ["--check"]):
-        sys.stderr.write("usage: python -m rebalance_audit.table_schemas --write|--check\n")
-        return 2
-    stale = False
-    for path, text in rendered_files(checkout_root()).items():
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue
-        if arguments == ["--check"]:
-            sys.stderr.write(f"{path.name} is not what schemas/tables/ says: run `make codegen`\n")
-            stale = True
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    return int(stale)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated_files.main(lambda: due(checkout_root())))

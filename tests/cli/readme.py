@@ -17,6 +17,7 @@ from typing import Final
 
 from rich.console import Console
 
+from rebalance_audit import generated_files
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.cli.demo import what_next
 from rebalance_audit.cli.gold_tables import TABLES
@@ -120,9 +121,10 @@ def _part(wanted: str, found: list[list[str]]) -> tuple[int, int | None]:
     return begins[0], limit
 
 
+def due() -> dict[Path, str]:
+    """The page in its place."""
+    return {README: refreshed(README.read_text(encoding="utf-8"))}
+
+
 if __name__ == "__main__":
-    fresh = refreshed(README.read_text(encoding="utf-8"))
-    if "--write" in sys.argv[1:]:
-        README.write_text(fresh, encoding="utf-8")
-    else:
-        sys.stdout.write(fresh)
+    sys.exit(generated_files.main(due))

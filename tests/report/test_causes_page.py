@@ -1,4 +1,4 @@
-"""docs/causes.md says what the audit does, and the audit does what it says."""
+"""What docs/causes.md says of the patterns holds for the audit."""
 
 from collections import Counter
 
@@ -8,17 +8,10 @@ from rebalance_audit.audit.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.cause_patterns import CAUSE_PATTERNS
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.report.causes_page import PAGE, page
-from rebalance_audit.resources import checkout_root
 from rebalance_audit.wire.log_folder import open_log_folder
 from tests.wire.golden import CAPTURE_NAMES, CAPTURES
 
 STRENGTH = {certainty: strength for strength, certainty in enumerate(reversed(Certainty))}
-
-
-def test_the_page_on_causes_is_fresh() -> None:
-    """docs/causes.md is written from the table of patterns; `make codegen` does it."""
-    assert (checkout_root() / PAGE).read_text(encoding="utf-8") == page()
 
 
 def test_every_cause_has_its_patterns() -> None:

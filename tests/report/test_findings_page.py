@@ -3,14 +3,7 @@ from dataclasses import fields
 from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.config import load_config
-from rebalance_audit.report.findings_page import PAGE, page
-from rebalance_audit.resources import checkout_root
 from rebalance_audit.table_schemas import value_lists
-
-
-def test_the_page_on_findings_is_fresh() -> None:
-    """docs/findings.md says what the kinds say; `make codegen` writes it."""
-    assert (checkout_root() / PAGE).read_text(encoding="utf-8") == page()
 
 
 def test_the_closed_list_of_the_tables_is_that_of_the_kinds() -> None:

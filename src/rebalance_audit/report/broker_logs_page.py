@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
+from rebalance_audit import generated_files
 from rebalance_audit.audit.broker_log.fact import MEANINGS
 from rebalance_audit.audit.broker_log.reasons import (
     FENCE_REASONS,
@@ -67,23 +69,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the tables (`--write`), or check that they are fresh (`--check`: 1 when they are not)."""
+def due() -> dict[Path, str]:
+    """The page in its place."""
     path = checkout_root() / PAGE
-    if arguments not in (["--write"], ["--check"]):
-        sys.stderr.write(
-            "usage: python -m rebalance_audit.report.broker_logs_page --write|--check\n"
-        )
-        return 2
-    text = path.read_text(encoding="utf-8")
-    fresh = with_tables(text)
-    if arguments == ["--write"]:
-        path.write_text(fresh, encoding="utf-8")
-    elif text != fresh:
-        sys.stderr.write(f"{PAGE} is not what the table of wordings says: run `make codegen`\n")
-        return 1
-    return 0
+    return {path: with_tables(path.read_text(encoding="utf-8"))}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated_files.main(due))

@@ -1,9 +1,10 @@
 """docs/causes.md: what each cause looks like in the log, from the table that says so."""
 
 import sys
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
+from rebalance_audit import generated_files
 from rebalance_audit.audit.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.audit.cause_patterns import CAUSE_PATTERNS, Look
 from rebalance_audit.audit.departures import DepartureRules
@@ -101,20 +102,10 @@ def _cell(look: Look) -> str:
     return look.pattern if look.at_best is None else f"{look.pattern}; **{look.at_best}**"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page (`--write`), or check that it is fresh (`--check`: 1 when it is not)."""
-    path = checkout_root() / PAGE
-    if arguments == ["--write"]:
-        path.write_text(page(), encoding="utf-8")
-        return 0
-    if arguments != ["--check"]:
-        sys.stderr.write("usage: python -m rebalance_audit.report.causes_page --write|--check\n")
-        return 2
-    if path.is_file() and path.read_text(encoding="utf-8") == page():
-        return 0
-    sys.stderr.write(f"{PAGE} is not what the table of patterns says: run `make codegen`\n")
-    return 1
+def due() -> dict[Path, str]:
+    """The page in its place."""
+    return {checkout_root() / PAGE: page()}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated_files.main(due))

@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Final
 
+from rebalance_audit import generated_files
 from rebalance_audit.audit.findings.kinds import KINDS, definition_of
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.findings.watcher import AtLogEnd
@@ -65,20 +67,10 @@ def _names(thresholds: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in thresholds) or "none"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page (`--write`), or check that it is fresh (`--check`: 1 when it is not)."""
-    path = checkout_root() / PAGE
-    if arguments == ["--write"]:
-        path.write_text(page(), encoding="utf-8")
-        return 0
-    if arguments != ["--check"]:
-        sys.stderr.write("usage: python -m rebalance_audit.report.findings_page --write|--check\n")
-        return 2
-    if path.is_file() and path.read_text(encoding="utf-8") == page():
-        return 0
-    sys.stderr.write(f"{PAGE} is not what the kinds of findings say: run `make codegen`\n")
-    return 1
+def due() -> dict[Path, str]:
+    """The page in its place."""
+    return {checkout_root() / PAGE: page()}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated_files.main(due))

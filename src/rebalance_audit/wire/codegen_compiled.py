@@ -10,8 +10,8 @@ _HEADER = '''\
 """Decoders of coordinator records, one per message, version and layout. Generated; do not edit.
 
 Each reads the clean form of its message, to the last byte, and raises `straight.FAILURES` at
-anything else; an embedded message may be followed by more. `python -m rebalance_audit.wire.codegen`
-writes it again from schemas/records.
+anything else; an embedded message may be followed by more. `make codegen` writes it again from
+schemas/records.
 """
 
 import struct

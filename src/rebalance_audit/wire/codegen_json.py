@@ -12,8 +12,7 @@ _HEADER: Final = '''\
 """Fields of keys and values as Kafka's own JSON converters name them. Generated; do not edit.
 
 Names are lowerCamelCase in schema order. A field that the version lacks is absent, and so is a
-tagged one that shows its default. `python -m rebalance_audit.wire.codegen` writes it again from
-schemas/records.
+tagged one that shows its default. `make codegen` writes it again from schemas/records.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,0 +1,58 @@
+"""Generated files are as their sources make them, and the command line says which are not."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit import generated_files, table_schemas
+from rebalance_audit.report import broker_logs_page, causes_page, findings_page
+from rebalance_audit.resources import checkout_root
+from rebalance_audit.wire import codegen
+
+ROOT = checkout_root()
+
+
+@pytest.mark.parametrize(
+    ("due", "names"),
+    [
+        (codegen.due, ["messages.py", "compiled.py", "json_fields.py"]),
+        (lambda: table_schemas.due(ROOT), ["tables.md", "README.md"]),
+        (findings_page.due, ["findings.md"]),
+        (causes_page.due, ["causes.md"]),
+        (broker_logs_page.due, ["broker-logs.md"]),
+    ],
+    ids=["codegen", "table_schemas", "findings_page", "causes_page", "broker_logs_page"],
+)
+def test_what_is_checked_in_is_fresh(
+    due: Callable[[], Mapping[Path, str]], names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Code and pages say what schemas and tables say; `make codegen` writes them."""
+    assert [path.name for path in due()] == names
+    assert generated_files.main(due, ["--check"]) == 0, capsys.readouterr().err
+
+
+def test_a_stale_file_is_told_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--check ends with 1 and names the file, one that is missing too; --write writes these and no others."""
+    due = {tmp_path / name: f"text of {name}" for name in ("fresh", "stale", "missing")}
+    (tmp_path / "fresh").write_text("text of fresh")
+    (tmp_path / "stale").write_text("old")
+    assert generated_files.main(lambda: due, ["--check"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(" is stale")[0] for line in told] == [
+        str(tmp_path / "stale"),
+        str(tmp_path / "missing"),
+    ]
+    assert (tmp_path / "stale").read_text() == "old"
+    assert generated_files.main(lambda: due, ["--write"]) == 0
+    assert capsys.readouterr().out.count("written") == 2
+    assert generated_files.main(lambda: due, ["--check"]) == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["--write", "--check"], ["--force"]])
+def test_anything_else_is_refused(arguments: list[str]) -> None:
+    """Nothing is written by mistake: one of the two flags has to be said."""
+    with pytest.raises(SystemExit, match="2"):
+        generated_files.main(dict, arguments)
