@@ -5,15 +5,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rebalance_audit.cli import exit_codes, options, summaries
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli import exit_codes, options
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.requirements import require_extra
+from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -47,17 +42,13 @@ KEYS_SHOWN: Final = 3
     metavar="DIR",
     help="Write Data Docs there: pages that load their style sheets from the network.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
-@options.summary_file
-@config_options
-@debug_option
-@invocation_of
+@summarised()
+@configured
 def check(
     invocation: Invocation,
     /,
     lake: str | None,
-    as_json: bool,
-    summary_file: Path | None,
+    hand_out: HandOut,
     **limits: Any,
 ) -> int:
     """Check the tables of a lake.
@@ -65,21 +56,12 @@ def check(
     Every table is held against the checks of its schema; what came of each is appended to the table
     meta.checks.
     """
-    config = invocation.config({"lake.path": lake})
-    if not config.lake.path:
-        raise click.UsageError("No lake: give --lake DIR.")
-    require_extra("spark")
-    require_extra("quality")
+    config = invocation.config_of_lake({"lake.path": lake}, "spark", "quality")
     from rebalance_audit.cli import spark_check  # noqa: PLC0415 - imports Spark
 
     with progress() as tell:
         report = spark_check.check(config, tell, **limits)
-    summaries.hand_out(
-        shape(config.lake.path, report),
-        summary(config.lake.path, report),
-        as_json=as_json,
-        summary_file=summary_file,
-    )
+    hand_out(shape(config.lake.path, report), summary(config.lake.path, report))
     return exit_codes.CHECK_FAILED if report.failed else exit_codes.DONE
 
 

@@ -5,14 +5,9 @@ from typing import Final
 
 import click
 
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.requirements import require_extra, require_java
+from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.layout import Layout
@@ -40,9 +35,7 @@ Examples:
     metavar="DIR",
     help="Folder for the log, the tables and the report.",
 )
-@config_options
-@debug_option
-@invocation_of
+@configured
 def demo(invocation: Invocation, out: Path) -> None:
     """Audit a bundled log of a real cluster with local Spark, and print what happened.
 
@@ -50,11 +43,11 @@ def demo(invocation: Invocation, out: Path) -> None:
     at random. Leaves the log, the Delta tables and the printed report in a folder.
     """
     log = out / "log"
-    config = invocation.config(
-        {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER}
+    config = invocation.config_of_lake(
+        {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER},
+        "spark",
+        "readers",
     )
-    require_extra("spark")
-    require_extra("readers")
     require_java()
     from rebalance_audit.cli import gold_tables, spark_run  # noqa: PLC0415 - imports Spark
 

@@ -13,12 +13,7 @@ from rich.text import Text
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.broker_logs import BrokerLogs
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.requirements import require_extra
 from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.cli.segment_state import group_ids_of
@@ -66,9 +61,7 @@ _TABLE_OF: Final = {
     "--incarnation", type=int, metavar="N", help="This life of the group id; else the last."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: sentences and their rows.")
-@config_options
-@debug_option
-@invocation_of
+@configured
 def explain(
     invocation: Invocation,
     where: tuple[str, ...],

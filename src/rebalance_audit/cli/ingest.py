@@ -4,21 +4,14 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.requirements import require_extra
-from rebalance_audit.cli.summaries import hand_out
+from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -57,11 +50,8 @@ Examples:
     metavar="SECONDS",
     help="With --follow: stop after so long.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
-@options.summary_file
-@config_options
-@debug_option
-@invocation_of
+@summarised()
+@configured
 def ingest(
     invocation: Invocation,
     /,
@@ -70,8 +60,7 @@ def ingest(
     cluster: str | None,
     start: str | None,
     follow: bool,
-    as_json: bool,
-    summary_file: Path | None,
+    hand_out: HandOut,
     **flags: Any,
 ) -> None:
     """Append a log to the bronze layer of a lake.
@@ -80,19 +69,17 @@ def ingest(
     ended, and can be killed anywhere and repeated: no record is lost, and none is there twice. `run`
     without a source audits what bronze holds.
     """
-    config = invocation.config(
+    config = invocation.config_of_lake(
         {
             "source.spec": spec,
             "source.kafka.start": start,
             "lake.path": lake,
             "cluster": cluster,
-        }
+        },
+        "spark",
     )
     if not config.source.spec:
         raise click.UsageError("No source: give --source kafka:HOST:PORT or --source segments:DIR.")
-    if not config.lake.path:
-        raise click.UsageError("No lake: give --lake DIR.")
-    require_extra("spark")
     from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
 
     with _asked_to_end(follow) as stopped, progress() as tell:
@@ -100,12 +87,7 @@ def ingest(
             config, follow=follow, stopped=stopped.is_set, **flags
         )
         report = spark_run.ingest(request, config, tell)
-    hand_out(
-        _shape(request, report),
-        _summary(request, report),
-        as_json=as_json,
-        summary_file=summary_file,
-    )
+    hand_out(_shape(request, report), _summary(request, report))
 
 
 @contextmanager

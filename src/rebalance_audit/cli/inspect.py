@@ -9,12 +9,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.broker_logs import BrokerLogs
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.cli.segment_state import group_ids_of
 from rebalance_audit.cli.tables_json import tables_json
@@ -39,9 +34,7 @@ Examples:
 @options.broker_log_zone
 @click.option("--all", "everything", is_flag=True, help="Every row, also of long tables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: rows per gold table.")
-@config_options
-@debug_option
-@invocation_of
+@configured
 def inspect(
     invocation: Invocation,
     segments: Path,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from rebalance_audit.cli.requirements import require_extra
+
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
 
@@ -32,6 +34,18 @@ class Invocation:
         if self.print_config:
             click.echo(effective_config(config), nl=False)
             click.get_current_context().exit()
+        return config
+
+    def config_of_lake(self, flags: Mapping[str, object], *extras: str) -> "Config":
+        """`config`, for a command that needs a lake and the packages of these extras.
+
+        Raises ConfigError, click.UsageError without a lake, and what `require_extra` raises.
+        """
+        config = self.config(flags)
+        if not config.lake.path:
+            raise click.UsageError("No lake: give --lake DIR.")
+        for extra in extras:
+            require_extra(extra)
         return config
 
 
@@ -74,3 +88,8 @@ def config_options(command: Command) -> Command:
         help="Print the configuration in force, and stop.",
     )
     return file(shown(command))
+
+
+def configured(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All of the above: what a command that reads the configuration ends its options with."""
+    return config_options(debug_option(invocation_of(command)))

@@ -1,8 +1,8 @@
 """`state --lake`: the groups of a lake at a moment. Importing this imports Arrow and delta-rs."""
 
+from rebalance_audit.cli import lake_group
 from rebalance_audit.cli.segment_state import State
 from rebalance_audit.cli.unknown_group import require_known
-from rebalance_audit.lake.read import open_table
 from rebalance_audit.lake.state import state_from_lake
 
 
@@ -10,11 +10,5 @@ def lake_state(lake: str, cluster: str, group_ids: tuple[str, ...], at_ms: int |
     """The groups as they stood; raises LakeNotReadable, and click.BadParameter for a group that no record names."""
     found = state_from_lake(lake, cluster, group_ids, at_ms)
     if not found.known.issuperset(group_ids):
-        require_known(group_ids, found.known | _audited_groups(lake, cluster))
+        require_known(group_ids, found.known | lake_group.group_ids(lake, cluster))
     return State(found.groups, found.last_ms, found.undecodable)
-
-
-def _audited_groups(lake: str, cluster: str) -> set[str]:
-    table = open_table(lake, "gold.group_states").to_table(columns=["cluster", "group_id"])
-    pairs = zip(*(table.column(name).to_pylist() for name in ("cluster", "group_id")), strict=True)
-    return {group_id for name, group_id in pairs if name == cluster}

@@ -1,21 +1,13 @@
 """`rebalance-audit maintain`: looking after the tables of a lake, with Spark."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.requirements import require_extra
-from rebalance_audit.cli.summaries import hand_out
+from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -66,11 +58,8 @@ class Retention(click.ParamType[tuple[str, int]]):
     help="Remove files that no version has used for N hours. [maintain.vacuum_hours]",
 )
 @click.option("--dry-run", is_flag=True, help="Only tell what would be deleted and removed.")
-@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
-@options.summary_file
-@config_options
-@debug_option
-@invocation_of
+@summarised()
+@configured
 def maintain(
     invocation: Invocation,
     /,
@@ -79,8 +68,7 @@ def maintain(
     retentions: Sequence[tuple[str, int]],
     vacuum_hours: int | None,
     dry_run: bool,
-    as_json: bool,
-    summary_file: Path | None,
+    hand_out: HandOut,
 ) -> None:
     """Look after the tables of a lake.
 
@@ -89,10 +77,7 @@ def maintain(
     for new data.
     """
     flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
-    config = invocation.config(flags)
-    if not config.lake.path:
-        raise click.UsageError("No lake: give --lake DIR.")
-    require_extra("spark")
+    config = invocation.config_of_lake(flags, "spark")
     from rebalance_audit.cli import spark_maintain  # noqa: PLC0415 - imports Spark
 
     request = spark_maintain.request_of(
@@ -100,12 +85,7 @@ def maintain(
     )
     with progress() as tell:
         report = spark_maintain.maintain(config, request, tell)
-    hand_out(
-        shape(config.lake.path, request, report),
-        summary(config.lake.path, request, report),
-        as_json=as_json,
-        summary_file=summary_file,
-    )
+    hand_out(shape(config.lake.path, request, report), summary(config.lake.path, request, report))
 
 
 def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> str:

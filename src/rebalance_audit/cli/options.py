@@ -42,12 +42,3 @@ broker_log_zone: Final = click.option(
     metavar="ZONE",
     help="Time zone of those logs, as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
 )
-
-summary_file: Final = click.option(
-    "--summary",
-    "summary_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the JSON object of --json to this file as well, at once and as a whole.",
-)
-"""What a command did, for the program that called it: `summaries.hand_out` writes it."""

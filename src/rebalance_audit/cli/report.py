@@ -6,14 +6,8 @@ from typing import Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
-from rebalance_audit.cli.requirements import require_extra
-from rebalance_audit.cli.summaries import hand_out, write_file
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
 
 DETAILS: Final = 20
@@ -54,19 +48,15 @@ Examples:
     metavar="N",
     help="Sections for the N groups that need attention most.",
 )
-@click.option("--json", "as_json", is_flag=True, help="What the page shows, as one JSON object.")
-@options.summary_file
-@config_options
-@debug_option
-@invocation_of
+@summarised("What the page shows, as one JSON object.")
+@configured
 def report(
     invocation: Invocation,
     /,
     lake: str | None,
     out: Path,
     cluster: str | None,
-    as_json: bool,
-    summary_file: Path | None,
+    hand_out: HandOut,
     **wanted: Any,
 ) -> None:
     """Write a page about the groups of a lake: rebalances, their causes, findings with advice, groups in detail.
@@ -74,12 +64,9 @@ def report(
     The page is complete: it can be mailed, archived and opened without a network. It is bounded: however many
     groups there are, those that need attention most are told in detail, and the others can be searched for.
     """
-    config = invocation.config({"lake.path": lake, "cluster": cluster})
-    if not config.lake.path:
-        raise click.UsageError("No lake: give --lake DIR.")
+    config = invocation.config_of_lake({"lake.path": lake, "cluster": cluster}, "report")
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
-    require_extra("report")
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.page import render_page  # noqa: PLC0415 - imports the templates
 
@@ -106,4 +93,4 @@ def report(
         f"{out}: {words.count(totals['groups'], 'group')}, {words.count(totals['rebalances'], 'rebalance')}, "
         f"{words.count(summary['findings'], 'finding')}; {words.size(len(page))}"
     )
-    hand_out(summary, text, as_json=as_json, summary_file=summary_file)
+    hand_out(summary, text)

@@ -7,15 +7,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.broker_logs import BrokerLogs
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.requirements import require_extra
-from rebalance_audit.cli.summaries import hand_out
+from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -59,11 +53,8 @@ Examples:
 )
 @options.broker_logs
 @options.broker_log_zone
-@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
-@options.summary_file
-@config_options
-@debug_option
-@invocation_of
+@summarised()
+@configured
 def run(
     invocation: Invocation,
     /,
@@ -72,8 +63,7 @@ def run(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
-    as_json: bool,
-    summary_file: Path | None,
+    hand_out: HandOut,
     **flags: Any,
 ) -> None:
     """Audit a log and write the tables of a lake.
@@ -84,18 +74,16 @@ def run(
     A run can be repeated, or killed anywhere and repeated: the rows come out the same. --from and --to
     limit which rows are written, never what is replayed.
     """
-    config = invocation.config({"source.spec": spec, "lake.path": lake, "cluster": cluster})
-    if not config.lake.path:
-        raise click.UsageError("No lake: give --lake DIR.")
-    require_extra("spark")
+    config = invocation.config_of_lake(
+        {"source.spec": spec, "lake.path": lake, "cluster": cluster}, "spark"
+    )
     from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
 
     log = BrokerLogs(broker_logs, broker_log_zone).read(config.audit.broker_log_time_zone)
     request = spark_run.request_of(config, broker_log=log, **flags)
     with progress() as tell:
         report = spark_run.audit(request, config, tell)
-    done = _shape(request, report)
-    hand_out(done, summary(request, report), as_json=as_json, summary_file=summary_file)
+    hand_out(_shape(request, report), summary(request, report))
 
 
 def summary(request: "RunRequest", report: "RunReport") -> str:

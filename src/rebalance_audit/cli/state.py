@@ -9,12 +9,7 @@ import click
 import orjson
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import (
-    Invocation,
-    config_options,
-    debug_option,
-    invocation_of,
-)
+from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.requirements import require_extra
 from rebalance_audit.cli.segment_state import segment_state
 from rebalance_audit.report import words
@@ -38,9 +33,7 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 @options.moment(
     "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
 )
-@config_options
-@debug_option
-@invocation_of
+@configured
 def state(
     invocation: Invocation,
     segments: Path | None,

@@ -2,15 +2,43 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import click
 import orjson
 
 READABLE_BY_ALL: Final = 0o644
 """Temporary files are the owner's alone; who reads a summary is often another user than the one of the job."""
+
+HandOut: TypeAlias = Callable[[Mapping[str, Any], str], None]
+"""Takes the summary and the text for people: `hand_out` with what the command line says."""
+
+
+def summarised(
+    json_help: str = "The summary as one JSON object.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """--json and --summary; the command gets `hand_out`, a HandOut, in their place."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--json", "as_json", is_flag=True, help=json_help)
+        @click.option(
+            "--summary",
+            "summary_file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Write the JSON object of --json to this file as well, at once and as a whole.",
+        )
+        @wraps(command)
+        def run(*args: Any, as_json: bool, summary_file: Path | None, **kwargs: Any) -> Any:
+            told = partial(hand_out, as_json=as_json, summary_file=summary_file)
+            return command(*args, hand_out=told, **kwargs)
+
+        return run
+
+    return decorate
 
 
 def hand_out(
