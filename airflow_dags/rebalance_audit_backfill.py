@@ -25,7 +25,7 @@ from rebalance_audit_airflow.dags import (
     DEFAULT_ARGS,
     START,
     TAGS,
-    publish,
+    check_and_publish,
     site_params,
     window_params,
 )
@@ -57,10 +57,4 @@ with DAG(
         trigger_rule="none_failed",
         doc_md="The rows that begin in the window, anew from all of bronze.",
     )
-    check = RebalanceAuditJob(
-        task_id="check",
-        job="check",
-        arguments=arguments.check,
-        doc_md="The rows of the window against the checks of their tables.",
-    )
-    ingest >> audit >> check >> publish(audited=audit.output, checked=check.output)  # type: ignore[arg-type]
+    check_and_publish(ingest, audit)

@@ -28,7 +28,7 @@ from rebalance_audit_airflow.dags import (
     DEFAULT_ARGS,
     START,
     TAGS,
-    publish,
+    check_and_publish,
     site_params,
     window_params,
 )
@@ -62,10 +62,4 @@ with DAG(
         trigger_rule="none_failed",
         doc_md="What is new in bronze, into silver and gold.",
     )
-    check = RebalanceAuditJob(
-        task_id="check",
-        job="check",
-        arguments=arguments.check,
-        doc_md="The rows of the window against the checks of their tables.",
-    )
-    ingest >> audit >> check >> publish(audited=audit.output, checked=check.output)  # type: ignore[arg-type]
+    check_and_publish(ingest, audit)

@@ -1,11 +1,13 @@
-"""What the DAGs have in common: owner, retries, time limits, params, the task that publishes."""
+"""What the DAGs have in common: owner, retries, time limits, params, the tasks behind an audit."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from airflow.sdk import Metadata, Param, get_current_context, task
 
+from rebalance_audit_airflow import arguments
 from rebalance_audit_airflow.assets import ASSETS, event_of
+from rebalance_audit_airflow.job import RebalanceAuditJob
 from rebalance_audit_airflow.window import window_of
 
 TAGS = ["rebalance-audit", "kafka"]
@@ -55,3 +57,14 @@ def publish(audited: dict[str, Any], checked: dict[str, Any]) -> Any:
     window = window_of(get_current_context())
     for table, asset in ASSETS.items():
         yield Metadata(asset, event_of(table, window, audited, checked))
+
+
+def check_and_publish(ingest: RebalanceAuditJob, audit: RebalanceAuditJob) -> None:
+    """Chain the two, and behind them the check of what was audited, and the publication of what was checked."""
+    check = RebalanceAuditJob(
+        task_id="check",
+        job="check",
+        arguments=arguments.check,
+        doc_md="The rows of the window against the checks of their tables.",
+    )
+    ingest >> audit >> check >> publish(audited=audit.output, checked=check.output)  # type: ignore[arg-type]
