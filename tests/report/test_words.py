@@ -59,6 +59,19 @@ def test_iso_times_are_utc_with_milliseconds(timestamp_ms: int | None, text: str
 
 
 @pytest.mark.parametrize(
+    ("to_ms", "text"),
+    [
+        (None, "since 1970-01-01 00:00:01.000"),
+        (1_000, "1970-01-01 00:00:01.000"),
+        (2_500, "1970-01-01 00:00:01.000 to 1970-01-01 00:00:02.500"),
+    ],
+)
+def test_a_span_may_have_no_end_or_no_length(to_ms: int | None, text: str) -> None:
+    """What lasts says since when, and a moment is not told twice."""
+    assert words.span(1_000, to_ms) == text
+
+
+@pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("orders-ünïcode", "orders-ünïcode"),

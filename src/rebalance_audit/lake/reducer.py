@@ -21,7 +21,6 @@ from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES
 from rebalance_audit.audit.snapshot import STATE_FORMAT, SnapshotNotUsable
 from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS
 from rebalance_audit.lake.broker_logs import SentLog
 from rebalance_audit.lake.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.output_rows import (
@@ -35,6 +34,7 @@ from rebalance_audit.lake.output_rows import (
     Row,
     stream_ddl,
 )
+from rebalance_audit.lake.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.topic_names import TopicNames
@@ -50,7 +50,6 @@ INPUT: Final = (
     "key",
     "value",
 )
-NO_PRODUCER_ID: Final = -1
 RESUMES: Final = -1
 """Offset of the row that stands in front of a group's new records and has its state as value, none for a new group.
 
@@ -316,12 +315,5 @@ def _given(batch: pa.RecordBatch) -> Iterator[_Given]:
     for partition, group_id, offset, micros, epoch, producer_id, transactional, key, value in zip(
         *(column.to_pylist() for column in columns), strict=True
     ):
-        position = Position(
-            partition,
-            offset,
-            NO_TIMESTAMP_MS if micros is None else micros // 1000,
-            epoch,
-            NO_PRODUCER_ID if producer_id is None else producer_id,
-            bool(transactional),
-        )
+        position = position_of(partition, offset, micros, epoch, producer_id, transactional)
         yield _Given(group_id, position, producer_id, transactional, key, value)

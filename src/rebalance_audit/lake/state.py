@@ -15,8 +15,8 @@ import pyarrow.dataset as ds
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS
 from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.lake.positions import position_of
 from rebalance_audit.lake.read import clusters, open_table, topic_names
 from rebalance_audit.wire.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.records import Undecodable, decode_record
@@ -35,7 +35,6 @@ COLUMNS: Final = (
 )
 TYPE_BYTES: Final = 2
 COMMIT_TYPES: Final = pa.array([bytes(2), b"\0\1"], pa.binary())
-NO_PRODUCER_ID: Final = -1
 
 
 class LakeState(NamedTuple):
@@ -145,14 +144,7 @@ class _Log:
         for offset, at, leader_epoch, producer_id, transactional, control, key, value in zip(
             *(column.to_pylist() for column in columns), strict=True
         ):
-            position = Position(
-                partition,
-                offset,
-                NO_TIMESTAMP_MS if at is None else at // 1000,
-                leader_epoch,
-                NO_PRODUCER_ID if producer_id is None else producer_id,
-                bool(transactional),
-            )
+            position = position_of(partition, offset, at, leader_epoch, producer_id, transactional)
             yield position, bool(control), key, value
 
     def _of_groups(self) -> ds.Expression:

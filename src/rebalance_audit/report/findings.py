@@ -73,22 +73,14 @@ def label(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def span_of(layout: Layout, row: Row) -> str:
-    """From when to when."""
-    began, ended = row["from_at"], row["to_at"]
-    if ended is None:
-        return f"since {layout.moment(began)}"
-    if ended == began:
-        return layout.moment(began)
-    return f"{layout.moment(began)} to {layout.moment(ended)}"
-
-
 def _head(layout: Layout, row: Row, *, with_group: bool) -> None:
     text = Text(f"{row['severity']}  ", STYLES[row["severity"]])
     text.append(label(row["kind"]), "bold default")
     if with_group and row["group_id"] is not None:
         text.append(f"  {words.visible(row['group_id'])}", "bold default")
-    text.append(f"  {span_of(layout, row)}", "not bold dim default")
+    text.append(
+        f"  {words.span(row['from_at'], row['to_at'], layout.moment)}", "not bold dim default"
+    )
     layout.line(text)
 
 

@@ -79,7 +79,7 @@ def _finding(
     return {
         "group": None if row["group_id"] is None else shown(row["group_id"]),
         "anchor": sections.get(row["group_id"]),
-        "span": _span(row),
+        "span": words.span(row["from_at"], row["to_at"]),
         "detail": shown(names.in_sentence(row["group_id"], row["detail"])),
         "advice": shown(row["advice"]) if with_advice else "",
     }
@@ -244,15 +244,6 @@ def _members(row: Row) -> str:
     changes = [f"+{row['members_joined']}"] * bool(row["members_joined"])
     changes += [f"−{row['members_left']}"] * bool(row["members_left"])  # noqa: RUF001 - for people
     return " ".join([words.number(row["members"]), *changes])
-
-
-def _span(row: Row) -> str:
-    began, ended = row["from_at"], row["to_at"]
-    if ended is None:
-        return f"since {words.moment(began)}"
-    if ended == began:
-        return words.moment(began)
-    return f"{words.moment(began)} to {words.moment(ended)}"
 
 
 # --- one picture ---------------------------------------------------------------------------------

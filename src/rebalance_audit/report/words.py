@@ -1,5 +1,6 @@
 """Numbers and moments in words for people."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -74,6 +75,15 @@ def share(part: int, whole: int) -> str:
 def moment(timestamp_ms: int | None) -> str:
     """`2026-11-21 11:14:05.123` in UTC; the heading or the sentence around it names the zone."""
     return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%Y-%m-%d %H:%M:%S", "")
+
+
+def span(from_ms: int, to_ms: int | None, written: Callable[[int], str] = moment) -> str:
+    """`11:14:05 to 11:15:00`, `since 11:14:05` for what has no end yet, one moment for what took no time."""
+    if to_ms is None:
+        return f"since {written(from_ms)}"
+    if to_ms == from_ms:
+        return written(from_ms)
+    return f"{written(from_ms)} to {written(to_ms)}"
 
 
 def day(timestamp_ms: int) -> str:

@@ -220,10 +220,38 @@ class Body:
         self, plain_type: str, long_reader: str, suffix: str, variable: str, *, nullable: bool
     ) -> None:
         """Read a string or bytes."""
-        self.length(plain_type)
         ahead = -1 if self.flexible else 0
+        with self._counted(plain_type, long_reader, variable, nullable=nullable):
+            self.line(f"e = {self.position(ahead)} + n")
+            self.line(f"{variable} = data[{self.position()} : e]{suffix}")
+            self.line("p = e")
+        self.distance = 0
+
+    def array(self, field: Field, variable: str, *, nullable: bool) -> None:
+        """Read an array."""
+        count, most = ("n - 1", 65) if self.flexible else ("n", 64)
+        with self._counted("int32", "long_length", variable, nullable=nullable):
+            if field.is_struct:
+                reader = array_function(self.unit, field.type_name)
+                some = "n > 1" if self.flexible else "n"
+                self.line(
+                    f"{variable}, p = {reader}(data, {self.position()}, {count})"
+                    f" if {some} else ((), {self.position()})"
+                )
+            elif field.type_name in _VECTORS:
+                self._vector(field.type_name, variable, count, most)
+            else:
+                self._text_array(variable, count)
+        self.distance = 0
+
+    @contextmanager
+    def _counted(
+        self, plain_type: str, long_reader: str, variable: str, *, nullable: bool
+    ) -> Iterator[None]:
+        """Read the length `n` of what is not null, one too much in a flexible layout; inside, that is read."""
+        self.length(plain_type)
         if nullable:
-            self.line(f"if n == {ahead + 1 if self.flexible else -1}:")
+            self.line(f"if n == {0 if self.flexible else -1}:")
             self.line(f"    {variable} = None")
             self.line(f"    p += {self.distance}")
             self.line("else:")
@@ -234,44 +262,9 @@ class Body:
             self.line(f"    n, p = {long_reader}(data, {before}, {self.distance})")
         else:
             self.refuse_if("n < 0")
-        self.line(f"e = {self.position(ahead)} + n")
-        self.line(f"{variable} = data[{self.position()} : e]{suffix}")
-        self.line("p = e")
+        yield
         if nullable:
             self.level -= 1
-        self.distance = 0
-
-    def array(self, field: Field, variable: str, *, nullable: bool) -> None:
-        """Read an array."""
-        self.length("int32")
-        if nullable:
-            self.line(f"if n == {0 if self.flexible else -1}:")
-            self.line(f"    {variable} = None")
-            self.line(f"    p += {self.distance}")
-            self.line("else:")
-            self.level += 1
-        if self.flexible:
-            self.line("if n > 127:" if nullable else "if not 0 < n < 128:")
-            before = self.position(-1)
-            self.line(f"    n, p = long_length(data, {before}, {self.distance})")
-            count, most = "n - 1", 65
-        else:
-            self.refuse_if("n < 0")
-            count, most = "n", 64
-        if field.is_struct:
-            reader = array_function(self.unit, field.type_name)
-            some = "n > 1" if self.flexible else "n"
-            self.line(
-                f"{variable}, p = {reader}(data, {self.position()}, {count})"
-                f" if {some} else ((), {self.position()})"
-            )
-        elif field.type_name in _VECTORS:
-            self._vector(field.type_name, variable, count, most)
-        else:
-            self._text_array(variable, count)
-        if nullable:
-            self.level -= 1
-        self.distance = 0
 
     def _vector(self, type_name: str, variable: str, count: str, most: int) -> None:
         reader = _VECTORS[type_name]
