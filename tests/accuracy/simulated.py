@@ -11,19 +11,18 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.sim.broker_log import SERVER_LOG
 from rebalance_audit.sim.compaction import Cleaner
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.accuracy.latencies import judge_times
 from tests.accuracy.ownership import judge_members, judge_ownership
 from tests.accuracy.tally import Tally
 from tests.accuracy.verdicts import judge_epoch
+from tests.support.log_entries import records_of
 
 Row = dict[str, Any]
 EpochKey = tuple[str, int, int]
@@ -137,15 +136,10 @@ def truth_of(simulation: Simulation) -> Truth:
 
 def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
     """Gold tables of a folder of segments."""
-    folder = open_log_folder(path)
-    audit = LogAudit(AuditOptions(topic_name=read_topic_names(folder).name_of, **settings))
-    for entry in folder.read():
-        if not isinstance(entry, PositionedRecord):
-            continue
-        record = decode_record(entry.key, entry.value)
-        assert isinstance(record, Record), record
-        place = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
-        audit.feed(record, Position(*place, entry.leader_epoch))
+    names = read_topic_names(open_log_folder(path))
+    audit = LogAudit(AuditOptions(topic_name=names.name_of, **settings))
+    for record, position in records_of(path):
+        audit.feed(record, position)
     return audit.tables()
 
 

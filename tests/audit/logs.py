@@ -10,6 +10,7 @@ from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.records import Record, decode_record, group_id_of
 from rebalance_audit.wire.topic_names import read_topic_names
+from tests.support.log_entries import position_of
 
 CAPTURES = Path(__file__).parents[1] / "golden" / "captures"
 NAMES = sorted(folder.name for folder in CAPTURES.iterdir())
@@ -38,8 +39,7 @@ def read_log(folder: Path) -> Log:
         end_ms = max(end_ms, entry.record_timestamp_ms)
         record = decode_record(entry.key, entry.value)
         if isinstance(record, Record) and record.record_type > 1:
-            place = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
-            groups[group_id_of(record.key)].append((record, Position(*place, entry.leader_epoch)))
+            groups[group_id_of(record.key)].append((record, position_of(entry)))
     options = AuditOptions(
         topic_name=names.name_of,
         topic_deleted_at=names.deleted_at_ms,

@@ -11,10 +11,9 @@ import pytest
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
+from tests.support.log_entries import records_of
 
 CAPTURES = Path(__file__).parents[1] / "golden" / "captures"
 TOLERANCE_MS = 50
@@ -41,14 +40,10 @@ EQUIVALENT = {
 @cache
 def audit(capture: str) -> dict[str, list[Row]]:
     """Tables of one capture."""
-    folder = open_log_folder(CAPTURES / capture / "segments")
-    log = LogAudit(AuditOptions(topic_name=read_topic_names(folder).name_of))
-    for entry in folder.read():
-        if isinstance(entry, PositionedRecord):
-            record = decode_record(entry.key, entry.value)
-            assert isinstance(record, Record)
-            at = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
-            log.feed(record, Position(*at, entry.leader_epoch))
+    segments = CAPTURES / capture / "segments"
+    log = LogAudit(AuditOptions(topic_name=read_topic_names(open_log_folder(segments)).name_of))
+    for record, position in records_of(segments):
+        log.feed(record, position)
     return log.tables()
 
 

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.broker import running_broker
 from tests.support.broker_groups import as_admin_tells, described_groups
+from tests.support.log_entries import apply_entry, entries_of
 from tests.wire.golden import capture
 
 pytestmark = pytest.mark.broker
@@ -36,30 +35,10 @@ def test_a_broker_tells_of_a_log_what_state_tells(
 
 def replayed_groups(segments: Path) -> list[dict[str, Any]]:
     """The groups of a log by id, as the state machine describes them."""
-    folder = open_log_folder(segments)
-    names = read_topic_names(folder)
+    names = read_topic_names(open_log_folder(segments))
     shards: dict[int, Shard] = {}
-    for entry in folder.read():
-        assert isinstance(entry, PositionedRecord | PositionedMarker)
-        shard = shards.setdefault(entry.log_partition, Shard(entry.log_partition))
-        if isinstance(entry, PositionedMarker):
-            position = _position(entry)
-            shard.apply_transaction_marker(entry.producer_id, entry.committed, position)
-            continue
-        record = decode_record(entry.key, entry.value)
-        assert isinstance(record, Record)
-        shard.apply(record, _position(entry))
+    for entry in entries_of(segments):
+        apply_entry(shards.setdefault(entry.log_partition, Shard(entry.log_partition)), entry)
     slots = [slot for shard in shards.values() for slot in shard.groups()]
     described = [describe_group(slot, names) for slot in slots]
     return sorted((group for group in described if group), key=lambda group: group["group_id"])
-
-
-def _position(entry: PositionedRecord | PositionedMarker) -> Position:
-    return Position(
-        entry.log_partition,
-        entry.log_offset,
-        entry.record_timestamp_ms,
-        entry.leader_epoch,
-        entry.producer_id,
-        isinstance(entry, PositionedMarker) or entry.is_transactional,
-    )

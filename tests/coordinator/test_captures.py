@@ -3,50 +3,27 @@
 import base64
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rebalance_audit.coordinator.changes import Anomaly, AnomalyKind, Position
+from rebalance_audit.coordinator.changes import Anomaly, AnomalyKind
 from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.policy import Policy
 from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from tests.support.log_entries import Entry, apply_entry, entries_of
 from tests.wire.golden import CAPTURE_NAMES, capture
 
-Log = Iterable[PositionedRecord | PositionedMarker]
 
-
-def log_of(segments: Path) -> Iterator[PositionedRecord | PositionedMarker]:
-    """Records and markers of a capture's segments; nothing else is in them."""
-    for entry in open_log_folder(segments).read():
-        assert isinstance(entry, PositionedRecord | PositionedMarker)
-        yield entry
-
-
-def replay(log: Log, policy: Policy) -> tuple[dict[int, Shard], list[Anomaly]]:
+def replay(log: Iterable[Entry], policy: Policy) -> tuple[dict[int, Shard], list[Anomaly]]:
     """The shards of all partitions after the log, and what was odd in it."""
     shards: dict[int, Shard] = {}
     odd: list[Anomaly] = []
     for entry in log:
         shard = shards.setdefault(entry.log_partition, Shard(entry.log_partition, policy))
-        position = Position(
-            entry.log_partition,
-            entry.log_offset,
-            entry.record_timestamp_ms,
-            entry.leader_epoch,
-            entry.producer_id,
-        )
-        if isinstance(entry, PositionedMarker):
-            shard.apply_transaction_marker(entry.producer_id, entry.committed, position)
-            continue
-        record = decode_record(entry.key, entry.value)
-        assert isinstance(record, Record)
-        _, changes = shard.apply(record, position)
-        odd += (change for change in changes if isinstance(change, Anomaly))
+        odd += (change for change in apply_entry(shard, entry) if isinstance(change, Anomaly))
     return shards, odd
 
 
@@ -129,7 +106,7 @@ def test_the_last_state_is_the_one_that_kafka_describes(name: str) -> None:
         for group in json.loads((capture(name).path / "describe.json").read_text())["groups"]
         if "state" in group  # 3.7 could not describe its own early-access group
     ]
-    shards, _ = replay(log_of(capture(name).segments), Policy.LENIENT)
+    shards, _ = replay(entries_of(capture(name).segments), Policy.LENIENT)
     ours = described(shards, read_topic_names(open_log_folder(capture(name).segments)))
     assert said_groups
     for group in said_groups:
@@ -142,7 +119,7 @@ def test_the_last_state_is_the_one_that_kafka_describes(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CAPTURE_NAMES if name != "compacted"])
 def test_a_whole_log_of_a_broker_has_nothing_out_of_place(name: str) -> None:
     """What the strict policy refuses no broker from 3.3 to 4.4 writes: upgrades, fail-overs and expiries included."""
-    assert replay(log_of(capture(name).segments), Policy.STRICT)[1] == []
+    assert replay(entries_of(capture(name).segments), Policy.STRICT)[1] == []
 
 
 def stream_of_compacted() -> Iterator[PositionedRecord]:
@@ -160,7 +137,7 @@ def stream_of_compacted() -> Iterator[PositionedRecord]:
 def test_a_compacted_log_leads_to_the_state_of_the_whole() -> None:
     """The real log cleaner left 389 of some thousand records; groups, owners and offsets come out the same."""
     whole, nothing_odd = replay(stream_of_compacted(), Policy.STRICT)
-    compacted, odd = replay(log_of(capture("compacted").segments), Policy.LENIENT)
+    compacted, odd = replay(entries_of(capture("compacted").segments), Policy.LENIENT)
     assert nothing_odd == []
     assert {anomaly.kind for anomaly in odd} <= {AnomalyKind.TOMBSTONE_OF_UNKNOWN}
     names = TopicNames()

@@ -23,7 +23,6 @@ from typing import Final, TypeAlias
 import orjson
 
 from rebalance_audit.audit.log_audit import LogAudit
-from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.wire.bad_bytes import BadBytes
@@ -34,6 +33,7 @@ from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, 
 from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments import read_batches, split_points
 from rebalance_audit.wire.topic_names import TopicNames
+from tests.support.log_entries import apply_entry, position_of
 from tests.wire.golden import CAPTURES
 from tests.wire.golden_records import all_golden
 from tests.wire.hand_made import commits, message_set, with_crc
@@ -264,17 +264,10 @@ def audit_damaged(log: list[PositionedRecord | PositionedMarker]) -> Tally:
     shards: dict[int, Shard] = {}
     for entry in log:
         shard = shards.setdefault(entry.log_partition, Shard(entry.log_partition))
-        position = Position(
-            entry.log_partition,
-            entry.log_offset,
-            entry.record_timestamp_ms,
-            entry.leader_epoch,
-            entry.producer_id,
-            isinstance(entry, PositionedRecord) and entry.is_transactional,
-        )
         if isinstance(entry, PositionedMarker):
-            shard.apply_transaction_marker(entry.producer_id, entry.committed, position)
+            apply_entry(shard, entry)
             continue
+        position = position_of(entry)
         tally["records read"] += 1
         outcome = decode_record(entry.key, entry.value)
         if isinstance(outcome, Undecodable):

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 import pytest
 
-from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.coordinator.policy import Policy
 from rebalance_audit.coordinator.shard import Shard
@@ -18,9 +17,9 @@ from rebalance_audit.sim import partition_log
 from rebalance_audit.sim.invariants import require_equal
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation, simulate
-from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
+from tests.support.log_entries import apply_entry, entries_of
 
 SHORT = Overrides(minutes=1)
 SEEDS = int(os.environ.get("SWARM_SEEDS", "24"))
@@ -98,22 +97,8 @@ def test_a_log_that_went_to_its_files_as_it_grew_is_the_same(
 def replayed(folder: Path, partition: int, policy: Policy) -> Shard:
     """A shard as any reader of the files builds it."""
     shard = Shard(partition, policy)
-    for entry in open_log_folder(folder).read(partition):
-        assert isinstance(entry, PositionedRecord | PositionedMarker), entry
-        position = Position(
-            partition,
-            entry.log_offset,
-            entry.record_timestamp_ms,
-            entry.leader_epoch,
-            entry.producer_id,
-            isinstance(entry, PositionedMarker) or entry.producer_id >= 0,
-        )
-        if isinstance(entry, PositionedMarker):
-            shard.apply_transaction_marker(entry.producer_id, entry.committed, position)
-        else:
-            record = decode_record(entry.key, entry.value)
-            assert isinstance(record, Record)
-            shard.apply(record, position)
+    for entry in entries_of(folder, partition):
+        apply_entry(shard, entry)
     return shard
 
 

@@ -13,26 +13,20 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.records import Record
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.audit.test_captures import CAPTURES, COLD_START_MS, EQUIVALENT, NAMES, truth
+from tests.support.log_entries import records_of
 
 SILENT = "bump without a line of its own"
 """Reason in truth.jsonl of an epoch whose line its maker did not find: some have none, some it did not know."""
 
 
 @cache
-def records_of(capture: str) -> list[tuple[Record, Position]]:
+def records_of_capture(name: str) -> list[tuple[Record, Position]]:
     """Every record of a capture."""
-    found = []
-    for entry in open_log_folder(CAPTURES / capture / "segments").read():
-        if isinstance(entry, PositionedRecord):
-            record = decode_record(entry.key, entry.value)
-            assert isinstance(record, Record)
-            at = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
-            found.append((record, Position(*at, entry.leader_epoch)))
-    return found
+    return list(records_of(CAPTURES / name / "segments"))
 
 
 @cache
@@ -48,7 +42,7 @@ def audit(capture: str) -> dict[str, list[Row]]:
     log = LogAudit(
         AuditOptions(topic_name=names.name_of, broker_facts=broker_log(capture).facts_of)
     )
-    for record, position in records_of(capture):
+    for record, position in records_of_capture(capture):
         log.feed(record, position)
     return log.tables()
 
@@ -121,7 +115,7 @@ def test_log_and_records_agree(capture: str) -> None:
     """The clocks agree, nothing is contradicted, and every group with an epoch has its records."""
     log = broker_log(capture)
     moments = Moments(log.by_group.keys())
-    for record, position in records_of(capture):
+    for record, position in records_of_capture(capture):
         moments.note(record, position)
     found = aligned(log, moments)
     assert (found.log, found.notes) == (log, [])

@@ -22,8 +22,8 @@ from rebalance_audit.sim.broker_log import SERVER_LOG
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import Simulation, simulate
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.records import Record
+from tests.support.log_entries import records_of
 
 Key = tuple[str, int, int]
 OF_NO_USE = (
@@ -41,13 +41,7 @@ def cluster(dialect: Dialect) -> tuple[Simulation, list[tuple[Record, Position]]
     with TemporaryDirectory() as name:
         folder = Path(name)
         run.write(folder)
-        records = []
-        for entry in open_log_folder(folder).read():
-            if isinstance(entry, PositionedRecord):
-                record = decode_record(entry.key, entry.value)
-                assert isinstance(record, Record)
-                at = (entry.log_partition, entry.log_offset, entry.record_timestamp_ms)
-                records.append((record, Position(*at, entry.leader_epoch)))
+        records = list(records_of(folder))
         facts = list(read_facts([folder / SERVER_LOG], zone_of("UTC")))
     return run, records, facts
 

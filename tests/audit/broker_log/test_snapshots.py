@@ -10,7 +10,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.wire.records import Record, group_id_of
-from tests.audit.broker_log.test_captures import broker_log, records_of
+from tests.audit.broker_log.test_captures import broker_log, records_of_capture
 
 Piece = list[tuple[Record, Position]]
 
@@ -18,7 +18,7 @@ Piece = list[tuple[Record, Position]]
 def groups_of(capture: str) -> dict[str, Piece]:
     """The group records of a capture by group."""
     found: defaultdict[str, Piece] = defaultdict(list)
-    for record, position in records_of(capture):
+    for record, position in records_of_capture(capture):
         if record.record_type > 1:
             found[group_id_of(record.key)].append((record, position))
     return found

@@ -21,10 +21,11 @@ from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
 from rebalance_audit.coordinator.partitions import Partitions, Topic
 from rebalance_audit.coordinator.replay import apply
 from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.messages import RecordType
-from rebalance_audit.wire.records import Record, decode_record, group_id_of
+from rebalance_audit.wire.records import Record, group_id_of
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from tests.support.log_entries import records_of
 from tests.wire.golden import capture
 
 Entry = tuple[Record, Position]
@@ -65,15 +66,9 @@ def test_targets_are_those_that_the_broker_recorded(name: str, expected_count: i
 def _entries_of_groups(name: str) -> list[list[Entry]]:
     """The group records of each group id."""
     found: dict[str, list[Entry]] = {}
-    for entry in open_log_folder(capture(name).segments).read():
-        if isinstance(entry, PositionedRecord):
-            record = decode_record(entry.key, entry.value)
-            assert isinstance(record, Record)
-            if record.record_type is not RecordType.OFFSET_COMMIT:
-                position = Position(
-                    entry.log_partition, entry.log_offset, entry.record_timestamp_ms
-                )
-                found.setdefault(group_id_of(record.key), []).append((record, position))
+    for record, position in records_of(capture(name).segments):
+        if record.record_type is not RecordType.OFFSET_COMMIT:
+            found.setdefault(group_id_of(record.key), []).append((record, position))
     return list(found.values())
 
 
