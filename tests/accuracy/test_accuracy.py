@@ -8,7 +8,7 @@ import pytest
 from tests.accuracy import simulated
 from tests.accuracy.__main__ import main
 from tests.accuracy.figures import proven_and_wrong
-from tests.accuracy.simulated import tally_of_seed
+from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
 from tests.accuracy.tally import Measure, Tally, merged
 
 SEEDS = (12, 25, 31, 54, 75)
@@ -69,6 +69,36 @@ def test_bounds_hold_the_truth_and_ownership_equals_it(tally: Tally) -> None:
     assert not tally.get("bounds", simulated.WHOLE, "miss the truth"), tally.examples["bounds"]
     assert tally.get("ownership", simulated.WHOLE, "equal") > 100
     assert not tally.examples["ownership"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "what"),
+    [
+        (30_157, "a join between the write of the record before and its stamp"),
+        (50_074, "a fail-over behind a downgrade"),
+        (
+            50_136,
+            "a static member that returns and so downgrades the group, the last to reach its epoch",
+        ),
+        (50_209, "a static member that returns and so upgrades the group"),
+        (50_466, "an upgrade of generation 0"),
+        (50_732, "a join in the millisecond in which the last member went"),
+        (80_128, "an upgrade in a join phase without members"),
+    ],
+)
+def test_rare_events_are_told_as_they_happened(seed: int, what: str) -> None:
+    """Many groups and faults: the truth and the audit agree on every time, every end that is proven, every epoch."""
+    found = dense_tally_of_seed(seed, 3)
+    wrong = [
+        *("bounds", "ownership", "proven and wrong", "member end proven and wrong"),
+        *("epoch without row", "row without epoch"),
+    ]
+    assert {kind: found.examples[kind] for kind in wrong if found.examples[kind]} == {}, what
+    if found.next_names("bounds") == [simulated.APPEND_TIME]:
+        return  # times that the append stamps come late
+    off = {measure: errors for measure, errors in found.errors.items() if errors.off}
+    off.pop(Measure(simulated.WHOLE, "client", "use began behind the record"), None)
+    assert off == {}, what
 
 
 def test_the_command_prints_counts_of_captures_and_seeds(

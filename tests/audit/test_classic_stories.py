@@ -9,6 +9,7 @@ from tests.audit.test_consumer_stories import pick
 
 CREATED = (1000, "2 0 cst=1000")
 UPGRADE = "2t; 5 A session=6000; 3 1; 7 A 0-5; 6 1; 8 A 1/1 0-5"
+JOINED = "5 A session=6000; 5 B; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5; 8 B 1/0 -"
 FIRST = (4250, "2 1 range A=0-5 cst=4000")
 
 
@@ -36,7 +37,7 @@ def test_times_of_a_generation() -> None:
         "completeness",
     ) == [
         (1, 1000, 4000, 4000, 4250, 250, 1, 1, None, 6, 0, "complete"),
-        (2, 4250, 9000, 9000, 9030, 30, 2, 1, 1, 6, 3, "complete"),
+        (2, 4000, 9000, 9000, 9030, 30, 2, 1, 1, 6, 3, "complete"),
     ]
     assert pick(
         got["rebalances"],
@@ -45,7 +46,55 @@ def test_times_of_a_generation() -> None:
         "ended_at",
         "duration_ms",
         "partitions_moved",
-    ) == [(1000, 4000, 4250, 250, 0), (4250, 9000, 9030, 30, 3)]
+    ) == [(1000, 4000, 4250, 250, 0), (4000, 9000, 9030, 30, 3)]
+
+
+RETURNS = (6000, "2 1 range B@i1=0-5 cst=4250")
+DOWNGRADED = (12_000, "3t; 2 1 range A=0-5 cst=11995")
+
+
+@pytest.mark.parametrize(
+    ("writes", "leader_epochs", "bounds"),
+    [
+        # The next member joins behind the write and in front of the stamp that the append gives it.
+        ([CREATED, FIRST, (9030, "2 2 range A=0-5 cst=4100")], (0, 0, 0), (4000, 4100)),
+        ([(1005, "2 0 cst=1000"), (4250, "2 1 range A=0-5 cst=1003")], (0, 0), (1000, 1003)),
+        ([CREATED, FIRST, RETURNS, (9030, "2 2 range B@i1=0-5 cst=9000")], None, (4250, 9000)),
+        # The clock of the next coordinator is behind: nothing of the one before bounds it.
+        ([CREATED, FIRST, (9030, "2 2 range A=0-5 cst=3900")], (0, 0, 1), (None, 3900)),
+        # Versions 0 and 1 of the value have no time of their own.
+        (
+            [CREATED, (4250, "2 1 range A=0-5 cst=-1"), (9030, "2 2 range A=0-5 cst=-1")],
+            None,
+            (4250, 9030),
+        ),
+        ([(4250, "2 1 range A=0-5 cst=-1")], None, (None, 4250)),
+        # A downgrade begins a join phase within its write, unless the coordinator moves meanwhile, or may have.
+        ([(2000, JOINED), DOWNGRADED, (13_000, "2 2 range A=0-5")], (0, 0, 0), (11_995, 12_000)),
+        ([(2000, JOINED), DOWNGRADED, (13_000, "2 2 range A=0-5")], (0, 0, 1), (11_995, 12_990)),
+        ([(2000, JOINED), DOWNGRADED, (13_000, "2 2 range A=0-5")], (None,) * 3, (11_995, 12_990)),
+    ],
+    ids=[
+        *("stamped by the append", "empty and stamped by the append", "static return"),
+        *("clocks", "old layout", "old layout, first of the log"),
+        *("downgrade", "downgrade and fail-over", "downgrade, leaders hidden"),
+    ],
+)
+def test_bounds_of_the_join_phase(
+    writes: list[tuple[int, str]],
+    leader_epochs: tuple[int | None, ...] | None,
+    bounds: tuple[int | None, int],
+) -> None:
+    """The coordinator's own times bound it, never the stamp of a record that the next phase may be older than."""
+    records = log(*writes)
+    if leader_epochs is not None:
+        led_by = dict(zip((at_ms for at_ms, _ in writes), leader_epochs, strict=True))
+        records = [
+            (record, position._replace(leader_epoch=led_by[position.record_timestamp_ms]))
+            for record, position in records
+        ]
+    row = audit_log(records)["epochs"][-1]
+    assert (row["join_started_earliest"], row["join_started_latest"]) == bounds
 
 
 UNSEEN = [
@@ -163,9 +212,9 @@ def test_a_group_whose_first_generation_is_empty() -> None:
 
 
 def test_generations_that_left_no_record() -> None:
-    """A generation whose sync never came is part of the next one's rebalance and weakens its causes."""
+    """A generation whose sync never came weakens the causes of the next one, and is no epoch of its rebalance."""
     got = tables(CREATED, FIRST, (9000, "2 4 range A=0-2 B=3-5"))
-    assert pick(got["rebalances"], "first_epoch", "last_epoch", "epochs") == [(1, 1, 1), (2, 4, 3)]
+    assert pick(got["rebalances"], "first_epoch", "last_epoch", "epochs") == [(1, 1, 1), (4, 4, 1)]
     assert pick(got["rebalance_causes"], "cause", "certainty", epoch=4) == [
         ("member_joined", "probable")
     ]
@@ -182,7 +231,7 @@ def test_a_log_that_begins_in_the_middle() -> None:
 
 
 def test_a_static_member_returns_in_the_same_generation() -> None:
-    """No new generation: the ids are linked, its partitions pass on at once, and later bounds start there."""
+    """No new generation: the ids are linked, and its partitions pass on at once."""
     got = tables(
         CREATED,
         (4000, "2 1 range A@i1=0-2 B@i2=3-5"),
@@ -191,7 +240,7 @@ def test_a_static_member_returns_in_the_same_generation() -> None:
     )
     assert pick(got["epochs"], "epoch", "join_started_earliest", "partitions_moved") == [
         (1, 1000, 0),
-        (2, 6000, 0),
+        (2, 5990, 0),
     ]
     assert pick(
         got["members"], "member_id", "previous_member_id", "next_member_id", "left_how", "left_at"
@@ -290,7 +339,7 @@ def test_upgrade_and_downgrade_carry_the_epoch_over() -> None:
         (3, "protocol_downgraded", "probable"),
     ]
     assert pick(got["epochs"], "join_started_earliest", "join_started_latest", epoch=3) == [
-        (12000, 12000)
+        (11990, 12000)
     ]
     assert pick(got["members"], "member_id", "first_seen_at", "left_at", "stints") == [
         ("A", 4250, None, 1),

@@ -87,6 +87,23 @@ def test_an_upgrade_of_members_that_no_generation_showed() -> None:
     assert causes(tables(CREATED, upgrade), 1) == [("protocol_upgraded", "proven")]
 
 
+@pytest.mark.parametrize(
+    ("before", "epochs"),
+    [([], [(0, 0), (0, 1)]), ([(4_000, "2 1")], [(0, 1), (0, 2)])],
+    ids=["no generation yet", "behind an empty generation"],
+)
+def test_an_upgrade_finds_a_join_phase_without_members(
+    before: list[tuple[int, str]], epochs: list[tuple[int, int]]
+) -> None:
+    """Who had joined has gone, and the join phase goes on until its delay is over: the group is not deleted."""
+    number = epochs[0][1]
+    joins = f"5 D; 3 {number + 1}; 7 D 0-5; 6 {number + 1}; 8 D {number + 1}/0 0-5"
+    got = tables(CREATED, *before, (9_000, f"2t; 3 {number}; 6 {number}; {joins}"))
+    assert [(row["incarnation"], row["epoch"]) for row in got["epochs"]] == epochs
+    assert {row["completeness"] for row in got["epochs"]} == {"complete"}
+    assert ("member_joined", "proven") in causes(got, number + 1)
+
+
 @pytest.mark.parametrize("recorded", ["2 1 range Z=0-5", "2 1"], ids=["others", "nobody"])
 def test_an_upgrade_of_members_that_the_last_record_lacks_deletes_no_group(recorded: str) -> None:
     """Its counter goes on: A had joined generation 2 and waited for it, the members of generation 1 had gone."""
@@ -104,6 +121,36 @@ def test_a_consumer_group_in_place_of_an_empty_classic_one_counts_anew() -> None
     assert [(row["incarnation"], row["epoch"]) for row in got["epochs"]] == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_members_are_those_before_and_who_came_without_who_went() -> None:
+    """Who went in the join phase that an upgrade broke off counts for the next epoch; who was replaced, for none."""
+    classic = [CREATED, (4_000, "2 1 range A=0-2 B=3-5"), (9_000, TAKEN_OVER.format(1))]
+    static = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    returns = "8t A; 7t A; 5t A; 5 C instance=i1 session=6000; 7 C 0-5; 8 C 2/2 0-5"
+    downgrade = (9_000, f"{returns}; 8t C; 7t C; 6t; 5t C; 3t; 2 2 range C@i1=0-5")
+    for log_before, next_epoch in (
+        (classic, (12_000, B_JOINS.format(2).replace("5 B;", "5 D;").replace(" B ", " D "))),
+        ([static, downgrade], (30_000, "2 3 range C@i1=0-2 D=3-5")),
+    ):
+        got = tables(*log_before, next_epoch)
+        first, last = got["epochs"]
+        assert last["members"] == first["members"] + last["members_joined"] - last["members_left"]
+    replaced, heir = sorted(got["members"], key=lambda row: row["member_id"])[:2]
+    assert (replaced["left_how"], replaced["left_certainty"]) == (
+        "static_member_replaced",
+        "proven",
+    )
+    assert (replaced["next_member_id"], heir["previous_member_id"]) == ("C", "A")
+
+
+def test_the_next_joiner_of_an_emptied_group_gives_its_epoch_no_target() -> None:
+    """Both in one millisecond: the target is of who joined behind the epoch in which everybody had gone."""
+    gone = "8t A; 7t A; 5t A; 3 3"
+    joins = "5 B; 7 B 0-5; 6 3; 8 B 3/0 0-5; 3 4"
+    got = tables((1_000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"), (9_000, f"{gone}; {joins}"))
+    (emptied,) = [row for row in got["epochs"] if row["epoch"] == 3]
+    assert (emptied["outcome"], emptied["target_installed_at"]) == ("emptied", None)
+
+
 def test_a_static_member_that_takes_over_from_another_protocol_needs_no_rebalance() -> None:
     """The group is downgraded and everybody keeps what the target has: the next join phase began on its own."""
     joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
@@ -114,7 +161,7 @@ def test_a_static_member_that_takes_over_from_another_protocol_needs_no_rebalanc
     )
     got = tables(joins, returns, (30_000, "2 3 range C@i1=0-2 D=3-5 cst=29900"))
     (row,) = [row for row in got["epochs"] if row["epoch"] == 3]
-    assert (row["join_started_earliest"], row["join_started_latest"]) == (9_000, 29_900)
+    assert (row["join_started_earliest"], row["join_started_latest"]) == (8_990, 29_900)
     assert causes(got, 3)[0] == ("member_joined", "probable")
 
 

@@ -17,15 +17,15 @@ from rebalance_audit.sim.truth_members import MembersOf
 from tests.coordinator.classic.stage import check
 
 
-@pytest.mark.parametrize(("with_members", "incarnation"), [(True, 0), (False, 1)])
-def test_an_empty_group_is_deleted_by_another_protocol_unless_members_come_along(
-    with_members: bool, incarnation: int
+@pytest.mark.parametrize(("goes_on", "incarnation"), [(True, 0), (False, 1)])
+def test_an_empty_group_is_deleted_by_another_protocol_unless_a_join_phase_goes_on(
+    goes_on: bool, incarnation: int
 ) -> None:
-    """They joined and waited for their first assignment: the counter goes on, though the last record shows nobody."""
+    """Who waits for a first assignment comes along: the counter goes on, though the last record shows nobody."""
     truth = GroupTruth("g")
     truth.add(EpochTruth("g", 0, 2, "classic", (), 1_000))
     truth.emptied()
-    truth.taken_over(with_members=with_members)
+    truth.taken_over(goes_on=goes_on)
     assert truth.incarnation == incarnation
 
 

@@ -34,18 +34,36 @@ class ClassicAudit:
         self._life = life
         self._downgraded = False
 
-    def judge(self, write: Sequence[Step], group: ClassicGroup, *, downgraded: bool) -> None:
-        """Turn one write that leaves a classic group behind into rows."""
+    def judge(
+        self,
+        write: Sequence[Step],
+        group: ClassicGroup,
+        *,
+        downgraded: bool,
+        somebody_left: bool,
+    ) -> None:
+        """Turn one write that leaves a classic group behind into rows.
+
+        `downgraded`: it carries over the epoch of a consumer group; `somebody_left`: which lost a member by it.
+        """
         for step in write:
             for change in step.changes:
                 if isinstance(change, GenerationCompleted):
-                    self._complete(change, group, downgraded=downgraded)
+                    self._complete(
+                        change, group, downgraded=downgraded, somebody_left=somebody_left
+                    )
 
     def _complete(
-        self, change: GenerationCompleted, group: ClassicGroup, *, downgraded: bool
+        self,
+        change: GenerationCompleted,
+        group: ClassicGroup,
+        *,
+        downgraded: bool,
+        somebody_left: bool,
     ) -> None:
         life, position = self._life, change.position
-        ended_ms = group.current_state_timestamp_ms
+        said_ms = group.current_state_timestamp_ms
+        since_ms = said_ms if said_ms >= 0 else None
         new = Generation(
             group.generation,
             group.protocol_name,
@@ -53,14 +71,15 @@ class ClassicAudit:
             group.members,
             position,
             any(member.instance_id is not None for member in group.members.values()),
-            ended_ms if ended_ms >= 0 else None,
+            since_ms,
+            since_ms,
         )
         if downgraded:
             self._adopt(new)
             # Where a static member only took another's place, everybody keeps what the target has for them.
             span = life.span
             behind = span is not None and span.target_installed_at_ms is None
-            self._downgraded = life.left_since > 0 or behind
+            self._downgraded = somebody_left or behind
         elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
             life.restart(GroupType.CLASSIC, position)
             self._downgraded = False
@@ -111,17 +130,10 @@ class ClassicAudit:
         joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
         verdicts = logged.verdicts
-        earliest = self._earliest_join(old, joined_at_ms)
-        latest_ms = joined_at_ms
-        if self._downgraded and old is not None and not skipped:
-            # A downgrade sends every member to a join phase at once, in the same write.
-            latest_ms = earliest
+        earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         if logged.join_started_ms is not None:
-            started_ms = logged.join_started_ms
-            earliest = latest_ms = (
-                started_ms if joined_at_ms is None else min(started_ms, joined_at_ms)
-            )
-        rebalance = self._rebalance(new, latest_ms, earliest, skipped)
+            earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
+        rebalance = life.open_rebalance(latest_ms, earliest_ms)
         joined, left = self._count_changes(old, new, scene)
         span = EpochSpan(
             life.group_id,
@@ -138,7 +150,7 @@ class ClassicAudit:
             left,
             rebalance.rebalance_seq,
             gap,
-            earliest,
+            earliest_ms,
             latest_ms,
             None if joined_at_ms is None else at_ms - joined_at_ms,
             verdicts=verdicts,
@@ -149,7 +161,6 @@ class ClassicAudit:
         moved = self._follow_partitions(old, new, since_known=False)
         life.open_span(span)
         rebalance.begin_epoch(span)
-        rebalance.epochs += skipped
         self._install(span, rebalance)
         self._reach(span, new, moved)
         if new.members:
@@ -168,25 +179,30 @@ class ClassicAudit:
             return Testimony(verdicts)
         return testify_to_generation(witness, scene, joined_at_ms, verdicts)
 
-    def _earliest_join(self, old: Generation | None, joined_at_ms: int | None) -> int | None:
-        """The record before shows the group stable or empty: no join phase was going on then."""
-        evidence = old.position if old is not None else self._life.created_at
-        if evidence is None:
-            return None
-        earliest_ms = evidence.record_timestamp_ms
-        if old is not None and not old.members and old.joined_at_ms is not None:
-            # A record that is stamped when it is appended is a little late; its state has begun before.
-            earliest_ms = min(earliest_ms, old.joined_at_ms)
-        # Clocks of two coordinators differ: a bound that contradicts the record is none.
-        return None if joined_at_ms is not None and earliest_ms > joined_at_ms else earliest_ms
+    def _join_bounds(
+        self, old: Generation | None, new: Generation, skipped: int
+    ) -> tuple[int | None, int]:
+        """When the join phase began at the earliest, None where nothing tells, and at the latest.
 
-    def _rebalance(
-        self, new: Generation, started_at_ms: int | None, earliest_ms: int | None, skipped: int
-    ) -> Rebalance:
-        rebalance = self._life.open_rebalance(started_at_ms, earliest_ms)
-        if skipped and rebalance.first_epoch is None:
-            rebalance.first_epoch = new.generation - skipped
-        return rebalance
+        The record before shows the group stable or empty, so no join phase was going on then. Its record time is no
+        bound: where records are stamped when they are appended, the next phase can begin between the write and its
+        stamp. The coordinator's own time in the value is one. Values of version 0 and 1 have none; who wrote those
+        appended under the lock of the group, and no phase began meanwhile.
+        """
+        latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
+        shown = old.position if old is not None else self._life.created_at
+        if shown is None:
+            return None, latest_ms
+        earliest_ms = shown.record_timestamp_ms
+        if old is not None and old.since_ms is not None:
+            earliest_ms = min(earliest_ms, old.since_ms)
+        if earliest_ms > latest_ms:
+            # Two coordinators whose clocks differ: a bound that contradicts the record is none.
+            return None, latest_ms
+        if self._downgraded and old is not None and not skipped and _same_leader(old, new):
+            # A downgrade sends every member to a join phase within its write, unless a fail-over forgets it.
+            latest_ms = min(latest_ms, old.position.record_timestamp_ms)
+        return earliest_ms, latest_ms
 
     def _install(self, span: EpochSpan, rebalance: Rebalance) -> None:
         moves = self._life.moves.install()
@@ -244,6 +260,9 @@ class ClassicAudit:
         gap: bool,
     ) -> None:
         life, position = self._life, new.position
+        last_epoch = old.generation if old is not None else None
+        if old is None and life.span is not None:
+            last_epoch = life.span.epoch  # of the consumer group that was downgraded
         by_instance = {
             member.instance_id: member.member_id
             for member in (new.members.values() if new.has_static else ())
@@ -256,8 +275,9 @@ class ClassicAudit:
             if heir is not None:
                 leaver.stint.next_member_id = heir
                 previous_ids[heir] = member_id
-                # Within one generation only a replacement explains it; across two the old id may have been dropped.
-                same = old is not None and old.generation == new.generation
+                # Within one generation only a replacement explains it, as within the write of a downgrade; across two
+                # the old id may have been dropped.
+                same = old is None or old.generation == new.generation
                 cause = RebalanceCause.STATIC_MEMBER_REPLACED
                 certainty = Certainty.PROVEN if same else Certainty.PROBABLE
             else:
@@ -265,9 +285,7 @@ class ClassicAudit:
                     leaver, position, None, None
                 )
                 cause, certainty = verdict.cause, verdict.certainty
-            life.close_member(
-                member_id, position, cause, certainty, old.generation if old else None
-            )
+            life.close_member(member_id, position, cause, certainty, last_epoch)
         before, protocol = old.members if old is not None else {}, GroupType.CLASSIC.value
         for member in new.members.values():
             watch = life.watches.get(member.member_id)
@@ -323,6 +341,12 @@ def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
         return False
     said, says = before.subscription, member.subscription
     return said is says or (said is not None and says is not None and said.topics == says.topics)
+
+
+def _same_leader(old: Generation, new: Generation) -> bool:
+    """Whether one coordinator wrote both for certain: a source may hide who led."""
+    leader_epoch = old.position.leader_epoch
+    return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 
 
 _IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")

@@ -44,6 +44,8 @@ class Generation(NamedTuple):
     """Whether some member has an instance id."""
     joined_at_ms: int | None = None
     """The end of its join phase, when the timers of all members began anew; None where it is unknown."""
+    since_ms: int | None = None
+    """When the coordinator came to the state that the last record of it was made in; None in old layouts."""
 
     def assigned(self) -> Partitions:
         """Every partition that some member got."""

@@ -101,11 +101,14 @@ class ModernAudit:
             return False
         if not group.members or span is None or group.generation != span.epoch:
             return False
-        leavers = [member_id for member_id in life.watches if member_id not in group.members]
-        for member_id in leavers:
-            verdict = self._judge_departure(life.watches[member_id], position, 0)
+        instances = {member.instance_id for member in group.members.values()} - {None}
+        for member_id in [known for known in life.watches if known not in group.members]:
+            watch = life.watches[member_id]
+            if watch.stint.identity.instance_id in instances:
+                continue  # its instance has it under another id
+            verdict = self._judge_departure(watch, position, 0)
             life.close_member(member_id, position, verdict.cause, verdict.certainty, span.epoch)
-        life.left_since += len(leavers)
+            life.left_since += 1
         life.ownership.convert(position, span.epoch)
         life.moves.clear()
         life.protocol = GroupType.CLASSIC
@@ -127,20 +130,29 @@ class ModernAudit:
             and bump is not None
             and bump.new_epoch >= generation.generation
             and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
-            and self._takes_members_over(write[0], group)
+            and self._is_upgrade(write[0], group)
         ):
             self._upgrade(generation, write, group)
         else:
             life.restart(group.group_type, first)
             self._liveness.restart()
-            if self._takes_members_over(write[0], group):
+            if self._is_upgrade(write[0], group):
                 self._upgraded_at = write[-1].position
 
-    def _takes_members_over(self, first: Step, group: ModernGroup) -> bool:
-        """Members come over from a classic group, whether or not a generation of it ever showed them."""
-        return (first.role, first.tombstone) == (Role.CLASSIC, True) and any(
+    def _is_upgrade(self, first: Step, group: ModernGroup) -> bool:
+        """Whether a classic group goes on under another protocol, rather than an empty one making way for it.
+
+        Its members come over, whether or not a generation of it ever showed them; with none left in its join phase its
+        epoch comes before anybody's subscription.
+        """
+        if (first.role, first.tombstone) != (Role.CLASSIC, True):
+            return False
+        joined = self._evidence.joined
+        if not joined:
+            return self._evidence.bump is not None
+        return any(
             group.members[change.member_id].classic is not None
-            for change in self._evidence.joined
+            for change in joined
             if change.member_id in group.members
         )
 
@@ -155,6 +167,7 @@ class ModernAudit:
             life.close_member(
                 member_id, position, verdict.cause, verdict.certainty, generation.generation
             )
+            life.left_since += 1
         life.previous_generation = life.created_at = None
         self._upgraded_at = write[-1].position
 
@@ -412,7 +425,8 @@ class ModernAudit:
         moves = life.moves.install()
         span = life.span
         if span is not None and span.protocol != GroupType.CLASSIC:
-            in_time = span.outcome != "emptied" or at_ms == span.first_position.record_timestamp_ms
+            # What comes behind the write that emptied the group is for whoever joins next.
+            in_time = span.outcome != "emptied" or self._evidence.bump is not None
             if (
                 in_time
                 and change.new_assignment_epoch >= span.epoch

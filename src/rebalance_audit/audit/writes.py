@@ -94,6 +94,17 @@ _STARTS_AFTER_EPOCH = frozenset(
 )
 """Behind a group epoch record only targets, their metadata, assignments and [4] tombstones belong to its write."""
 
+_FOLLOWS_CLASSIC_TOMBSTONE = frozenset(
+    {
+        _Mark(Role.MEMBER, tombstone=False),
+        _Mark(Role.MEMBER, tombstone=True),
+        _Mark(Role.OTHER, tombstone=False),
+        _Mark(Role.OTHER, tombstone=True),
+        _Mark(Role.GROUP, tombstone=False),
+    }
+)
+"""What another protocol begins with in the place of a classic group: its epoch, where an upgrade finds no member."""
+
 _CONVERSION_TAIL = frozenset({Role.GROUP, Role.TOPICS, Role.TARGET_METADATA, Role.REGEX})
 """Roles whose tombstones come right before the classic record when a modern group becomes a classic one."""
 
@@ -160,7 +171,7 @@ class WriteSplitter:
             return True
         role, tombstone = mark
         if last.role is Role.CLASSIC:
-            return not last.tombstone or role not in (Role.MEMBER, Role.OTHER)
+            return not last.tombstone or mark not in _FOLLOWS_CLASSIC_TOMBSTONE
         if role is Role.CLASSIC and not tombstone:
             return not (last.tombstone and last.role in _CONVERSION_TAIL)
         if self._after_epoch and mark in _STARTS_AFTER_EPOCH:

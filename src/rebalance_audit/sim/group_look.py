@@ -39,7 +39,7 @@ class GroupLook(NamedTuple):
 def look_at(group: object, changes: Iterable[Change]) -> GroupLook:
     """Look at a group as this write left it; None and other objects are a group that is gone."""
     if isinstance(group, ClassicGroup):
-        return _classic(group)
+        return _classic(group, changes)
     if not isinstance(group, ModernGroup):
         return GroupLook(is_whole=True)
     named: dict[str, None] = {}
@@ -90,8 +90,14 @@ def _arrived(group: ModernGroup, members: Iterable[ModernMember]) -> dict[str, i
     }
 
 
-def _classic(group: ClassicGroup) -> GroupLook:
+def _classic(group: ClassicGroup, changes: Iterable[Change]) -> GroupLook:
+    """In front of a downgrade, in the same write, a static member may have taken over what another had."""
     members = group.members.values()
+    taken_over = (
+        change
+        for change in changes
+        if isinstance(change, MemberAssigned) and change.member_id in group.members
+    )
     return GroupLook(
         is_whole=True,
         members={member.member_id: member.instance_id for member in members},
@@ -100,5 +106,10 @@ def _classic(group: ClassicGroup) -> GroupLook:
         ),
         owners={
             partition: member.member_id for member in members for partition in each(member.assigned)
+        },
+        arrived={
+            change.member_id: change.new_member_epoch
+            for change in taken_over
+            if not change.released and change.new_state == STABLE and not change.new_pending
         },
     )

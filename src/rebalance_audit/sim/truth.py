@@ -3,7 +3,7 @@
 What the coordinator does counts once it is in the log: a batch that a dying broker never wrote takes its truth with it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,10 +20,10 @@ from rebalance_audit.coordinator.changes import (
 from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
-from rebalance_audit.coordinator.slot import Group, GroupSlot
+from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.batch_writer import LoggedRecord
 from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
-from rebalance_audit.sim.group_look import look_at
+from rebalance_audit.sim.group_look import GroupLook, look_at
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.partition_log import LoggedBatch
 from rebalance_audit.sim.truth_assignments import AssignmentTruth, assignment_rows
@@ -93,12 +93,9 @@ class GroupTruth:
         self.awaiting.clear()
         self.assignments.begin_anew()
 
-    def taken_over(self, *, with_members: bool) -> None:
-        """Another protocol took the group over; with members to take along it goes on counting.
-
-        The write itself may be the first that shows some: they waited for their first assignment.
-        """
-        if not with_members and not self.members.present and self.had_epochs:
+    def taken_over(self, *, goes_on: bool) -> None:
+        """Another protocol took the group's place, and may go on counting."""
+        if not goes_on and not self.members.present and self.had_epochs:
             self.begin_anew()
 
     def add(self, epoch: EpochTruth) -> None:
@@ -137,6 +134,8 @@ class TruthRecorder:
         self._groups: dict[str, GroupTruth] = {}
         self._watches: dict[int, ClassicWatch] = {}
         self._pending: dict[int, list[Note]] = {}
+        self._alone_behind: dict[int, dict[str, str | None]] = {}
+        """Partition -> groups of which no more than one member is behind their epoch, with that member."""
 
     # --- what it observes --------------------------------------------------------------------------
 
@@ -170,6 +169,7 @@ class TruthRecorder:
         del lost
         self._pending.pop(shard.number, None)
         self._watches[shard.number] = ClassicWatch()
+        self._alone_behind.pop(shard.number, None)
 
     # --- what it says ------------------------------------------------------------------------------
 
@@ -217,7 +217,9 @@ class TruthRecorder:
         group = slot.group
         removed = [change for change in changes if isinstance(change, GroupRemoved)]
         if removed:
-            going_on = partial(truth.taken_over, with_members=_takes_members_over(group))
+            # An upgrade takes along whoever is there, also nobody in the middle of a join phase.
+            goes_on = isinstance(group, ModernGroup) and watch.is_under_way(slot.group_id)
+            going_on = partial(truth.taken_over, goes_on=goes_on)
             notes.append(truth.begin_anew if group is None else going_on)
         reasons: tuple[Reason, ...] = ()
         if isinstance(group, ModernGroup):
@@ -230,6 +232,10 @@ class TruthRecorder:
             if live is not None and group.members and _was_modern(changes):
                 watch.converted(live, now_ms)
         look = look_at(group, changes)
+        behind = self._alone_behind.setdefault(shard.number, {})
+        if isinstance(group, ClassicGroup) and _goes_on_without_rebalance(group, look, behind):
+            notes.append(lambda: truth.converged(now_ms))
+        _note_behind(behind, slot)
         left = [each.member_id for each in changes if isinstance(each, MemberUnsubscribed)]
         notes.append(lambda: truth.assignments.follow(look, self._name_of, now_ms))
         notes.append(
@@ -258,7 +264,7 @@ class TruthRecorder:
                     now_ms,
                 )
                 notes.append(partial(_add_modern, truth, found))
-            elif isinstance(change, TargetInstalled) and change.new_assignment_epoch > 0:
+            elif isinstance(change, TargetInstalled) and change.new_assignment_epoch >= 0:
                 notes.append(partial(truth.target_installed, change.new_assignment_epoch, now_ms))
         if not group.members:
             notes.append(truth.emptied)
@@ -312,10 +318,25 @@ def _was_modern(changes: list[Change]) -> bool:
     )
 
 
-def _takes_members_over(group: Group | None) -> bool:
-    """Whether a group that a write made comes with members of the classic one in its place."""
-    return isinstance(group, ModernGroup) and any(
-        member.classic is not None for member in group.members.values()
+def _note_behind(behind: dict[str, str | None], slot: GroupSlot) -> None:
+    """Whether everybody, or all but one, stands at the group's epoch."""
+    group = slot.group
+    behind.pop(slot.group_id, None)
+    if isinstance(group, ModernGroup) and group.members and len(group.unconverged) <= 1:
+        behind[slot.group_id] = next(iter(group.unconverged), None)
+
+
+def _goes_on_without_rebalance(
+    group: ClassicGroup, look: GroupLook, behind: Mapping[str, str | None]
+) -> bool:
+    """Whether this downgrade is the moment in which the last member of a consumer group reached its epoch.
+
+    A static member took the place of the one that was behind, and the group becomes a classic one in the same write.
+    """
+    return (
+        bool(look.arrived)
+        and set(look.arrived.values()) == {group.generation}
+        and behind.get(group.group_id, "") not in {None, "", *group.members}
     )
 
 

@@ -106,7 +106,7 @@ class AssignmentTruth:
         for member_id in gone:
             self.reached.pop(member_id, None)
         for member_id, epoch in arrived.items():
-            if epoch > self.reached.get(member_id, 0):
+            if epoch > self.reached.get(member_id, -1):
                 self.reached[member_id] = epoch
                 self.arrivals.append(Arrival(incarnation, epoch, member_id, now_ms))
 

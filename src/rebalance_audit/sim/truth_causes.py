@@ -93,7 +93,13 @@ def _member_reasons(
         and each.released
         and each.old_member_epoch == STATIC_LEAVE_EPOCH
     }
-    by_instance = {each.instance_id: each for each in gone.values() if each.instance_id}
+    came = {each.member_id for each in joined}
+    # It can come back under its own id. Where two ids of an instance go, who came went on with a downgrade.
+    by_instance = {
+        each.instance_id: each
+        for each in sorted(gone.values(), key=lambda each: each.member_id not in came)
+        if each.instance_id
+    }
     found: list[Reason] = []
     for member in joined:
         old = by_instance.get(member.instance_id or "")

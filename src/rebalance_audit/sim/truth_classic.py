@@ -94,6 +94,11 @@ class ClassicWatch:
             reasons = [*reasons, Reason(RebalanceCause.GROUP_EMPTIED, at_ms)]
         return reasons, watch.join_started_ms
 
+    def is_under_way(self, group_id: str) -> bool:
+        """Whether it is a classic group that has members, or a join phase going on."""
+        watch = self._groups.get(group_id)
+        return watch is not None and watch.state is not ClassicState.EMPTY
+
     def taken_away(self, group_id: str) -> list[Reason]:
         """What happened since the last record of a classic group that is none any more."""
         watch = self._groups.pop(group_id, None)

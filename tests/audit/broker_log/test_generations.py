@@ -329,7 +329,7 @@ def test_contradictions_are_findings(lines: list[Line], said: str) -> None:
     (finding,) = (row for row in tables["findings"] if row["kind"] == "broker_log_contradiction")
     assert said in finding["detail"]
     assert causes(tables, 2) == ["member_joined probable B"]
-    assert epoch_row(tables, 2)["join_started_earliest"] == 1_010
+    assert epoch_row(tables, 2)["join_started_earliest"] == 1_000
 
 
 def test_the_first_generation_of_a_log_that_begins_in_the_middle() -> None:
