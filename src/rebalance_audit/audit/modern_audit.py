@@ -15,7 +15,7 @@ from rebalance_audit.audit.member_watch import MemberWatch
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.modern_causes import Scene, interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.modern_evidence import WriteEvidence
-from rebalance_audit.audit.writes import Role, Step
+from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     GroupRemoved,
@@ -130,31 +130,14 @@ class ModernAudit:
             and bump is not None
             and bump.new_epoch >= generation.generation
             and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
-            and self._is_upgrade(write[0], group)
+            and self._evidence.is_upgrade(write[0], group)
         ):
             self._upgrade(generation, write, group)
         else:
             life.restart(group.group_type, first)
             self._liveness.restart()
-            if self._is_upgrade(write[0], group):
+            if self._evidence.is_upgrade(write[0], group):
                 self._upgraded_at = write[-1].position
-
-    def _is_upgrade(self, first: Step, group: ModernGroup) -> bool:
-        """Whether a classic group goes on under another protocol, rather than an empty one making way for it.
-
-        Its members come over, whether or not a generation of it ever showed them; with none left in its join phase its
-        epoch comes before anybody's subscription.
-        """
-        if (first.role, first.tombstone) != (Role.CLASSIC, True):
-            return False
-        joined = self._evidence.joined
-        if not joined:
-            return self._evidence.bump is not None
-        return any(
-            group.members[change.member_id].classic is not None
-            for change in joined
-            if change.member_id in group.members
-        )
 
     def _upgrade(self, generation: Generation, write: Sequence[Step], group: ModernGroup) -> None:
         life, position = self._life, write[0].position

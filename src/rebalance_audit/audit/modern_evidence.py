@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.writes import Role, Step
 from rebalance_audit.coordinator.changes import (
     GroupEpochBumped,
     MemberAssigned,
@@ -12,6 +12,7 @@ from rebalance_audit.coordinator.changes import (
     RegexResolved,
     TopicMetadataRecorded,
 )
+from rebalance_audit.coordinator.modern.group import ModernGroup
 
 
 @dataclass(slots=True)
@@ -53,6 +54,22 @@ class WriteEvidence:
                         pass
         found._pair_replacements()
         return found
+
+    def is_upgrade(self, first: Step, group: ModernGroup) -> bool:
+        """Whether a classic group goes on under another protocol, rather than an empty one making way for it.
+
+        Its members come over, whether or not a generation of it ever showed them; with none left in its join phase its
+        epoch comes before anybody's subscription. `first`: the first record of the write; `group`: as it left it.
+        """
+        if (first.role, first.tombstone) != (Role.CLASSIC, True):
+            return False
+        if not self.joined:
+            return self.bump is not None
+        return any(
+            group.members[change.member_id].classic is not None
+            for change in self.joined
+            if change.member_id in group.members
+        )
 
     def _pair_replacements(self) -> None:
         gone = {change.instance_id: change for change in self.gone if change.instance_id}
