@@ -5,6 +5,13 @@ import pytest
 from rebalance_audit.coordinator.changes import Position, TransactionEnded
 from rebalance_audit.coordinator.policy import Policy, ReplayError
 from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.wire.messages import (
+    ZERO_UUID,
+    OffsetCommitKey,
+    OffsetCommitValue,
+    RecordType,
+)
+from rebalance_audit.wire.records import Record
 from tests.coordinator.shorthand import picture, records
 
 
@@ -61,3 +68,41 @@ def test_the_policy_holds_for_every_group() -> None:
         ReplayError, match="group 'one': CONSUMER_GROUP_MEMBER_METADATA tombstone at partition 3"
     ):
         feed(Shard(3, Policy.STRICT), "one", "5t A")
+
+
+@pytest.mark.parametrize(
+    "before", ["", "1 foo:0 5", "3 2; 5 A", "2 1 range C=0", "1 foo:1 9; 1t foo:1"]
+)
+def test_commits_of_one_request_are_applied_at_once_as_they_would_be_one_by_one(
+    before: str,
+) -> None:
+    """Also where they make the group, or repeat a partition; state, changes and positions are the same."""
+    commits = [
+        (OffsetCommitKey("g", topic, number), OffsetCommitValue(offset, "m", 7, 2, -1, topic_id))
+        for topic, number, offset, topic_id in (
+            ("foo", 0, 5, ZERO_UUID),
+            ("foo", 1, 6, bytes(range(16))),
+            ("foo", 0, 9, ZERO_UUID),
+        )
+    ]
+    at_once, one_by_one = Shard(3), Shard(3)
+    for shard in (at_once, one_by_one):
+        if before:
+            feed(shard, "g", before)
+    first = Position(3, 40, 1234, 5)
+    slot, changes = at_once.apply_commits(commits, first)
+    found = []
+    for place, (key, value) in enumerate(commits):
+        record = Record(RecordType.OFFSET_COMMIT, key, value, 4)
+        found += one_by_one.apply(record, first._replace(log_offset=40 + place))[1]
+    assert changes == found
+    assert slot == one_by_one.slot("g")
+
+
+def test_commits_that_the_log_held_before_are_refused_at_once_too() -> None:
+    """A strict shard refuses to go back in the log."""
+    shard = Shard(3, Policy.STRICT)
+    feed(shard, "g", "1 foo:0 5; 1 foo:1 5")
+    commit = (OffsetCommitKey("g", "foo", 0), OffsetCommitValue(1, "", 2))
+    with pytest.raises(ReplayError, match="was applied before"):
+        shard.apply_commits([commit], Position(3, 1, 1))

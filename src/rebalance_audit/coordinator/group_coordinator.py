@@ -6,6 +6,7 @@ replies, and arms the timers.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from rebalance_audit.coordinator.changes import Change, GroupType
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
@@ -24,14 +25,19 @@ from rebalance_audit.coordinator.context import (
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     IdSource,
+    Prolonged,
     Result,
     Timer,
     TopicImage,
 )
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.protocols import protocols_of
+from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
+from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.coordinator.slot import GroupSlot
+
+P = TypeVar("P")
 
 
 class GroupCoordinator:
@@ -43,6 +49,8 @@ class GroupCoordinator:
         """Serves the shard's groups; call `loaded` before the first request."""
         self.context = CoordinatorContext(shard, config, image, ids)
         self._protocols: Sequence[ProtocolHandlers] = protocols_of(self.context)
+        self._classic = _only(self._protocols, ClassicHandlers)
+        self._consumer = _only(self._protocols, ConsumerHandlers)
         self._requests: dict[Route, RequestHandler] = {}
         self._timers: dict[TimerRoute, TimerHandler] = {}
         for protocol in self._protocols:
@@ -53,15 +61,28 @@ class GroupCoordinator:
                 twice = table.keys() & rows.keys()
                 assert not twice, f"two protocols serve {twice}"
                 table.update(rows)  # type: ignore[arg-type]
+        self._for_holders = {route.request_type for route in self._requests if route.holder}
+        """Request types whose handler goes by the type of the group."""
 
     def handle(self, request: tuple[object, ...], token: int, now_ms: int) -> Result:
         """Serve a request. `token` comes back with its reply, now or in a later result; it is never used twice."""
         kind = type(request)
         handler = None
-        group_id = getattr(request, "group_id", None)
-        if group_id is not None:
+        if kind in self._for_holders:
+            group_id: str = request.group_id  # type: ignore[attr-defined]
             handler = self._requests.get(Route(kind, self.context.holder(group_id)))
         return (handler or self._requests[Route(kind)])(request, token, now_ms)
+
+    def prolonged(self, request: tuple[object, ...], now_ms: int) -> Prolonged | None:
+        """What a quiet heartbeat does: no record, an answer without news, and a session that runs from now.
+
+        None for every request that may do more, and for any that is no heartbeat: `handle` serves those.
+        """
+        if isinstance(request, ConsumerGroupHeartbeatRequest):
+            return self._consumer.prolonged(request, now_ms)
+        if isinstance(request, HeartbeatRequest):
+            return self._classic.prolonged(request, now_ms)
+        return None
 
     def fire(self, timer: Timer, now_ms: int) -> Result:
         """Serve a timer whose deadline has come; one that has lost its meaning does nothing."""
@@ -81,8 +102,7 @@ class GroupCoordinator:
 
     def metrics(self, now_ms: int) -> Metrics:
         """The metrics that KIP-848 names, now."""
-        consumer = next(each for each in self._protocols if isinstance(each, ConsumerHandlers))
-        return consumer.metrics(now_ms)
+        return self._consumer.metrics(now_ms)
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Tell the protocols what replay did with a record of the last result."""
@@ -91,8 +111,7 @@ class GroupCoordinator:
 
     def live_group(self, group_id: str) -> LiveGroup | None:
         """The classic group of that id with its phase and all that waits; None where there is none."""
-        classic = next(each for each in self._protocols if isinstance(each, ClassicHandlers))
-        return classic.groups.get(group_id)
+        return self._classic.groups.get(group_id)
 
     def image_changed(self, image: TopicImage, now_ms: int) -> Result:
         """Take over the topics as the metadata log shows them now."""
@@ -101,3 +120,7 @@ class GroupCoordinator:
         for protocol in self._protocols:
             outcome.add(protocol.image_changed(now_ms))
         return outcome.result()
+
+
+def _only(protocols: Iterable[ProtocolHandlers], kind: type[P]) -> P:
+    return next(each for each in protocols if isinstance(each, kind))

@@ -6,7 +6,8 @@ arms the timers; a handler never touches a group. A timer that fires goes throug
 """
 
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
+from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias
 
 from rebalance_audit.wire.messages import Key, Value
@@ -55,7 +56,7 @@ class RecordDraft(NamedTuple):
     value: Value | None
 
 
-class TimerKind(Enum):
+class TimerKind(StrEnum):
     """What a timer is for; together with group and member it is the timer's identity."""
 
     JOIN = "join"
@@ -86,11 +87,26 @@ class Timer(NamedTuple):
     member_id: str = ""
 
 
+@lru_cache(1 << 15)
+def session_of(group_id: str, member_id: str) -> Timer:
+    """The session of a member; heartbeats name the same ones again and again."""
+    return Timer(TimerKind.SESSION, group_id, member_id)
+
+
 class TimerChange(NamedTuple):
     """Arm a timer for `deadline_ms`, or cancel it (None)."""
 
     timer: Timer
     deadline_ms: int | None
+
+
+class Prolonged(NamedTuple):
+    """All that a quiet heartbeat does: its member's session runs from now. The answer to it tells nothing new."""
+
+    session: Timer
+    deadline_ms: int
+    heartbeat_interval_ms: int
+    """When the next one is due; 0 where the protocol does not say."""
 
 
 class Reply(NamedTuple):
@@ -161,7 +177,7 @@ class IdSource(Protocol):
         """A fresh id as Kafka prints one."""
 
 
-class Dialect(Enum):
+class Dialect(StrEnum):
     """Release whose coordinator is imitated: layouts, starting epochs, metadata records, order of records."""
 
     R3_7 = "3.7"

@@ -5,6 +5,7 @@ consumer groups the member epoch, by checks that the consumer protocol brings.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
@@ -27,7 +28,6 @@ from rebalance_audit.coordinator.handling import (
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -42,6 +42,10 @@ from rebalance_audit.wire.messages import ZERO_UUID, OffsetCommitKey, OffsetComm
 
 WITHOUT_TOPIC_IDS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
 """Releases whose offset commits do not hold the topic's id."""
+
+_commit_key: Final = lru_cache(1 << 14)(OffsetCommitKey)
+_answer: Final = lru_cache(1 << 12)(OffsetCommitResponsePartition)
+"""Keys repeat with every commit, and so do the answers."""
 
 NO_EXPIRY: Final = -1
 """Retention time and expire timestamp of a commit that the broker's setting keeps."""
@@ -184,7 +188,9 @@ class OffsetCommits(StatelessHandlers):
             if topic is None:
                 refused.append(_refused(requested, error))
             else:
-                known.append(requested._replace(name=topic.name, topic_id=topic.topic_id))
+                known.append(
+                    OffsetCommitRequestTopic(topic.name, requested.partitions, topic.topic_id)
+                )
         return tuple(known), tuple(refused)
 
     def _write(
@@ -192,47 +198,48 @@ class OffsetCommits(StatelessHandlers):
     ) -> tuple[tuple[RecordDraft, ...], tuple[OffsetCommitResponseTopic, ...]]:
         if error is not ErrorCode.NONE:
             return (), tuple(_refused(topic, error) for topic in committer.topics)
+        writes_id = self._context.config.dialect not in WITHOUT_TOPIC_IDS
+        group_id = committer.group_id
         records: list[RecordDraft] = []
         answered: list[OffsetCommitResponseTopic] = []
         for topic in committer.topics:
             partitions: list[OffsetCommitResponsePartition] = []
+            topic_id = topic.topic_id if writes_id else ZERO_UUID
             for partition in topic.partitions:
-                found = self._metadata_error(partition.committed_metadata)
+                metadata = partition.committed_metadata or ""
+                found = self._metadata_error(metadata) if metadata else ErrorCode.NONE
                 if found is ErrorCode.NONE:
-                    key = OffsetCommitKey(committer.group_id, topic.name, partition.partition_index)
-                    value = self._value(topic, partition, now_ms, expires_ms)
+                    key = _commit_key(group_id, topic.name, partition.partition_index)
+                    if expires_ms == NO_EXPIRY:
+                        value = OffsetCommitValue(
+                            partition.committed_offset,
+                            metadata,
+                            now_ms,
+                            partition.committed_leader_epoch,
+                            NO_EXPIRY,
+                            topic_id,
+                        )
+                    else:
+                        # The one value version that holds an expiry holds neither leader epoch nor topic id.
+                        value = OffsetCommitValue(
+                            partition.committed_offset,
+                            metadata,
+                            now_ms,
+                            expire_timestamp=expires_ms,
+                        )
                     records.append(RecordDraft(key, value))
-                partitions.append(OffsetCommitResponsePartition(partition.partition_index, found))
+                partitions.append(_answer(partition.partition_index, found))
             answered.append(
                 OffsetCommitResponseTopic(topic.name, tuple(partitions), topic.topic_id)
             )
         return tuple(records), tuple(answered)
 
-    def _metadata_error(self, metadata: str | None) -> ErrorCode:
+    def _metadata_error(self, metadata: str) -> ErrorCode:
         # Kafka's limit of bytes counts UTF-16 code units.
-        units = len((metadata or "").encode("utf-16-be", "surrogatepass")) // 2
+        units = len(metadata.encode("utf-16-be", "surrogatepass")) // 2
         if units > self._context.config.offset_metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
         return ErrorCode.NONE
-
-    def _value(
-        self,
-        topic: OffsetCommitRequestTopic,
-        partition: OffsetCommitRequestPartition,
-        now_ms: int,
-        expires_ms: int,
-    ) -> OffsetCommitValue:
-        """The committed offset. The one value version that holds an expiry holds neither leader epoch nor topic id."""
-        value = OffsetCommitValue(
-            partition.committed_offset, partition.committed_metadata or "", now_ms
-        )
-        if expires_ms != NO_EXPIRY:
-            return value._replace(expire_timestamp=expires_ms)
-        writes_id = self._context.config.dialect not in WITHOUT_TOPIC_IDS
-        return value._replace(
-            leader_epoch=partition.committed_leader_epoch,
-            topic_id=topic.topic_id if writes_id else ZERO_UUID,
-        )
 
 
 def classic_commit_error(live: LiveGroup, committer: Committer) -> ErrorCode:

@@ -4,7 +4,7 @@ The rules are those of Kafka's OffsetMetadataManager. Offsets belong to the grou
 outlive a change of the group's type.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rebalance_audit.coordinator.changes import (
@@ -51,6 +51,33 @@ def replay_offset_commit(
             step.position.log_offset,
         ),
     )
+
+
+def replay_plain_commits(
+    slot: GroupSlot,
+    commits: Iterable[tuple[OffsetCommitKey, OffsetCommitValue]],
+    first: Position,
+) -> list[Change]:
+    """Apply what one request committed, record by record from `first` on, at once.
+
+    The outcome is that of `replay_offset_commit` for each of them, where the slot has a group and knows no record from
+    `first` on, nothing is a tombstone and no transaction is involved.
+    """
+    log_partition, log_offset, at_ms, leader_epoch, _, _ = first
+    offsets = slot.offsets
+    changes: list[Change] = []
+    for key, value in commits:
+        _, topic, number = key
+        committed, metadata, commit_ms, epoch, expires_ms, topic_id = value
+        known_id = None if topic_id == ZERO_UUID else topic_id
+        offsets[topic, number] = CommittedOffset(
+            committed, epoch, metadata, commit_ms, expires_ms, known_id, log_offset
+        )
+        position = Position(log_partition, log_offset, at_ms, leader_epoch)
+        changes.append(OffsetCommitted(position, topic, number, committed))
+        log_offset += 1
+    slot.last_log_offset = log_offset - 1
+    return changes
 
 
 def replay_legacy_offset_commit(

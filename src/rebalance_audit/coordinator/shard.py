@@ -1,11 +1,12 @@
 """The groups of one log partition."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_audit.coordinator import offsets, replay
 from rebalance_audit.coordinator.changes import Change, Position
 from rebalance_audit.coordinator.policy import Policy
 from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.wire.messages import OffsetCommitKey, OffsetCommitValue, RecordType
 from rebalance_audit.wire.records import Record, group_id_of
 
 
@@ -45,6 +46,26 @@ class Shard:
             and record.value is not None
         ):
             self._producers.setdefault(position.producer_id, {})[group_id] = None
+        return slot, changes
+
+    def apply_commits(
+        self, commits: Sequence[tuple[OffsetCommitKey, OffsetCommitValue]], first: Position
+    ) -> tuple[GroupSlot, list[Change]]:
+        """Apply what one group committed with one request, from position `first` on: as `apply` for each of them.
+
+        Raises ReplayError as `replay.apply` does.
+        """
+        group_id = commits[0][0].group
+        slot = self._slots.get(group_id)
+        if slot is not None and slot.group is not None and first.log_offset > slot.last_log_offset:
+            return slot, offsets.replay_plain_commits(slot, commits, first)
+        changes: list[Change] = []
+        for place, (key, value) in enumerate(commits):
+            record = Record(RecordType.OFFSET_COMMIT, key, value, None)
+            position = first._replace(log_offset=first.log_offset + place)
+            slot, found = self.apply(record, position)
+            changes += found
+        assert slot is not None
         return slot, changes
 
     def apply_transaction_marker(

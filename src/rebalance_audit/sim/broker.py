@@ -18,6 +18,7 @@ from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     ErrorCode,
     IdSource,
+    Prolonged,
     RecordDraft,
     Result,
     Timer,
@@ -31,7 +32,13 @@ from rebalance_audit.coordinator.shard import Shard
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.batch_writer import NO_PRODUCER, Codec, LoggedRecord, Producer
 from rebalance_audit.sim.compaction import DELETE_RETENTION_MS
-from rebalance_audit.sim.dialects import LOG_RULES, encode_draft
+from rebalance_audit.sim.dialects import (
+    LOG_RULES,
+    Commit,
+    encode_commits,
+    encode_draft,
+    plain_commits,
+)
 from rebalance_audit.sim.partition_log import LoggedBatch, Marker, PartitionLog, replay_batch
 from rebalance_audit.sim.refusals import refusal
 from rebalance_audit.sim.scheduler import Scheduler
@@ -141,6 +148,15 @@ class ServedPartition:
         result = self.coordinator.handle(request, token, self._scheduler.now_ms)
         self._carry_out(result, Happening(request, None, intent))
 
+    def prolong(self, request: Response) -> Prolonged | None:
+        """Serve a quiet heartbeat in place; None for a request that must be received in full."""
+        if self._open or not self.is_active:
+            return None
+        prolonged = self.coordinator.prolonged(request, self._scheduler.now_ms)
+        if prolonged is not None:
+            self._arm(prolonged.session, prolonged.deadline_ms)
+        return prolonged
+
     def topics_changed(self) -> None:
         """Tell the coordinator of the new image."""
         if self.is_active:
@@ -201,16 +217,24 @@ class ServedPartition:
 
     def _write(self, drafts: Sequence[RecordDraft]) -> Changed:
         now_ms = self._scheduler.now_ms
-        written = self._encode(drafts)
-        size = sum(len(each.key or b"") + len(each.value or b"") for each in written)
+        commits = plain_commits(drafts, self.config.dialect)
+        written = self._encode(drafts, commits)
+        size = 0
+        for _, _, key, value in written:
+            size += len(key or b"") + len(value or b"")
         if self._open and self._open_bytes + size > _BATCH_BYTES_MAX:
             self.flush()
-            written = self._encode(drafts)
+            written = self._encode(drafts, commits)
         if not self._open:
             leader_epoch = self.leader_epoch
             self._scheduler.at(now_ms + self._linger_ms, lambda: self._linger_over(leader_epoch))
         self._open += written
         self._open_bytes += size
+        if commits is not None:
+            first = Position(self.number, written[0].log_offset, now_ms, self.leader_epoch)
+            slot, changes = self.shard.apply_commits(commits, first)
+            self.coordinator.applied(slot, changes)
+            return [(slot, changes)]
         changed: Changed = []
         for log_offset, at_ms, key, value in written:
             record = decode_record(key, value)
@@ -221,9 +245,17 @@ class ServedPartition:
             changed.append((slot, changes))
         return changed
 
-    def _encode(self, drafts: Sequence[RecordDraft]) -> list[LoggedRecord]:
+    def _encode(
+        self, drafts: Sequence[RecordDraft], commits: Sequence[Commit] | None = None
+    ) -> list[LoggedRecord]:
         dialect, now_ms = self.config.dialect, self._scheduler.now_ms
         first = self.log.next_offset + len(self._open)
+        if commits is not None:
+            encoded = encode_commits(commits, dialect)
+            return [
+                LoggedRecord(first + place, now_ms, key, value)
+                for place, (key, value) in enumerate(encoded)
+            ]
         return [
             LoggedRecord(first + place, now_ms, *encode_draft(draft, dialect))
             for place, draft in enumerate(drafts)
@@ -310,7 +342,7 @@ class ServedPartition:
     def replayed(self) -> Shard:
         """A fresh shard with the log and the open batch replayed."""
         shard = Shard(self.number, Policy.LENIENT if self.log.was_cleaned else Policy.STRICT)
-        self.log.replay_into(shard)
+        self.log.replay_outcome_into(shard)
         if self._open and self.is_active:
             replay_batch(self.number, self._batch(self._open), shard)
         return shard

@@ -1,9 +1,9 @@
 """What a release does to the bytes of a record and to the batches that hold it."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from rebalance_audit.coordinator.handling import Dialect, RecordDraft
 from rebalance_audit.wire.messages import (
@@ -13,6 +13,7 @@ from rebalance_audit.wire.messages import (
     ConsumerGroupPartitionMetadataValue,
     ConsumerGroupTargetAssignmentMemberValue,
     GroupMetadataValue,
+    OffsetCommitKey,
     OffsetCommitValue,
 )
 from rebalance_audit.wire.records import encode_key, encode_value
@@ -65,8 +66,9 @@ def value_version_of(draft: RecordDraft, dialect: Dialect) -> int:
 
 _encode_key: Final = lru_cache(1 << 14, typed=True)(encode_key)
 """Keys repeat with every commit. Typed, since keys of different types with the same fields are equal."""
-_COMMIT_HEAD: Final = {3: struct.Struct(">hqih"), 4: struct.Struct(">hqi")}
-_COMMIT_TIME: Final = struct.Struct(">q")
+_COMMIT_HEAD_3: Final = struct.Struct(">hqih").pack
+_COMMIT_HEAD_4: Final = struct.Struct(">hqiB").pack
+_COMMIT_TIME: Final = struct.Struct(">q").pack
 _SHORT_TEXT: Final = 126
 _TOPIC_ID_TAG: Final = b"\x01\x00\x10"
 _NO_TAGS: Final = b"\x00"
@@ -74,19 +76,51 @@ _NO_TAGS: Final = b"\x00"
 
 def _encode_commit(value: OffsetCommitValue, value_version: int) -> bytes | None:
     """An offset commit straight to bytes, as most records are some; None for what is not the usual one."""
-    metadata = value.metadata.encode()
-    head = _COMMIT_HEAD.get(value_version)
-    if head is None or len(metadata) > _SHORT_TEXT:
+    committed, text, commit_ms, leader_epoch, _, topic_id = value
+    metadata = text.encode()
+    size = len(metadata)
+    if size > _SHORT_TEXT:
         return None
-    time = _COMMIT_TIME.pack(value.commit_timestamp)
-    if value_version == 3:
-        if value.topic_id != ZERO_UUID:
+    if value_version == 4:
+        start = _COMMIT_HEAD_4(4, committed, leader_epoch, size + 1)
+        tags = _NO_TAGS if topic_id == ZERO_UUID else _TOPIC_ID_TAG + topic_id
+        return start + metadata + _COMMIT_TIME(commit_ms) + tags
+    if value_version == 3 and topic_id == ZERO_UUID:
+        start = _COMMIT_HEAD_3(3, committed, leader_epoch, size)
+        return start + metadata + _COMMIT_TIME(commit_ms)
+    return None
+
+
+Commit: TypeAlias = tuple[OffsetCommitKey, OffsetCommitValue]
+
+
+def plain_commits(drafts: Sequence[RecordDraft], dialect: Dialect) -> Sequence[Commit] | None:
+    """The drafts as offset commits whose bytes say exactly what they say; None where one of them is something else."""
+    if not isinstance(drafts[0].key, OffsetCommitKey):
+        return None
+    version = LOG_RULES[dialect].commit_version
+    holds_id = version >= TOPIC_ID_FROM_VERSION
+    for key, value in drafts:
+        if (
+            not isinstance(key, OffsetCommitKey)
+            or not isinstance(value, OffsetCommitValue)
+            or value.expire_timestamp != -1
+            or (value.topic_id != ZERO_UUID and not holds_id)
+        ):
             return None
-        start = head.pack(3, value.offset, value.leader_epoch, len(metadata))
-        return start + metadata + time
-    tags = _NO_TAGS if value.topic_id == ZERO_UUID else _TOPIC_ID_TAG + value.topic_id
-    start = head.pack(4, value.offset, value.leader_epoch)
-    return start + bytes((len(metadata) + 1,)) + metadata + time + tags
+    return cast("Sequence[Commit]", drafts)
+
+
+def encode_commits(commits: Sequence[Commit], dialect: Dialect) -> list[tuple[bytes, bytes]]:
+    """Keys and values of plain commits, as `encode_draft` writes each of them."""
+    version = LOG_RULES[dialect].commit_version
+    encoded: list[tuple[bytes, bytes]] = []
+    for key, value in commits:
+        data = _encode_commit(value, version)
+        if data is None:
+            data = encode_value(value, version, CURRENT_LAYOUT)
+        encoded.append((_encode_key(key), data))
+    return encoded
 
 
 def encode_draft(draft: RecordDraft, dialect: Dialect) -> tuple[bytes, bytes | None]:

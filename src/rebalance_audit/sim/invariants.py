@@ -91,6 +91,8 @@ class Invariants:
         """Check what one write did to its groups."""
         if isinstance(happening.request, OffsetCommitRequest):
             self._note_commit(shard, happening.request, changed)
+            self.checks += len(changed)
+            return
         for slot, changes in changed:
             counters = self._counters.get(slot.group_id)
             if counters is None:
@@ -113,10 +115,9 @@ class Invariants:
                 self._counters[slot.group_id] = _Counters()
             case GroupEpochBumped(new_epoch=epoch):
                 counters = self._counters[slot.group_id]
-                _require(
-                    epoch >= counters.group_epoch,
-                    f"group epoch of {slot.group_id} fell to {epoch} by {happening}",
-                )
+                if epoch < counters.group_epoch:
+                    told = f"group epoch of {slot.group_id} fell to {epoch} by {happening}"
+                    raise InvariantBrokenError(told)
                 counters.group_epoch = epoch
             case TargetInstalled(new_assignment_epoch=epoch) if epoch >= 0:
                 counters = self._counters[slot.group_id]
@@ -151,11 +152,10 @@ class Invariants:
                 f"above the assignment epoch {group.assignment_epoch}",
             )
             for partition in (*each(member.assigned), *each(member.pending_revocation)):
-                _require(
-                    group.owners.get(partition) == member.member_id,
-                    f"{partition} of {group.group_id} has two owners, {member.member_id} and "
-                    f"{group.owners.get(partition)}",
-                )
+                owner = group.owners.get(partition)
+                if owner != member.member_id:
+                    told = f"{partition} of {group.group_id} has two owners, {member.member_id} and {owner}"
+                    raise InvariantBrokenError(told)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
         """Whoever is told of a generation is told of the same leader; who is told of a commit can rely on it."""
@@ -209,17 +209,17 @@ class Invariants:
         written = handled.pop(0)
         if not handled:
             del unanswered[id(request)]
+        end = shard.log.next_offset
         for topic in response.topics:
+            self.checks += len(topic.partitions)
             for partition in topic.partitions:
                 if partition.error_code is not ErrorCode.NONE:
                     continue
-                self.checks += 1
                 place = topic.name, partition.partition_index
                 log_offset = written.get(place)
-                _require(
-                    log_offset is not None and log_offset < shard.log.next_offset,
-                    f"the commit of {place} by {request.group_id} was acknowledged and is not written",
-                )
+                if log_offset is None or log_offset >= end:
+                    told = f"the commit of {place} by {request.group_id} was acknowledged and is not written"
+                    raise InvariantBrokenError(told)
 
     def _check_fetch(self, shard: ServedPartition, response: OffsetFetchResponse) -> None:
         """Whoever asks is told of the newest commit that was written before the batch that the answer waited for."""
@@ -242,14 +242,12 @@ class Invariants:
                         continue
                     self.checks += 1
                     held = None if slot is None else slot.offsets.get(place)
-                    _require(
-                        held is not None
-                        and (
-                            held.log_offset >= commits.newest_base
-                            or held.committed_offset == partition.committed_offset
-                        ),
-                        f"{group.group_id} asks for {place}, is told {partition}, and has committed {held}",
-                    )
+                    if held is None or (
+                        held.log_offset < commits.newest_base
+                        and held.committed_offset != partition.committed_offset
+                    ):
+                        told = f"{group.group_id} asks for {place}, is told {partition}, and has committed {held}"
+                        raise InvariantBrokenError(told)
 
     def acquired(self, holder: Holder, partition: HeldPartition, others: Iterable[Holder]) -> None:
         """A client starts to use a partition: nobody else may use it now."""
@@ -346,10 +344,9 @@ class Invariants:
             slot = shard.shard.slot(record.key.group)
             place = record.key.topic, record.key.partition
             held = None if slot is None else slot.offsets.get(place)
-            _require(
-                held is not None and held.log_offset >= log_offset,
-                f"the commit of {record.key} at offset {log_offset} is lost, there is {held}",
-            )
+            if held is None or held.log_offset < log_offset:
+                told = f"the commit of {record.key} at offset {log_offset} is lost, there is {held}"
+                raise InvariantBrokenError(told)
 
     def check_partition(self, shard: ServedPartition) -> None:
         """The full comparison: the log replayed anew equals what the coordinator holds."""
@@ -367,10 +364,9 @@ def require_equal(live: Shard, replayed: Shard, where: str) -> None:
     """Raises InvariantBrokenError when two shards differ in anything but what a cleaner may take."""
     left, right = _essence(live), _essence(replayed)
     for group_id in sorted(left.keys() | right.keys()):
-        _require(
-            left.get(group_id) == right.get(group_id),
-            f"{where}: {group_id} is {left.get(group_id)} live and {right.get(group_id)} replayed",
-        )
+        one, other = left.get(group_id), right.get(group_id)
+        if one != other:
+            raise InvariantBrokenError(f"{where}: {group_id} is {one} live and {other} replayed")
 
 
 _Essence = tuple[
@@ -415,11 +411,12 @@ def _check_generation(group: ClassicGroup) -> None:
     for member in group.members.values():
         for partition in each(member.assigned):
             other = owners.setdefault(partition, member.member_id)
-            _require(
-                other == member.member_id,
-                f"generation {group.generation} of {group.group_id} gives {partition} to {other} and "
-                f"{member.member_id}",
-            )
+            if other != member.member_id:
+                told = (
+                    f"generation {group.generation} of {group.group_id} gives {partition} to {other} and "
+                    f"{member.member_id}"
+                )
+                raise InvariantBrokenError(told)
 
 
 def _check_single_owners(group: ModernGroup) -> None:
@@ -427,10 +424,9 @@ def _check_single_owners(group: ModernGroup) -> None:
     for member in group.members.values():
         for partition in (*each(member.assigned), *each(member.pending_revocation)):
             other = owners.setdefault(partition, member.member_id)
-            _require(
-                other == member.member_id,
-                f"{partition} of {group.group_id} belongs to {other} and {member.member_id}",
-            )
+            if other != member.member_id:
+                told = f"{partition} of {group.group_id} belongs to {other} and {member.member_id}"
+                raise InvariantBrokenError(told)
 
 
 def _require(holds: bool, sentence: str) -> None:

@@ -1,7 +1,7 @@
 """The log of one partition as a broker holds it: batches in segments, appended, read back, rolled."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -201,6 +201,21 @@ class PartitionLog:
         for batch in self.batches():
             replay_batch(self.log_partition, batch, shard)
 
+    def replay_outcome_into(self, shard: Shard) -> None:
+        """The same, but of offset commits that follow each other only the last one of every key is read.
+
+        What a partition holds in the end is the same; the order in which its groups first appeared is not.
+        """
+        waiting: dict[bytes, tuple[LoggedRecord, LoggedBatch]] = {}
+        for batch in self.batches():
+            if batch.marker is None and batch.producer.producer_id < 0 and _is_plain(batch.records):
+                for record in batch.records:
+                    waiting[record.key or b""] = record, batch
+                continue
+            _replay_commits(self.log_partition, waiting, shard)
+            replay_batch(self.log_partition, batch, shard)
+        _replay_commits(self.log_partition, waiting, shard)
+
 
 def segment_path(folder: Path, log_partition: int, base_offset: int) -> Path:
     """Where a broker keeps a segment: the partition's folder, and 20 digits."""
@@ -277,6 +292,23 @@ def replay_batch(
         assert isinstance(record, Record), record
         changed.append(shard.apply(record, position))
     return changed
+
+
+def _is_plain(records: Sequence[LoggedRecord]) -> bool:
+    """Whether these are offset commits and nothing else, no tombstones among them."""
+    return all(
+        key is not None and value is not None and key[:2] == _COMMIT_PREFIX
+        for _, _, key, value in records
+    )
+
+
+def _replay_commits(
+    log_partition: int, waiting: dict[bytes, tuple[LoggedRecord, LoggedBatch]], shard: Shard
+) -> None:
+    """Apply the commits in the order of the log, each as part of its batch."""
+    for record, batch in sorted(waiting.values(), key=lambda each: each[0].log_offset):
+        replay_batch(log_partition, replace(batch, records=[record]), shard)
+    waiting.clear()
 
 
 def _effective(records: list[LoggedRecord], producer_id: int) -> Sequence[LoggedRecord]:

@@ -59,9 +59,15 @@ class Scheduler:
 
     def run_until_ms(self, end_ms: int) -> None:
         """Let everything happen that is due by `end_ms`, then set the clock there."""
-        heap = self._heap
+        heap, cancelled, pop = self._heap, self._cancelled, heapq.heappop
         while heap and heap[0][0] <= end_ms:
-            self.step()
+            deadline_ms, number, action = pop(heap)
+            if cancelled and number in cancelled:
+                cancelled.discard(number)
+                continue
+            self.now_ms = deadline_ms
+            self.executed += 1
+            action()
         self.now_ms = max(self.now_ms, end_ms)
 
     def run_until(self, condition: Callable[[], bool], events_max: int) -> None:

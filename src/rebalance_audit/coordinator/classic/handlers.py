@@ -11,7 +11,7 @@ from rebalance_audit.coordinator.changes import Change
 from rebalance_audit.coordinator.classic.joining import Joining
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.live_groups import LiveGroups
-from rebalance_audit.coordinator.classic.membership import Membership, leave_response
+from rebalance_audit.coordinator.classic.membership import ALIVE_ANSWERS, Membership, leave_response
 from rebalance_audit.coordinator.classic.rebalance import Rebalance
 from rebalance_audit.coordinator.classic.records import generation_record, new_group_record
 from rebalance_audit.coordinator.classic.states import ClassicState
@@ -28,9 +28,11 @@ from rebalance_audit.coordinator.group_tombstones import group_tombstones
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     ErrorCode,
+    Prolonged,
     Result,
     Timer,
     TimerKind,
+    session_of,
 )
 from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.classic import (
@@ -120,6 +122,20 @@ class ClassicHandlers:
             error = self._membership.heartbeat(live, request, turn)
         turn.reply(token, HeartbeatResponse(error))
         return turn.result()
+
+    def prolonged(self, request: HeartbeatRequest, now_ms: int) -> Prolonged | None:
+        """What a quiet heartbeat does, without serving it; None for any other."""
+        group_id, generation, member_id, instance_id = request
+        live = self.groups.get(group_id)
+        if (
+            live is None
+            or live.generation != generation
+            or live.member_error(member_id, instance_id) is not ErrorCode.NONE
+            or ALIVE_ANSWERS.get(live.state) is not ErrorCode.NONE
+        ):
+            return None
+        deadline_ms = now_ms + live.members[member_id].session_timeout_ms
+        return Prolonged(session_of(group_id, member_id), deadline_ms, 0)
 
     def leave_group(self, request: LeaveGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a LeaveGroup."""

@@ -5,11 +5,11 @@ Stable; the two phases between them live in the coordinator's memory.
 """
 
 from collections.abc import Iterator, Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 
-class ClassicState(Enum):
+class ClassicState(StrEnum):
     """States under Kafka's names; the client-side assignment proposal calls some of them otherwise."""
 
     EMPTY = "Empty"
@@ -24,7 +24,7 @@ class ClassicState(Enum):
     """Deleted, expired or converted (the proposal's Down); nothing leads back."""
 
 
-class ClassicEvent(Enum):
+class ClassicEvent(StrEnum):
     """What moves a group."""
 
     REBALANCE_NEEDED = "rebalance needed"

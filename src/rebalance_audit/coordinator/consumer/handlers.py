@@ -29,6 +29,7 @@ from rebalance_audit.coordinator.consumer.heartbeat import (
 from rebalance_audit.coordinator.consumer.member_change import note_member, retarget, settle
 from rebalance_audit.coordinator.consumer.metrics import Metrics, RebalanceMeter, measure
 from rebalance_audit.coordinator.consumer.migration import downgraded, may_downgrade, upgraded
+from rebalance_audit.coordinator.consumer.quiet import is_quiet, may_resolve
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.soft_state import NewTopics, SoftState
@@ -36,7 +37,7 @@ from rebalance_audit.coordinator.consumer.validation import (
     check_assignment_request,
     check_heartbeat,
 )
-from rebalance_audit.coordinator.consumer.work import Work, consumer_group
+from rebalance_audit.coordinator.consumer.work import Work, consumer_group, member_times
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     Outcome,
@@ -49,10 +50,12 @@ from rebalance_audit.coordinator.group_tombstones import group_tombstones
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     ErrorCode,
+    Prolonged,
     Reply,
     Result,
     Timer,
     TimerKind,
+    session_of,
 )
 from rebalance_audit.coordinator.modern.group import (
     LEFT_EPOCH,
@@ -129,6 +132,26 @@ class ConsumerHandlers:
         except RefusedError as refused:
             told = ConsumerGroupHeartbeatResponse(refused.error_code, str(refused))
             return Result(replies=(Reply(token, told),))
+
+    def prolonged(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Prolonged | None:
+        """What a quiet heartbeat does, without serving it; None for any other."""
+        group_id, member_id, *_ = request
+        group = self._context.group(group_id)
+        soft = self._soft.known(group_id)
+        if (
+            not isinstance(group, ModernGroup)
+            or soft is None
+            or not is_quiet(group, soft, self._context.image, request)
+        ):
+            return None
+        config = self._context.config
+        if soft.expressions and may_resolve(
+            group, soft, config, self._new_topics_version(), now_ms
+        ):
+            return None
+        session_timeout_ms, interval_ms = member_times(config, group_id)
+        deadline_ms = now_ms + session_timeout_ms
+        return Prolonged(session_of(group_id, member_id), deadline_ms, interval_ms)
 
     def _stay(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
         work, is_upgrade = self._group_to_heartbeat(request, now_ms)

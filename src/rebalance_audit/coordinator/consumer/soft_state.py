@@ -112,6 +112,10 @@ class SoftState:
             soft.belong_to(group)
         return soft
 
+    def known(self, group_id: str) -> SoftGroup | None:
+        """The group's soft state as it is, if there is any."""
+        return self._groups.get(group_id)
+
     def drafted(self, group: ModernGroup) -> SoftGroup:
         """Soft state for a group that the records of this very request will make."""
         soft = self._groups[group.group_id] = SoftGroup.of(group)

@@ -1,6 +1,7 @@
 """One request or timer on one consumer group: what it reads, and what it decided so far."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.consumer.drafts import Drafts
@@ -20,6 +21,24 @@ from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
 from rebalance_audit.coordinator.partitions import Topic
 
 MEMBER_TIMERS = (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC)
+
+
+class MemberTimes(NamedTuple):
+    """What members of the consumer protocol go by; the broker's settings, or the group's own."""
+
+    session_timeout_ms: int
+    """How long a member may stay silent."""
+    heartbeat_interval_ms: int
+    """How often it is told to send heartbeats."""
+
+
+def member_times(config: CoordinatorConfig, group_id: str) -> MemberTimes:
+    """The times of a group."""
+    own = config.group_overrides.get(group_id, {})
+    return MemberTimes(
+        own.get("consumer.session.timeout.ms", config.consumer_session_timeout_ms),
+        own.get("consumer.heartbeat.interval.ms", config.consumer_heartbeat_interval_ms),
+    )
 
 
 class Work:
@@ -94,12 +113,11 @@ class Work:
 
     def session_timeout_ms(self) -> int:
         """How long a member may stay silent."""
-        return self.setting("consumer.session.timeout.ms", self.config.consumer_session_timeout_ms)
+        return member_times(self.config, self.group.group_id).session_timeout_ms
 
     def heartbeat_interval_ms(self) -> int:
         """How often members are told to send heartbeats."""
-        default = self.config.consumer_heartbeat_interval_ms
-        return self.setting("consumer.heartbeat.interval.ms", default)
+        return member_times(self.config, self.group.group_id).heartbeat_interval_ms
 
     def assignment_interval_ms(self) -> int:
         """Least time between two computations of the target."""

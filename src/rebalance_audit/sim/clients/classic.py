@@ -1,5 +1,6 @@
 """Consumers of the classic protocol: the Java client, eager and cooperative, and librdkafka's habits."""
 
+from functools import partial
 from typing import Final
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -34,6 +35,7 @@ from rebalance_audit.sim.clients.client import (
 )
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
+from rebalance_audit.sim.scheduler import Action
 from rebalance_audit.wire.consumer_protocol import (
     PROTOCOL_TYPE,
     Subscription,
@@ -69,6 +71,10 @@ class ClassicClient(Client):
         self._counts: dict[str, int] = {}
         """Leader: partition counts of the subscribed topics at its last assignment."""
         self._beats = 0
+        self._next_beat = self._beat_of(self._life, self._beats)
+        """What happens when the next heartbeat is due; the same all through a life and a generation."""
+        self._quiet = HeartbeatRequest(self.group_id, NO_GENERATION, "")
+        """The last heartbeat, sent again while it is the same member of the same generation."""
         self._held_generation = NO_GENERATION
         self._joined_topics: tuple[str, ...] = ()
         """What its last JoinGroup said; the application may have changed its mind since."""
@@ -317,19 +323,26 @@ class ClassicClient(Client):
 
     def _start_heartbeats(self) -> None:
         self._beats += 1
-        beats = self._beats
-        self._later(self.config.heartbeat_interval_ms, lambda: self._heartbeat(beats))
+        self._next_beat = self._beat_of(self._life, self._beats)
+        self._scheduler.after(self.config.heartbeat_interval_ms, self._next_beat)
+
+    def _beat_of(self, life: int, beats: int) -> Action:
+        return partial(self._run, life, partial(self._heartbeat, beats))
 
     def _heartbeat(self, beats: int) -> None:
         if beats != self._beats or self.phase == "out":
             return
-        self._later(self.config.heartbeat_interval_ms, lambda: self._heartbeat(beats))
+        self._scheduler.after(self.config.heartbeat_interval_ms, self._next_beat)
         if self.phase == "joining":
             return
-        request = HeartbeatRequest(
-            self.group_id, self.generation, self.member_id, self.config.instance_id
-        )
+        request = self._quiet
         generation = self.generation
+        if request.generation_id != generation or request.member_id != self.member_id:
+            request = self._quiet = HeartbeatRequest(
+                self.group_id, generation, self.member_id, self.config.instance_id
+            )
+        if "heartbeat" not in self._awaited and self.cluster.prolong(self.served, request):
+            return
         self._ask(
             "heartbeat",
             request,

@@ -1,8 +1,9 @@
 """Consumers of the consumer protocol (KIP-848): the coordinator reconciles them, heartbeat by heartbeat."""
 
+from functools import partial
 from typing import Final
 
-from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.handling import ErrorCode, Prolonged
 from rebalance_audit.coordinator.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.coordinator.requests.consumer import (
     CLIENT_MADE_IDS_VERSION,
@@ -20,6 +21,7 @@ from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import RETRIABLE, RETRY_BACKOFF_MS, Client, ClientConfig
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
+from rebalance_audit.sim.scheduler import Action
 
 MUST_REJOIN: Final = frozenset(
     {
@@ -44,6 +46,10 @@ class ConsumerClient(Client):
         self._is_reconciling = False
         self._rounds = 0
         self._beats_again = False
+        self._quiet: ConsumerGroupHeartbeatRequest | None = None
+        """The heartbeat of a member that has nothing to tell, while it is the same member at the same epoch."""
+        self._beat: tuple[int, int, Action] | None = None
+        """Of a life and a round."""
 
     @property
     def member_epoch(self) -> int:
@@ -151,21 +157,18 @@ class ConsumerClient(Client):
         owned = () if self.member_epoch == JOIN_EPOCH else self._owned_by_topic()
         self._told_owned = self.owned
         self._tells_all = False
-        return ConsumerGroupHeartbeatRequest(
-            self.group_id,
-            self.member_id,
-            self.member_epoch,
-            config.instance_id,
-            None,
-            config.max_poll_interval_ms if tells_all else -1,
-            (config.topics if tells_all and (config.topics or not config.regex) else None),
-            config.regex if tells_all else None,
-            config.server_assignor if tells_all else None,
-            owned if tells_owned else None,
-            self._client_assignors() if tells_all else None,
-            client_id=self.name,
-            api_version=CLIENT_MADE_IDS_VERSION if config.makes_own_id else 0,
-        )
+        request = self._heartbeat()
+        if tells_all:
+            request = request._replace(
+                rebalance_timeout_ms=config.max_poll_interval_ms,
+                subscribed_topic_names=(
+                    config.topics if config.topics or not config.regex else None
+                ),
+                subscribed_topic_regex=config.regex,
+                server_assignor=config.server_assignor,
+                client_assignors=self._client_assignors(),
+            )
+        return request._replace(topic_partitions=owned) if tells_owned else request
 
     def _owned_by_topic(self) -> tuple[TopicPartitions, ...]:
         by_topic: dict[bytes, list[int]] = {}
@@ -195,12 +198,56 @@ class ConsumerClient(Client):
             self.fail(error)
 
     def _again_in(self, delay_ms: int) -> None:
-        round_number = self._rounds
-        self._later(delay_ms, lambda: self._next(round_number))
+        self._scheduler.after(delay_ms, self._beat_of(self._life, self._rounds))
+
+    def _beat_of(self, life: int, round_number: int) -> Action:
+        """What happens when the next heartbeat of this round is due: the same until another round begins."""
+        if self._beat is None or self._beat[:2] != (life, round_number):
+            due = partial(self._run, life, partial(self._next, round_number))
+            self._beat = life, round_number, due
+        return self._beat[2]
 
     def _next(self, round_number: int) -> None:
-        if round_number == self._rounds and "heartbeat" not in self._awaited:
+        if round_number != self._rounds or "heartbeat" in self._awaited:
+            return
+        prolonged = None if self._has_news() else self._prolong()
+        if prolonged is None:
             self._send()
+        else:
+            self._again_in(prolonged.heartbeat_interval_ms)
+
+    def _has_news(self) -> bool:
+        """Whether there is something to tell or to do that a heartbeat would bring about."""
+        return (
+            self._tells_all
+            or self._beats_again
+            or self._is_reconciling
+            or self._told_owned is not self.owned
+            or self.owned != self._target
+        )
+
+    def _prolong(self) -> Prolonged | None:
+        """Keep the session alive without the detour of a request, where that makes no difference."""
+        quiet = self._quiet
+        if (
+            quiet is None
+            or quiet.member_epoch != self.member_epoch
+            or quiet.member_id != self.member_id
+        ):
+            quiet = self._quiet = self._heartbeat()
+        return self.cluster.prolong(self.served, quiet)
+
+    def _heartbeat(self) -> ConsumerGroupHeartbeatRequest:
+        """What every heartbeat says."""
+        config = self.config
+        return ConsumerGroupHeartbeatRequest(
+            self.group_id,
+            self.member_id,
+            self.member_epoch,
+            config.instance_id,
+            client_id=self.name,
+            api_version=CLIENT_MADE_IDS_VERSION if config.makes_own_id else 0,
+        )
 
     def _accept(self, response: ConsumerGroupHeartbeatResponse) -> None:
         assert response.member_id is not None

@@ -1,0 +1,73 @@
+"""Heartbeats that do nothing but keep a session alive: most of them, told apart by a look at the member.
+
+A shortcut and no rule: whatever is called quiet here gets from the handlers no record, an answer without news, and a
+session that runs from now.
+"""
+
+from typing import Final
+
+from rebalance_audit.coordinator.changes import GroupType
+from rebalance_audit.coordinator.consumer.member_change import NO_TARGET_EPOCH
+from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
+from rebalance_audit.coordinator.handling import CoordinatorConfig, TopicImage
+from rebalance_audit.coordinator.modern.group import STABLE, ModernGroup, ModernMember
+from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
+
+_TELLS_NOTHING: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]
+"""The fields between the member's identity and the connection's, all left out."""
+
+
+def is_quiet(
+    group: ModernGroup,
+    soft: SoftGroup,
+    image: TopicImage,
+    request: ConsumerGroupHeartbeatRequest,
+) -> bool:
+    """Whether the heartbeat's member has arrived, and its group, and their topics are as they were.
+
+    What is left is that regular expressions may be due to be resolved: see `may_resolve`.
+    """
+    member_epoch = request.member_epoch
+    member = group.members.get(request.member_id)
+    return (
+        member is not None
+        and 0 < member_epoch == member.member_epoch == group.assignment_epoch == group.group_epoch
+        and member.member_state == STABLE
+        and member.target_member_epoch in {member_epoch, NO_TARGET_EPOCH}
+        and request[4:11] == _TELLS_NOTHING
+        and _is_the_same(member, request)
+        and soft.group is group
+        and not soft.is_draft
+        and soft.client_run is None
+        and soft.checked_version == image.metadata_version
+        and group.has_epoch_record
+        and group.has_assignment_record
+        and group.group_type is GroupType.CONSUMER
+    )
+
+
+def _is_the_same(member: ModernMember, request: ConsumerGroupHeartbeatRequest) -> bool:
+    return (
+        member.described
+        and member.classic is None
+        and member.instance_id == request.instance_id
+        and member.client_id == request.client_id
+        and member.client_host == request.client_host
+    )
+
+
+def may_resolve(
+    group: ModernGroup,
+    soft: SoftGroup,
+    config: CoordinatorConfig,
+    new_topics_version: int,
+    now_ms: int,
+) -> bool:
+    """Whether the group's regular expressions may have to be resolved; the handlers look closer."""
+    last = next(iter(group.regex_resolutions.values()), None)
+    return (
+        last is None
+        or len(soft.expressions) != len(group.regex_resolutions)
+        or last.metadata_version < new_topics_version
+        or now_ms > last.resolved_at_ms + config.consumer_regex_refresh_interval_ms
+    )
