@@ -3,27 +3,29 @@
 The core speaks of moments as epoch milliseconds; tables have timestamps of microseconds in UTC.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Final, TypeAlias
+from itertools import accumulate, chain
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+MOMENT: Final = pa.timestamp("us", tz="UTC")
 ATOMIC: Final[Mapping[str, pa.DataType]] = {
     "string": pa.string(),
     "int": pa.int32(),
     "bigint": pa.int64(),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp": MOMENT,
 }
 MILLIS_MIN: Final = -62_135_596_800_000
 MILLIS_MAX: Final = 253_402_300_799_999
 """Years 1 to 9999: what Spark, Python and SQL clients can all hold. A damaged record may say anything."""
 NO_TIMESTAMP_MS: Final = -1
 """Kafka's word for a record without a time."""
-
-Convert: TypeAlias = Callable[[Any], Any]
+_MICROS_PER_MILLI: Final = 1000
 
 
 def micros_of(moment_ms: int | None) -> int | None:
@@ -34,7 +36,7 @@ def micros_of(moment_ms: int | None) -> int | None:
         or not MILLIS_MIN <= moment_ms <= MILLIS_MAX
     ):
         return None
-    return moment_ms * 1000
+    return moment_ms * _MICROS_PER_MILLI
 
 
 @cache
@@ -47,8 +49,44 @@ def arrow_type(ddl: str) -> pa.DataType:
 
 def column_of(ddl: str, values: Sequence[Any]) -> pa.Array:
     """An Arrow column of plain values; moments, also nested ones, are epoch milliseconds."""
-    convert = _converter(arrow_type(ddl))
-    return pa.array(values if convert is None else map(convert, values), arrow_type(ddl))
+    return _column(arrow_type(ddl), values)
+
+
+def _column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
+    if pa.types.is_timestamp(kind):
+        return _moments(values)
+    if not _has_moments(kind):
+        return pa.array(values, kind)
+    nulls = [value is None for value in values]
+    missing = pa.array(nulls, pa.bool_()) if any(nulls) else None
+    if pa.types.is_list(kind):
+        lists = [() if value is None else value for value in values]
+        elements = _column(kind.value_type, [*chain.from_iterable(lists)])
+        ends = pa.array([*accumulate(map(len, lists), initial=0)], pa.int32())
+        return pa.ListArray.from_arrays(ends, elements, kind, mask=missing)
+    columns = [
+        _column(field.type, [None if value is None else value[field.name] for value in values])
+        for field in kind
+    ]
+    return pa.StructArray.from_arrays(columns, fields=list(kind), mask=missing)
+
+
+def _moments(values: Sequence[int | None]) -> pa.Array:
+    """The same as `micros_of` of each."""
+    try:
+        millis = pa.array(values, pa.int64())
+    except (OverflowError, pa.ArrowInvalid):
+        # A moment that a damaged record made up, and that no integer of Arrow holds.
+        return pa.array(map(micros_of, values), MOMENT)
+    micros = pc.multiply(millis, _MICROS_PER_MILLI)
+    for outside in (
+        pc.equal(millis, NO_TIMESTAMP_MS),
+        pc.less(millis, MILLIS_MIN),
+        pc.greater(millis, MILLIS_MAX),
+    ):
+        if outside.true_count:
+            micros = pc.if_else(outside, None, micros)
+    return micros.cast(MOMENT)
 
 
 def _parse(ddl: str) -> tuple[pa.DataType, str]:
@@ -76,24 +114,9 @@ def _parse(ddl: str) -> tuple[pa.DataType, str]:
 
 
 @cache
-def _converter(kind: pa.DataType) -> Convert | None:
-    """How to turn the core's value into what Arrow takes; None where it is the same."""
-    if pa.types.is_timestamp(kind):
-        return micros_of
+def _has_moments(kind: pa.DataType) -> bool:
     if pa.types.is_list(kind):
-        element = _converter(kind.value_type)
-        if element is None:
-            return None
-        return lambda values: None if values is None else [element(value) for value in values]
+        return _has_moments(kind.value_type)
     if pa.types.is_struct(kind):
-        converters = {
-            field.name: convert for field in kind if (convert := _converter(field.type)) is not None
-        }
-        if not converters:
-            return None
-        return lambda value: (
-            None
-            if value is None
-            else value | {name: convert(value[name]) for name, convert in converters.items()}
-        )
-    return None
+        return any(_has_moments(field.type) for field in kind)
+    return bool(pa.types.is_timestamp(kind))

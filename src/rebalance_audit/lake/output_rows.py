@@ -5,6 +5,7 @@ column `mark` that says what is to be done with the row, and per table a struct 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -63,14 +64,22 @@ class OutputRows:
             output: pa.struct([(name, arrow_type(kind)) for name, kind in columns.items()])
             for output, columns in self._columns.items()
         }
-        self._rows: dict[tuple[str, str], list[Row]] = {
+        self._pick = {output: itemgetter(*columns) for output, columns in self._columns.items()}
+        self._rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {
             (output, mark): [] for output in OUTPUTS for mark in MARKS
         }
         self._held = 0
 
     def add(self, output: str, mark: str, row: Row) -> None:
-        """Take a row, keyed by column; times are epoch milliseconds. `mark` is one of MARKS."""
-        self._rows[output, mark].append(row)
+        """Take a row, keyed by column; times are epoch milliseconds. `mark` is one of MARKS.
+
+        What the row lacks is null.
+        """
+        try:
+            cells = self._pick[output](row)
+        except KeyError:
+            cells = tuple(map(row.get, self._columns[output]))
+        self._rows[output, mark].append(cells)
         self._held += 1
 
     def full(self) -> bool:
@@ -85,10 +94,10 @@ class OutputRows:
                 rows.clear()
         self._held = 0
 
-    def _batch(self, output: str, mark: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    def _batch(self, output: str, mark: str, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
         columns = self._columns[output]
         filled = pa.StructArray.from_arrays(
-            [column_of(kind, [row.get(name) for row in rows]) for name, kind in columns.items()],
+            [*map(column_of, columns.values(), zip(*rows, strict=True))],
             fields=list(self._types[output]),
         )
         count = len(rows)

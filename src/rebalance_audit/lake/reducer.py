@@ -21,6 +21,7 @@ from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES
 from rebalance_audit.audit.snapshot import STATE_FORMAT, SnapshotNotUsable
 from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.garbage import imports_aside
 from rebalance_audit.lake.broker_logs import SentLog
 from rebalance_audit.lake.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.output_rows import (
@@ -94,7 +95,8 @@ def reduce_groups(records: DataFrame, options: ReducerOptions) -> DataFrame:
     )
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _Reducer(options).reduce(batches)
+        with imports_aside():
+            yield from _Reducer(options).reduce(batches)
 
     return ordered.mapInArrow(reduce, stream_ddl())
 
@@ -270,7 +272,10 @@ class _Reducer:
 
     def _quarantine(self, found: Record | Undecodable, given: _Given, mark: str) -> None:
         assert isinstance(found, Undecodable), f"{found} has a group that its key did not tell"
-        row = _place(given.position) | {
+        row = {
+            "partition": given.position.log_partition,
+            "offset": given.position.log_offset,
+            "timestamp": given.position.record_timestamp_ms,
             "key": given.key,
             "value": given.value,
             "reason": found.reason.value,
@@ -282,9 +287,12 @@ class _Reducer:
 
 
 def _record_row(group: _Group, record: Record, given: _Given) -> Row:
-    tombstone = record.value is None
-    return _place(given.position) | {
-        "leader_epoch": given.position.leader_epoch,
+    position, tombstone = given.position, record.value is None
+    return {
+        "partition": position.log_partition,
+        "offset": position.log_offset,
+        "timestamp": position.record_timestamp_ms,
+        "leader_epoch": position.leader_epoch,
         "record_type": int(record.record_type),
         "record_name": record.record_type.name,
         "group_id": group.group_id,
@@ -297,14 +305,6 @@ def _record_row(group: _Group, record: Record, given: _Given) -> Row:
         "write_id": f"{group.log_partition}:{group.audit.write_offset}",
         "producer_id": given.producer_id,
         "is_transactional": given.is_transactional,
-    }
-
-
-def _place(position: Position) -> Row:
-    return {
-        "partition": position.log_partition,
-        "offset": position.log_offset,
-        "timestamp": position.record_timestamp_ms,
     }
 
 
