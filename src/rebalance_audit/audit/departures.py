@@ -181,7 +181,9 @@ def _by_session(
     if identity.instance_id is not None:
         rest = [_LEFT, *(cause for cause in alternatives if cause is not _REMOVED)]
         return _Decision(
-            _REMOVED, rest, f"Member {name} was removed, as static ones do not leave: {reason}"
+            _REMOVED,
+            rest,
+            f"Member {name} was removed, as static ones leave only when told to: {reason}",
         )
     return _Decision(_LEFT, alternatives, f"Member {name} left: {reason}")
 
@@ -209,8 +211,8 @@ def _by_silence(
         return _Decision(_EXPIRED, alternatives, reason)
     if watch.stint.identity.instance_id is not None:
         reason = (
-            f"Static member {name} went {silent_ms} ms after its last record; static members leave for a "
-            "while only."
+            f"Static member {name} went {silent_ms} ms after its last record; static members leave for "
+            "good only when told to."
         )
         return _Decision(_EXPIRED, alternatives, reason)
     return None
@@ -223,7 +225,7 @@ def _decide_absence(
     ruled_out = _EXPIRED not in candidates and _TIMED_OUT not in candidates
     if ruled_out:
         cause = _REMOVED if static else _LEFT
-        how = "was removed, as static members do not leave" if static else "left"
+        how = "was removed, as static members leave only when told to" if static else "left"
         reason = (
             f"Member {name} {how}: only {elapsed_ms} ms passed since the join phase before, less than its "
             "session and its rebalance timeout."
