@@ -1,25 +1,24 @@
 """The group epoch: bumped for a reason that the caller has, or because the subscribed topics changed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash, recorded_shapes
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.modern.group import ModernMember
 
 
 def bump_for_topics(
     work: Work,
-    members: Iterable[ModernMember],
+    topic_names: AbstractSet[str],
     regexes: Mapping[str, frozenset[str]],
     *,
     bumps: bool,
 ) -> int | None:
-    """Compare the topics of these members and expressions with those on record; drafts [4]? [3]?.
+    """Compare these topics and those of the expressions with those on record; drafts [4]? [3]?.
 
     With `bumps` the epoch moves in any case. Returns the new group epoch, None where it stays.
     """
-    names = {name for member in members for name in member.subscribed_topic_names}
-    names = names.union(*regexes.values())
+    names = frozenset(topic_names).union(*regexes.values())
     group = work.group
     new_hash = group.metadata_hash
     if work.release.topic_metadata_record:

@@ -25,10 +25,10 @@ def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:
         if expression and work.soft.expressions[expression] == left:
             work.records.append(drafts.regex_gone(expression))
             regexes.pop(expression, None)
-    staying = work.members_with(without=gone)
-    group_epoch = bump_for_topics(work, staying.values(), regexes, bumps=True)
+    names = work.topic_names_with(without=gone)
+    group_epoch = bump_for_topics(work, names, regexes, bumps=True)
     assert group_epoch is not None
-    if not staying and work.release.emptied_group_has_target:
+    if group.members.keys() <= set(gone) and work.release.emptied_group_has_target:
         # Time 0: the next member's target need not wait for the assignment interval.
         work.records.append(drafts.target_epoch(group_epoch, 0))
 

@@ -89,12 +89,11 @@ def _check_topics(
     work: Work, member: ModernMember, updated: ModernMember, *, bumps: bool
 ) -> int | None:
     group = work.group
-    members = work.members_with(updated).values()
     regexes = dict(group.regexes)
     old = member.subscribed_topic_regex
     if old and old != updated.subscribed_topic_regex and work.soft.expressions[old] == 1:
         regexes.pop(old, None)
-    bumped_to = bump_for_topics(work, members, regexes, bumps=bumps)
+    bumped_to = bump_for_topics(work, work.topic_names_with(updated), regexes, bumps=bumps)
     if not work.release.topic_metadata_record and group.recorded_topics is not None:
         # The record that an earlier release kept; the hash has taken its place.
         work.records.append(work.drafts.topic_metadata_gone())

@@ -123,4 +123,4 @@ def resolve(work: Work) -> bool:
         work.records.append(
             work.drafts.regex(expression, topics, work.image.metadata_version, work.now_ms)
         )
-    return bump_for_topics(work, group.members.values(), regexes, bumps=changed) is not None
+    return bump_for_topics(work, work.topic_names_with(), regexes, bumps=changed) is not None

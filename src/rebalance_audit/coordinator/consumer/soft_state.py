@@ -29,6 +29,10 @@ class SoftGroup:
     """Regular expression -> members that subscribe to it."""
     expression_of: dict[str, str] = field(default_factory=dict)
     """Member id -> its expression, where it has one."""
+    topic_names: Counter[str] = field(default_factory=Counter)
+    """Topic name -> members that subscribe to it by name."""
+    topic_names_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Member id -> the topics that it names."""
     resolving: frozenset[str] | None = None
     """Expressions that are being resolved; None when nothing is under way."""
     revoking_epochs: dict[str, int] = field(default_factory=dict)
@@ -55,12 +59,21 @@ class SoftGroup:
         self.table_entries_max = max(self.table_entries_max, len(group.members) + 1)
         self.expressions.clear()
         self.expression_of.clear()
+        self.topic_names.clear()
+        self.topic_names_of.clear()
         for member_id in group.members:
             self.follow_member(member_id)
 
     def follow_member(self, member_id: str) -> None:
-        """Bring the count of expressions up to date with one member."""
+        """Bring the counts of topics and expressions up to date with one member."""
         member = self.group.members.get(member_id)
+        old_names = self.topic_names_of.pop(member_id, ())
+        names = () if member is None else member.subscribed_topic_names
+        if names:
+            self.topic_names_of[member_id] = names
+        if names != old_names:
+            self.topic_names.subtract(old_names)
+            self.topic_names.update(names)
         old = self.expression_of.pop(member_id, "")
         new = "" if member is None else member.subscribed_topic_regex
         if new:

@@ -1,5 +1,6 @@
 """One request or timer on one consumer group: what it reads, and what it decided so far."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -186,6 +187,23 @@ class Work:
                 members.pop(held_by.member_id, None)
             members[updated.member_id] = updated
         return members
+
+    def topic_names_with(
+        self, updated: ModernMember | None = None, without: Iterable[str] = ()
+    ) -> set[str]:
+        """What the members of `members_with` name in their subscriptions, without going through them all."""
+        soft = self.soft
+        gone = set(without)
+        if updated is not None:
+            gone.add(updated.member_id)
+            held_by = self.static_member(updated.instance_id)
+            if held_by is not None:
+                gone.add(held_by.member_id)
+        less = Counter(
+            name for member_id in gone for name in soft.topic_names_of.get(member_id, ())
+        )
+        names = {name for name, count in soft.topic_names.items() if count > less[name]}
+        return names if updated is None else names.union(updated.subscribed_topic_names)
 
 
 def consumer_group(context: CoordinatorContext, group_id: str) -> ModernGroup:
