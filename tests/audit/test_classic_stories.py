@@ -225,9 +225,15 @@ def test_a_log_that_begins_in_the_middle() -> None:
     """Nothing to compare with: the cause is unknown, the join phase has no bound before, the epoch is marked."""
     got = tables((4000, "2 7 range A=0-5"))
     assert pick(
-        got["epochs"], "epoch", "previous_epoch", "join_started_earliest", "completeness"
-    ) == [(7, None, None, "gap")]
+        got["epochs"], "epoch", "previous_epoch", "join_started_earliest", "sync_ms", "completeness"
+    ) == [(7, None, None, 10, "gap")]
     assert pick(got["rebalance_causes"], "cause", "certainty") == [("unknown", "possible")]
+
+
+def test_the_sync_of_a_static_generation_is_unknown_where_the_log_begins() -> None:
+    """Its first record may be compacted away: what is there can be a member's return hours after the assignment."""
+    got = tables((7_200_000, "2 7 range A@i1=0-5 cst=4000"), (7_209_000, "2 8 range A@i1=0-5"))
+    assert pick(got["epochs"], "epoch", "sync_ms") == [(7, None), (8, 10)]
 
 
 def test_a_static_member_returns_in_the_same_generation() -> None:

@@ -133,6 +133,9 @@ class ClassicAudit:
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         if logged.join_started_ms is not None:
             earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
+        sync_ms = None if joined_at_ms is None else at_ms - joined_at_ms
+        if gap and new.has_static:
+            sync_ms = None  # the generation's first record may be lost, and this the return of a static member
         rebalance = life.open_rebalance(latest_ms, earliest_ms)
         joined, left = self._count_changes(old, new, scene)
         span = EpochSpan(
@@ -152,7 +155,7 @@ class ClassicAudit:
             gap,
             earliest_ms,
             latest_ms,
-            None if joined_at_ms is None else at_ms - joined_at_ms,
+            sync_ms,
             verdicts=verdicts,
             contradictions=logged.contradictions,
         )
