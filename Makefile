@@ -71,9 +71,12 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 .PHONY: test
 test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-quality test-cluster test-broker test-dags ## Run all tests
 
+# Not even read, which takes as long as many a test.
+NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
+
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" -n 2
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" -n 2 $(NEEDS_JVM:%=--ignore=%)
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark

@@ -3,7 +3,8 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,21 @@ def sources(*folders: str) -> list[Path]:
     return sorted(path for root in roots for path in root.rglob("*.py"))
 
 
-def imported_modules(tree: ast.AST) -> Iterator[str]:
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Every node of a file's syntax tree that a rule looks at."""
+    return nodes_in(path.read_bytes())
+
+
+def nodes_in(code: str | bytes) -> list[ast.AST]:
+    """The same of a text."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Call)
+    return [node for node in ast.walk(ast.parse(code)) if isinstance(node, kinds)]
+
+
+def imported_modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Top-level names of the modules that a file imports, wherever in the file."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -54,12 +67,12 @@ def last_name(node: ast.expr) -> str | None:
     return None
 
 
-def hidden_inputs(tree: ast.AST) -> Iterator[str]:
+def hidden_inputs(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """What a file reads beside its arguments: clock, environment, unseeded chance."""
-    for module in imported_modules(tree):
+    for module in imported_modules(nodes):
         if module in CLOCKS | CHANCE:
             yield f"import {module}"
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             owner = last_name(node.value)
             if (owner, node.attr) in HIDDEN_INPUTS or (owner == "random" and node.attr != "Random"):
@@ -80,10 +93,7 @@ def offences(paths: list[Path], found: dict[Path, list[str]]) -> list[str]:
 def test_the_core_reads_no_clock_no_environment_and_no_unseeded_chance() -> None:
     """Same records, same rows: time, randomness and settings are arguments in wire, coordinator, audit and sim."""
     paths = sources(*CORE)
-    assert (
-        offences(paths, {path: list(hidden_inputs(ast.parse(path.read_bytes()))) for path in paths})
-        == []
-    )
+    assert offences(paths, {path: list(hidden_inputs(nodes_of(path))) for path in paths}) == []
 
 
 @pytest.mark.parametrize(
@@ -105,24 +115,20 @@ def test_the_core_reads_no_clock_no_environment_and_no_unseeded_chance() -> None
 )
 def test_the_rule_against_hidden_inputs_sees_them(code: str, expected: list[str]) -> None:
     """The check itself tells a hidden input from a harmless use of the same module."""
-    assert list(hidden_inputs(ast.parse(code))) == expected
+    assert list(hidden_inputs(nodes_in(code))) == expected
 
 
 def test_only_the_lake_imports_spark() -> None:
     """Spark and Delta are imported in lake/ and nowhere else, not even inside a function."""
     paths = [path for path in sources() if path.relative_to(PACKAGE).parts[0] != "lake"]
-    found = {
-        path: sorted(ENGINE & set(imported_modules(ast.parse(path.read_bytes())))) for path in paths
-    }
+    found = {path: sorted(ENGINE & set(imported_modules(nodes_of(path)))) for path in paths}
     assert offences(paths, found) == []
 
 
 def test_the_core_knows_no_data_frames() -> None:
     """The core is plain Python: no pandas, pyarrow or numpy."""
     paths = sources(*CORE)
-    found = {
-        path: sorted(FRAMES & set(imported_modules(ast.parse(path.read_bytes())))) for path in paths
-    }
+    found = {path: sorted(FRAMES & set(imported_modules(nodes_of(path)))) for path in paths}
     assert offences(paths, found) == []
 
 

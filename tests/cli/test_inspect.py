@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ def tables(*arguments: str | Path) -> dict[str, list[dict[str, Any]]]:
     assert outcome.code == 0, outcome.err
     found: dict[str, list[dict[str, Any]]] = json.loads(outcome.out)
     return found
+
+
+@cache
+def groups_of(source: Path) -> list[str]:
+    """Groups that have an epoch."""
+    return sorted({row["group_id"] for row in tables(source)["epochs"]})
 
 
 # --- for programs --------------------------------------------------------------------------------
@@ -165,7 +172,7 @@ def test_a_classic_rebalance_is_given_as_a_lower_bound() -> None:
     assert re.search(r"fleet +1 +≥ 30 ms +[●◐○] [a-z ]+: pod-0", text)
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160, 200])
+@pytest.mark.parametrize("width", [80, 120, 200])
 @pytest.mark.parametrize("capture", ["big", "share-streams", "oddities"])
 def test_no_line_is_wider_than_the_screen(
     capture: str, width: int, monkeypatch: pytest.MonkeyPatch
@@ -173,8 +180,7 @@ def test_no_line_is_wider_than_the_screen(
     """Tables and sentences wrap at the width that the terminal has; nothing of them is cut off."""
     source = segments("migration" if capture == "big" else capture)
     monkeypatch.setenv("COLUMNS", str(width))
-    groups = {row["group_id"] for row in tables(source)["epochs"]}
-    for flags in ([], *(["--group", group_id] for group_id in groups)):
+    for flags in ([], *(["--group", group_id] for group_id in groups_of(source))):
         text = call("inspect", source, "--all", *flags).out
         assert max(map(len, text.splitlines()[1:])) <= width
         assert "…" not in text.replace(" …", "")

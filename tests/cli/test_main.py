@@ -16,7 +16,8 @@ from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
 from rebalance_audit.config import load_config
 from tests.cli.call import PROGRAM, call, segments
 
-BIG_ENOUGH = 64 << 20
+BIG_ENOUGH = 16 << 20
+"""Four times what is worth a second process; the output is a thousand times what a pipe holds."""
 
 
 @pytest.mark.parametrize("flags", [(), ("-h",), ("--help",)])

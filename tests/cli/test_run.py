@@ -66,10 +66,12 @@ def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
     assert '"spark.driver.memory" = "4g"' in recorded
 
 
-@pytest.mark.parametrize("command", [["demo", "--out"], ["run", "--source", LOG, "--lake"]])
 @pytest.mark.parametrize(
-    ("java", "found"),
-    [(None, r"found none \(JAVA_HOME=\S+\)"), ("11.0.2", r"found Java 11 \(JAVA_HOME=\S+\)")],
+    ("command", "java", "found"),
+    [
+        (["demo", "--out"], None, r"found none \(JAVA_HOME=\S+\)"),
+        (["run", "--source", LOG, "--lake"], "11.0.2", r"found Java 11 \(JAVA_HOME=\S+\)"),
+    ],
 )
 def test_a_missing_or_old_java_is_one_sentence(
     command: list[str], java: str | None, found: str, tmp_path: Path

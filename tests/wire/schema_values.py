@@ -39,7 +39,7 @@ def unit_name(unit: Unit) -> str:
 
 def values_of(unit: Unit) -> st.SearchStrategy[dict[str, Any]]:
     """Values of a message in one version and layout: only the fields that these have."""
-    return _struct(unit, unit.layout.body)
+    return _VALUES[unit.function]
 
 
 def _struct(unit: Unit, shape: Struct) -> st.SearchStrategy[dict[str, Any]]:
@@ -73,3 +73,7 @@ def _field(unit: Unit, field: Field) -> st.SearchStrategy[Any]:
     if field.is_tagged(unit.version):
         options.append(st.just(field.default))
     return st.one_of(options)
+
+
+_VALUES = {unit.function: _struct(unit, unit.layout.body) for unit in UNITS}
+"""Made once: hypothesis keeps what it finds out about a strategy with the strategy."""

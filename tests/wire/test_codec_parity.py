@@ -55,7 +55,7 @@ def test_what_is_written_is_read_by_both_codecs(unit: Unit, data: st.DataObject)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=unit_name)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_the_compiled_decoder_reads_the_clean_form_and_no_other(
     unit: Unit, data: st.DataObject, seed: int
@@ -64,7 +64,7 @@ def test_the_compiled_decoder_reads_the_clean_form_and_no_other(
     value = data.draw(values_of(unit))
     written = PREFIX + generic.encode(unit.message, unit.version, unit.layout, value)
     chance = random.Random(seed)
-    for _ in range(8):
+    for _ in range(16):
         assert_parity(unit, PREFIX + mutated(written[2:], chance))
 
 

@@ -169,7 +169,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         """Left in peace the group converges: members that stopped expire, the others get all their targets."""
         if not hasattr(self, "driver"):
             return
-        for _ in range(30):
+        for _ in range(15):
             self.everybody_beats()
             self.driver.sleep(5_000)
         self.a_partition_has_at_most_one_owner()
@@ -287,7 +287,7 @@ def _assert_apart(holdings: Iterable[Partitions]) -> None:
 
 TestConsumerGroup = ConsumerGroupMachine.TestCase
 TestConsumerGroup.settings = settings(
-    max_examples=150,
+    max_examples=100,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
