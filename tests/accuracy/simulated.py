@@ -31,8 +31,6 @@ WHOLE: Final = "simulated"
 APPEND_TIME: Final = "simulated, LogAppendTime"
 COMPACTED: Final = "simulated, compacted"
 WITH_BROKER_LOG: Final = "simulated, with broker logs"
-LINGER_MS_MAX: Final = 20
-"""Where records are stamped when they are appended, their times come so much later than the event."""
 SEGMENT_BYTES: Final = 20_000
 """So small that the cleaner finds something to do."""
 DENSE_GROUPS: Final = 6
@@ -181,18 +179,18 @@ def judge(
 
 def _numbered_like(truth: Truth, tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
     """The tables with the truth's incarnations: a log that lost whole lives of a group counts fewer."""
-    lives: dict[tuple[str, int, int], int] = {}
+    lives: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for (group_id, incarnation, epoch), rows in truth.epochs.items():
-        lives[group_id, epoch, rows[0]["started_at"]] = incarnation
+        lives[group_id, epoch].append((rows[0]["started_at"], incarnation))
     true_of: dict[EpochKey, int] = {}
     for row in tables["epochs"]:
-        started_at = row["started_at"] or 0
-        near = (
-            lives.get((row["group_id"], row["epoch"], started_at - late_ms))
-            for late_ms in range(LINGER_MS_MAX + 1)
-        )
-        found = next((each for each in near if each is not None), row["incarnation"])
-        true_of[key_of(row)] = found
+        # A record can tell a later time: of its append, or of a static member's return to the generation.
+        before = [
+            life
+            for life in lives[row["group_id"], row["epoch"]]
+            if life[0] <= (row["started_at"] or 0)
+        ]
+        true_of[key_of(row)] = max(before)[1] if before else row["incarnation"]
     renumbered = {
         name: [{**row, "incarnation": true_of[key_of(row)]} for row in tables[name]]
         for name in ("epochs", "rebalance_causes", "convergence")
