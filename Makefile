@@ -69,14 +69,20 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-spark test-quality test-cluster test-broker test-dags ## Run all tests
+test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-swarm test-spark test-quality test-cluster test-broker test-dags ## Run all tests
 
 # Not even read, which takes as long as many a test.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 
+SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
+
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
 	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" -n 2 $(NEEDS_JVM:%=--ignore=%)
+
+.PHONY: test-swarm
+test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
+	SWARM_SEEDS=300 $(SWARM)
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
@@ -101,7 +107,7 @@ test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAG
 .PHONY: swarm
 swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and rest after healing
 	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) \
-	  $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
+	  $(SWARM)
 
 .PHONY: accuracy
 accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 ADD=…)
