@@ -14,7 +14,6 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.broker_logs import BrokerLogs
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.requirements import require_extra
 from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.cli.segment_state import group_ids_of
 from rebalance_audit.cli.tables_json import row_for_programs
@@ -120,10 +119,11 @@ def _rows_of(
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
     if logs.paths:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
-    config = invocation.config({"lake.path": lake, "cluster": cluster})
-    if not config.lake.path:
-        raise click.UsageError("Nothing to read: give SEGMENTS before GROUP, or --lake DIR.")
-    require_extra("readers")
+    config = invocation.config_of_lake(
+        {"lake.path": lake, "cluster": cluster},
+        "readers",
+        without="Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
+    )
     from rebalance_audit.cli import lake_group  # noqa: PLC0415 - imports Arrow
 
     group_id = where[0]

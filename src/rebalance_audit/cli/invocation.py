@@ -12,6 +12,8 @@ from rebalance_audit.cli.requirements import require_extra
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
 
+NO_LAKE: Final = "No lake: give --lake DIR."
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -36,14 +38,17 @@ class Invocation:
             click.get_current_context().exit()
         return config
 
-    def config_of_lake(self, flags: Mapping[str, object], *extras: str) -> "Config":
+    def config_of_lake(
+        self, flags: Mapping[str, object], *extras: str, without: str = NO_LAKE
+    ) -> "Config":
         """`config`, for a command that needs a lake and the packages of these extras.
 
-        Raises ConfigError, click.UsageError without a lake, and what `require_extra` raises.
+        Raises ConfigError, click.UsageError with the sentence `without` where there is no lake, and what
+        `require_extra` raises.
         """
         config = self.config(flags)
         if not config.lake.path:
-            raise click.UsageError("No lake: give --lake DIR.")
+            raise click.UsageError(without)
         for extra in extras:
             require_extra(extra)
         return config

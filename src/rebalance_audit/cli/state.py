@@ -10,7 +10,6 @@ import orjson
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.requirements import require_extra
 from rebalance_audit.cli.segment_state import segment_state
 from rebalance_audit.report import words
 from rebalance_audit.wire.log_folder import open_log_folder
@@ -53,10 +52,11 @@ def state(
     if segments is not None:
         found = segment_state(open_log_folder(segments), group_ids, at_ms)
     else:
-        config = invocation.config({"lake.path": lake, "cluster": cluster})
-        if not config.lake.path:
-            raise click.UsageError("Nothing to read: give SEGMENTS or --lake DIR.")
-        require_extra("readers")
+        config = invocation.config_of_lake(
+            {"lake.path": lake, "cluster": cluster},
+            "readers",
+            without="Nothing to read: give SEGMENTS or --lake DIR.",
+        )
         from rebalance_audit.cli.lake_state import lake_state  # noqa: PLC0415 - imports Arrow
 
         found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
