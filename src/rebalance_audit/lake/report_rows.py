@@ -9,20 +9,10 @@ from typing import Any, Final, TypeAlias
 
 import duckdb
 
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.lake.read import open_table
 
 Rows: TypeAlias = list[dict[str, Any]]
-
-TABLES: Final = (
-    "epochs",
-    "rebalance_causes",
-    "convergence",
-    "rebalances",
-    "members",
-    "ownership",
-    "group_states",
-    "findings",
-)
 
 FIRST_MS: Final = -(1 << 62)
 LAST_MS: Final = 1 << 62
@@ -214,7 +204,7 @@ class ReportRows:
             FIRST_MS if from_ms is None else from_ms,
             LAST_MS if to_ms is None else to_ms,
         )
-        for name in TABLES:
+        for name in GOLD_OF_GROUP:
             self._sql.register(f"{name}_of_lake", open_table(lake, f"gold.{name}"))
             self._view(name, cluster, *bounds)
 
