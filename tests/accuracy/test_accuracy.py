@@ -84,6 +84,7 @@ def test_bounds_hold_the_truth_and_ownership_equals_it(tally: Tally) -> None:
         (50_466, "an upgrade of generation 0"),
         (50_732, "a join in the millisecond in which the last member went"),
         (80_128, "an upgrade in a join phase without members"),
+        (100_327, "the same in release 4.0"),
     ],
 )
 def test_rare_events_are_told_as_they_happened(seed: int, what: str) -> None:

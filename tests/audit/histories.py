@@ -57,6 +57,24 @@ def consumer_history(lives: int | None = None) -> Iterator[Write]:
         yield end_ms + 1_000, ["6t", "3t"]
 
 
+def restless_history(lives: int | None = None) -> Iterator[Write]:
+    """A group that never comes to rest: before a new client has its share the next one comes, and another goes."""
+    yield 1_000, ["5 A", "3 2", "7 A 0-5", "6 2", "8 A 2/0 0-5"]
+    epoch, holder = 2, "A"
+    for number in islice(count(), None if lives is None else lives * LIFE):
+        at_ms, new, other = (number + 1) * ROUND_MS, f"B{number}", f"C{number}"
+        epoch += 4
+        joins = [f"5 {new}", f"3 {epoch - 3}", f"7 {holder} -", f"7 {new} 0-5", f"6 {epoch - 3}"]
+        yield at_ms, [*joins, f"8 {new} {epoch - 3}/0 UNRELEASED -"]
+        yield at_ms + 100, [f"8 {holder} {epoch - 4}/{epoch - 4} UNREVOKED -|0-5"]
+        joins = [f"5 {other}", f"3 {epoch - 2}", f"7 {new} 0-2", f"7 {other} 3-5", f"6 {epoch - 2}"]
+        yield at_ms + 4_000, [*joins, f"8 {other} {epoch - 2}/0 UNRELEASED -"]
+        yield at_ms + 5_000, [f"8t {holder}", f"7t {holder}", f"5t {holder}", f"3 {epoch - 1}"]
+        yield at_ms + 5_500, [f"8 {new} {epoch - 2}/{epoch - 3} 0-2"]
+        yield at_ms + 6_000, [f"8t {other}", f"7t {other}", f"5t {other}", f"3 {epoch}"]
+        holder = new
+
+
 def classic_history(lives: int | None = None) -> Iterator[Write]:
     """A stays; a new client comes and goes, a static one comes back under a new id, topics change, A is restarted.
 

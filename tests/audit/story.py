@@ -3,6 +3,7 @@
 5 A            member A subscribes to foo         5 A topics=foo,bar instance=i1 regex=^f timeout=9 assignor=range
                host=/b
 3 2 h7         group epoch 2, metadata hash 7     3t  group tombstone
+4              topics of the group, none          4t
 7 A 0-2        target of A: foo 0, 1, 2           7 A bar:0+foo:1-2   7t A
 6 2            target metadata, epoch 2           6t
 8 A 2/0 0-5    A at epoch 2, before 0, STABLE     8 A 2/2 UNREVOKED 0-2|3-5     8t A
@@ -71,6 +72,8 @@ def _value(
             return _generation(plain, options, at_ms), 3
         case 3:
             return messages.ConsumerGroupMetadataValue(int(plain[0]), _hash(plain)), 0
+        case 4:
+            return messages.ConsumerGroupPartitionMetadataValue(()), 0
         case 5:
             return _member(options), 0
         case 6:

@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
+from rebalance_audit.audit import rebalance
 from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.wire.records import Record
-from tests.audit.histories import Write, classic_history, consumer_history, numbered
+from tests.audit.histories import (
+    Write,
+    classic_history,
+    consumer_history,
+    numbered,
+    restless_history,
+)
 from tests.audit.story import GROUP, log
 
 
@@ -67,3 +75,16 @@ def test_lives_of_a_group_leave_nothing_behind(
     """Static members, other topics, expressions, epochs without a target, deletions: two lives weigh as much as ten."""
     few, many = (bytes_kept(numbered(history(lives))) for lives in (2, 10))
     assert many < few + SLACK_BYTES
+
+
+def test_a_rebalance_without_an_end_keeps_no_more_of_those_who_held_it_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A group that never comes to rest: a client that comes and goes with each epoch, all in one rebalance."""
+    monkeypatch.setattr(rebalance, "BLOCKERS_MAX", 20)
+    (row,) = [
+        row
+        for row in audit_log(numbered(restless_history(1)))["rebalances"]
+        if row["outcome"] == "open"
+    ]
+    assert len(row["blocked_by"]) == 20

@@ -25,9 +25,10 @@ CASES = {
         "5 D; 3 2; 7 C 0-2; 7 D 3-5; 6 2; 8 D 2/0 UNRELEASED -",
     ],
     "an upgrade in a join phase without members, then the join that asked for it": [
-        "2t; 3 1; 6 1",
+        "2t; 4; 3 1; 6 1",
         "5 D; 3 2; 7 D 0-5; 6 2; 8 D 2/0 0-5",
     ],
+    "the same from release 4.1 on": ["2t; 3 1; 6 1", "5 D; 3 2; 7 D 0-5; 6 2; 8 D 2/0 0-5"],
     "a downgrade with its classic record": [
         "8t D; 8t C; 7t D; 7t C; 6t; 5t D; 5t C; 3t; 2 2 range C=0-2"
     ],

@@ -1,6 +1,7 @@
 """What a history of a million records leaves in memory: `python -m tests.perf.history_memory --records 1000000`.
 
-One group of each protocol, in one process after the other; clients come once and go, under new ids, names and hosts.
+One group of each protocol, and one that never comes to rest, in one process after the other; clients come once and go,
+under new ids, names and hosts.
 Prints what Python's allocator holds for the audit, what the process takes, and the size of a snapshot on the way.
 """
 
@@ -17,12 +18,19 @@ import orjson
 
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
-from tests.audit.histories import Write, classic_history, consumer_history, numbered
+from tests.audit.histories import (
+    Write,
+    classic_history,
+    consumer_history,
+    numbered,
+    restless_history,
+)
 from tests.audit.story import GROUP
 
 HISTORIES: Final[Mapping[str, Callable[[], Iterator[Write]]]] = {
     "classic": classic_history,
     "consumer": consumer_history,
+    "restless": restless_history,
 }
 SHARES: Final = (0.01, 0.1, 0.5, 1.0)
 """Where on the way it is measured."""
@@ -32,11 +40,12 @@ def main() -> None:
     """Measure one history of each protocol, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--histories", nargs="+", choices=HISTORIES, default=list(HISTORIES))
     parser.add_argument(
         "--traced", action="store_true", help="count objects too: four times slower"
     )
     asked = parser.parse_args()
-    for name in HISTORIES:
+    for name in asked.histories:
         process = get_context("spawn").Process(
             target=measure, args=(name, asked.records), kwargs={"traced": asked.traced}
         )

@@ -160,11 +160,11 @@ class Life:
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
-            self.rebalance.blocked_by |= {
+            self.rebalance.wait_for(
                 member_id
                 for member_id, watch in self.watches.items()
                 if watch.unrevoked_since is not None
-            }
+            )
             self.end_rebalance(None, "open")
         self.ownership.finish()
         for watch in self.watches.values():

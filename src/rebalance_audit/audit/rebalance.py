@@ -1,11 +1,15 @@
 """What a user calls a rebalance: from leaving stable to stable again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.coordinator.partitions import TopicPartition
+
+BLOCKERS_MAX: Final = 1_000
+"""A group that never comes to rest would have one more with every client that comes and goes."""
 
 
 @dataclass(slots=True)
@@ -59,7 +63,13 @@ class Rebalance:
         if latency_ms is not None and latency_ms > self.slowest_ms:
             self.slowest_member_id, self.slowest_ms = member_id, latency_ms
         for progress in span.progress.values():
-            self.blocked_by |= progress.waited_for
+            self.wait_for(progress.waited_for)
+
+    def wait_for(self, member_ids: Iterable[str]) -> None:
+        """Somebody waited for these members; the first `BLOCKERS_MAX` of a rebalance are kept."""
+        for member_id in sorted(member_ids):
+            if len(self.blocked_by) < BLOCKERS_MAX:
+                self.blocked_by.add(member_id)
 
     def move(self, partition: TopicPartition, old_owner: str) -> None:
         """A target moved a partition away from `old_owner`."""

@@ -100,10 +100,11 @@ _FOLLOWS_CLASSIC_TOMBSTONE = frozenset(
         _Mark(Role.MEMBER, tombstone=True),
         _Mark(Role.OTHER, tombstone=False),
         _Mark(Role.OTHER, tombstone=True),
+        _Mark(Role.TOPICS, tombstone=False),
         _Mark(Role.GROUP, tombstone=False),
     }
 )
-"""What another protocol begins with in the place of a classic group: its epoch, where an upgrade finds no member."""
+"""What another protocol begins with in the place of a classic group: its topics and epoch, where nobody comes along."""
 
 _CONVERSION_TAIL = frozenset({Role.GROUP, Role.TOPICS, Role.TARGET_METADATA, Role.REGEX})
 """Roles whose tombstones come right before the classic record when a modern group becomes a classic one."""
