@@ -22,6 +22,7 @@ from rebalance_audit.coordinator.requests.classic import (
 )
 from rebalance_audit.coordinator.slot import GroupSlot
 from rebalance_audit.sim.broker import Happening
+from rebalance_audit.sim.roster import Roster
 
 TIMERS: Final = frozenset(
     {TimerKind.JOIN, TimerKind.SYNC, TimerKind.SESSION, TimerKind.PENDING_MEMBER}
@@ -38,9 +39,34 @@ class _Before:
     state: ClassicState = ClassicState.EMPTY
     generation: int = 0
     leader: str | None = None
-    members: dict[str, str | None] = field(default_factory=dict)
-    """Member id -> instance id."""
-    pending: frozenset[str] = frozenset()
+    roster: Roster = field(default_factory=Roster)
+    pending: set[str] = field(default_factory=set)
+    touched: list[str] = field(default_factory=list)
+    """Members that the event at hand may have brought, taken or changed."""
+
+    @classmethod
+    def of(cls, live: LiveGroup) -> "_Before":
+        """The group as it is."""
+        before = cls()
+        before.follow(live, live.members)
+        return before
+
+    def given(self, live: LiveGroup) -> str | None:
+        """The member id that this event has handed out, if it has."""
+        newest = next(reversed(live.pending_members), None)
+        return None if newest in self.pending else newest
+
+    def follow(self, live: LiveGroup, touched: Iterable[str]) -> None:
+        """The event is over."""
+        given = self.given(live)
+        self.pending.difference_update(touched)
+        if given is not None:
+            self.pending.add(given)
+        if len(self.pending) != len(live.pending_members):
+            self.pending = set(live.pending_members)
+        self.roster.follow(live, touched)
+        self.state, self.generation = live.state, live.generation
+        self.leader = live.leader_member_id
 
 
 class ClassicLines:
@@ -80,7 +106,8 @@ class ClassicLines:
         if live is None:
             self._groups.pop(group_id, None)
             return
-        before = self._groups.get(group_id, _Before())
+        before = self._groups.setdefault(group_id, _Before())
+        before.touched = before.roster.touched(live, happening)
         yield from self._event(before, live, happening)
         if any(
             isinstance(each, GenerationCompleted) and live.state is ClassicState.STABLE
@@ -89,14 +116,14 @@ class ClassicLines:
             for each in changes
         ) and isinstance(happening.request, SyncGroupRequest):
             yield _assignment(live, happening.request)
-        self._groups[group_id] = _state_of(live)
+        before.follow(live, before.touched)
 
     def _look_at_all(self, coordinator: GroupCoordinator) -> None:
         """After a load: what is there now is where watching starts."""
         for slot in coordinator.context.shard.groups():
             live = coordinator.live_group(slot.group_id)
             if live is not None and slot.group_id not in self._groups:
-                self._groups[slot.group_id] = _state_of(live)
+                self._groups[slot.group_id] = _Before.of(live)
 
     def _conversion(self, group_id: str, live: LiveGroup | None) -> Iterator[str]:
         if live is None:
@@ -104,7 +131,7 @@ class ClassicLines:
         if live.state is ClassicState.PREPARING_REBALANCE:
             reason = f"Downgrade group {group_id} from consumer to classic for member leaving."
             yield _preparing(live, live.generation, reason)
-        self._groups[group_id] = _state_of(live)
+        self._groups[group_id] = _Before.of(live)
 
     def _event(self, before: _Before, live: LiveGroup, happening: Happening) -> Iterator[str]:
         request, timer = happening.request, happening.timer
@@ -134,12 +161,12 @@ class ClassicLines:
         """Lines of a JoinGroup, and the reason that a rebalance would have by it."""
         group_id, state = live.group_id, before.state.value
         told = f"client reason: {request.reason or NO_REASON}"
-        given = [each for each in live.pending_members if each not in before.pending]
-        if given:
+        given = before.given(live)
+        if given is not None:
             return [
                 (
                     f"Dynamic member with unknown member id joins group {group_id} in {state} state. Created a new "
-                    f"member id {given[0]} and requesting the member to rejoin with this id."
+                    f"member id {given} and requesting the member to rejoin with this id."
                 )
             ], None
         replaced = _replaced(before, live)
@@ -156,13 +183,9 @@ class ClassicLines:
             else:
                 reason = f"Updating metadata for static member {member_id} with instance id {instance_id}; {told}"
             return [line], reason
-        new = [each for each in live.members if each not in before.members]
-        if new:
-            instance = live.members[new[0]].instance_id
-            reason = (
-                f"Adding new member {new[0]} with group instance id {instance or 'null'}; {told}"
-            )
-            return self._new_member(before, live, new[0], instance), reason
+        for new, instance in before.roster.came(live, before.touched).items():
+            reason = f"Adding new member {new} with group instance id {instance or 'null'}; {told}"
+            return self._new_member(before, live, new, instance), reason
         member_id = request.member_id
         if before.state is ClassicState.STABLE and before.leader == member_id:
             return [], f"Leader {member_id} re-joining group during {state}; {told}"
@@ -203,16 +226,16 @@ def _leave(
 ) -> tuple[list[str], str | None]:
     lines: list[str] = []
     valid: list[str] = []
-    by_instance = {instance: member for member, instance in before.members.items() if instance}
+    roster = before.roster
     for identity in request.members:
-        member_id = identity.member_id or by_instance.get(identity.group_instance_id or "", "")
+        member_id = identity.member_id or roster.holders.get(identity.group_instance_id or "", "")
         told = f"client reason: {identity.reason or NO_REASON}"
         if member_id in before.pending and member_id not in live.pending_members:
             lines.append(
                 f"[Group {live.group_id}] Pending member {member_id} has left group through explicit "
                 f"`LeaveGroup` request; {told}"
             )
-        elif member_id in before.members and member_id not in live.members:
+        elif member_id in roster.members and member_id not in live.members:
             lines.append(
                 f"[Group {live.group_id}] Member {member_id} has left group through explicit `LeaveGroup` "
                 f"request; {told}"
@@ -227,7 +250,7 @@ def _leave(
 
 def _time_is_up(before: _Before, live: LiveGroup, timer: Timer) -> tuple[list[str], str | None]:
     group_id, member_id = live.group_id, timer.member_id
-    gone = [each for each in before.members if each not in live.members]
+    gone = list(before.roster.gone(live, before.touched))
     match timer.kind:
         case TimerKind.SESSION if gone:
             line = f"Member {member_id} in group {group_id} has failed, removing it from the group."
@@ -281,26 +304,13 @@ def _has_started(before: _Before, live: LiveGroup) -> bool:
 
 def _replaced(before: _Before, live: LiveGroup) -> Mapping[str, tuple[str, str]]:
     """New member id -> instance id and the member id that had it."""
-    held = {
-        instance_id: member_id
-        for member_id, instance_id in before.members.items()
-        if instance_id is not None and member_id not in live.members
-    }
+    gone = before.roster.gone(live, before.touched)
+    held = {instance_id: member_id for member_id, instance_id in gone.items()}
     return {
-        member.member_id: (member.instance_id, held[member.instance_id])
-        for member in live.members.values()
-        if member.instance_id in held and member.member_id not in before.members
+        member_id: (instance_id, held[instance_id])
+        for member_id, instance_id in before.roster.came(live, before.touched).items()
+        if instance_id is not None and instance_id in held
     }
-
-
-def _state_of(live: LiveGroup) -> _Before:
-    return _Before(
-        live.state,
-        live.generation,
-        live.leader_member_id,
-        {member.member_id: member.instance_id for member in live.members.values()},
-        frozenset(live.pending_members),
-    )
 
 
 def _group_of(happening: Happening) -> str | None:

@@ -1,9 +1,8 @@
 """The real causes of classic generations: they happen in the coordinator's memory, before any record."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from typing import Final
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -18,6 +17,7 @@ from rebalance_audit.coordinator.requests.classic import (
     LeaveGroupRequest,
 )
 from rebalance_audit.sim.broker import Happening
+from rebalance_audit.sim.roster import Roster
 from rebalance_audit.sim.truth_causes import Reason
 from rebalance_audit.wire.consumer_protocol import decode_subscription
 
@@ -36,8 +36,7 @@ TIMER_CAUSES: Final = {
 class _GroupWatch:
     """What a group looked like after the last event, and what happened since its last record."""
 
-    members: dict[str, str | None] = field(default_factory=dict)
-    """Member id -> instance id."""
+    roster: Roster = field(default_factory=Roster)
     topics: dict[str, frozenset[str]] = field(default_factory=dict)
     """Member id -> topics that it subscribes to."""
     state: ClassicState = ClassicState.EMPTY
@@ -115,7 +114,7 @@ class ClassicWatch:
     def _compare(
         self, watch: _GroupWatch, live: LiveGroup, happening: Happening, now_ms: int
     ) -> None:
-        touched = _touched(watch, live, happening)
+        touched = watch.roster.touched(live, happening)
         found = _differences(watch, live, happening, touched, now_ms)
         starts = _has_started(watch, live)
         if starts:
@@ -137,30 +136,13 @@ class ClassicWatch:
         _take_over(watch, live, touched)
 
 
-def _touched(watch: _GroupWatch, live: LiveGroup, happening: Happening) -> list[str]:
-    """Ids of members that may have come, gone or changed by this event.
-
-    A JoinGroup touches its sender alone, unless others went by it: then the number of members does not fit.
-    """
-    request = happening.request
-    if isinstance(request, JoinGroupRequest):
-        member_id = request.member_id
-        came = len(live.members) - len(watch.members)
-        if member_id in live.members and came == (member_id not in watch.members):
-            return [member_id]
-        if not member_id and request.group_instance_id is None and came in {0, 1}:
-            return list(islice(reversed(live.members), came))  # the last one to come, if any did
-    return list(dict.fromkeys((*watch.members, *live.members)))
-
-
-def _take_over(watch: _GroupWatch, live: LiveGroup, touched: Iterable[str]) -> None:
+def _take_over(watch: _GroupWatch, live: LiveGroup, touched: Collection[str]) -> None:
+    watch.roster.follow(live, touched)
     for member_id in touched:
         member = live.members.get(member_id)
         if member is None:
-            watch.members.pop(member_id, None)
             watch.topics.pop(member_id, None)
         else:
-            watch.members[member_id] = member.instance_id
             watch.topics[member_id] = _topics_of(member.protocols)
     watch.state = live.state
     watch.generation = live.generation
@@ -179,22 +161,13 @@ def _has_started(watch: _GroupWatch, live: LiveGroup) -> bool:
 
 
 def _differences(
-    watch: _GroupWatch, live: LiveGroup, happening: Happening, touched: Iterable[str], now_ms: int
+    watch: _GroupWatch, live: LiveGroup, happening: Happening, touched: Collection[str], now_ms: int
 ) -> list[Reason]:
     """Who came and who went by this event."""
-    before = watch.members
-    gone = {
-        member_id: before[member_id]
-        for member_id in touched
-        if member_id in before and member_id not in live.members
-    }
+    gone = watch.roster.gone(live, touched)
     held = {instance_id: member_id for member_id, instance_id in gone.items() if instance_id}
     found: list[Reason] = []
-    for member_id in touched:
-        member = live.members.get(member_id)
-        if member is None or member_id in before:
-            continue
-        instance_id = member.instance_id
+    for member_id, instance_id in watch.roster.came(live, touched).items():
         if instance_id is not None and instance_id in held:
             gone.pop(held[instance_id])
             cause = RebalanceCause.STATIC_MEMBER_REPLACED
@@ -202,7 +175,7 @@ def _differences(
             cause = RebalanceCause.STATIC_MEMBER_JOINED
         else:
             cause = RebalanceCause.MEMBER_JOINED
-        found.append(Reason(cause, now_ms, member.member_id, instance_id))
+        found.append(Reason(cause, now_ms, member_id, instance_id))
     timer = happening.timer
     cause = (
         TIMER_CAUSES[timer.kind]
@@ -213,7 +186,7 @@ def _differences(
         Reason(cause, now_ms, member_id, instance_id) for member_id, instance_id in gone.items()
     ]
     request = happening.request
-    if isinstance(request, JoinGroupRequest) and request.member_id in before:
+    if isinstance(request, JoinGroupRequest) and request.member_id in watch.roster.members:
         topics = _topics_of(request.protocols)
         if request.member_id in live.members and topics != watch.topics[request.member_id]:
             instance_id = request.group_instance_id
@@ -246,7 +219,7 @@ def _subscribed_topics(metadata: bytes) -> frozenset[str]:
 def _rejoin_reason(watch: _GroupWatch, happening: Happening, now_ms: int) -> Reason | None:
     """Why a known member joined again and so set off a rebalance; None where something else did."""
     request = happening.request
-    if not isinstance(request, JoinGroupRequest) or request.member_id not in watch.members:
+    if not isinstance(request, JoinGroupRequest) or request.member_id not in watch.roster.members:
         return None
     instance_id = request.group_instance_id
     cause = happening.intent
