@@ -121,6 +121,18 @@ def test_a_consumer_group_in_place_of_an_empty_classic_one_counts_anew() -> None
     assert [(row["incarnation"], row["epoch"]) for row in got["epochs"]] == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_a_static_member_that_takes_over_with_another_subscription_begins_a_rebalance() -> None:
+    """Its bump is overtaken by the downgrade that it asks for: nobody keeps what the target has."""
+    joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    static = "8t A; 7t A; 5t A; 5 C instance=i1; 7 C 0-5; 8 C 0/0 0-5"
+    downgrade = "5 C instance=i1 session=6000 topics=bar; 3 3; 8t C; 7t C; 6t; 5t C; 3t"
+    returns = (9_000, f"{static}; {downgrade}; 2 2 range C@i1=0-5 cst=9000")
+    got = tables(joins, returns, (12_000, "2 3 range C@i1=bar:0 topics=bar"))
+    (row,) = [row for row in got["epochs"] if row["epoch"] == 3]
+    assert (row["join_started_earliest"], row["join_started_latest"]) == (9_000, 9_000)
+    assert ("protocol_downgraded", "probable") in causes(got, 3)
+
+
 def test_members_are_those_before_and_who_came_without_who_went() -> None:
     """Who went in the join phase that an upgrade broke off counts for the next epoch; who was replaced, for none."""
     classic = [CREATED, (4_000, "2 1 range A=0-2 B=3-5"), (9_000, TAKEN_OVER.format(1))]

@@ -13,6 +13,7 @@ from rebalance_audit.audit.classic_causes import (
     replaced_by,
 )
 from rebalance_audit.audit.departures import judge_absence
+from rebalance_audit.audit.downgrade import Downgrade
 from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.life import Life, departure_of
 from rebalance_audit.audit.members import Identity
@@ -34,32 +35,15 @@ class ClassicAudit:
         self._life = life
         self._downgraded = False
 
-    def judge(
-        self,
-        write: Sequence[Step],
-        group: ClassicGroup,
-        *,
-        downgraded: bool,
-        somebody_left: bool,
-    ) -> None:
-        """Turn one write that leaves a classic group behind into rows.
-
-        `downgraded`: it carries over the epoch of a consumer group; `somebody_left`: which lost a member by it.
-        """
+    def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: Downgrade) -> None:
+        """Turn one write that leaves a classic group behind into rows."""
         for step in write:
             for change in step.changes:
                 if isinstance(change, GenerationCompleted):
-                    self._complete(
-                        change, group, downgraded=downgraded, somebody_left=somebody_left
-                    )
+                    self._complete(change, group, downgrade)
 
     def _complete(
-        self,
-        change: GenerationCompleted,
-        group: ClassicGroup,
-        *,
-        downgraded: bool,
-        somebody_left: bool,
+        self, change: GenerationCompleted, group: ClassicGroup, downgrade: Downgrade
     ) -> None:
         life, position = self._life, change.position
         said_ms = group.current_state_timestamp_ms
@@ -74,12 +58,9 @@ class ClassicAudit:
             since_ms,
             since_ms,
         )
-        if downgraded:
+        if downgrade is not Downgrade.NONE:
             self._adopt(new)
-            # Where a static member only took another's place, everybody keeps what the target has for them.
-            span = life.span
-            behind = span is not None and span.target_installed_at_ms is None
-            self._downgraded = somebody_left or behind
+            self._downgraded = downgrade is Downgrade.REBALANCES
         elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
             life.restart(GroupType.CLASSIC, position)
             self._downgraded = False

@@ -239,10 +239,7 @@ class GroupAudit:
         group = self._slot.group
         self._life.begin_write(write)
         if isinstance(group, ClassicGroup):
-            left_before = self._life.left_since
-            downgraded = self._modern.convert_to_classic(write, group)
-            somebody_left = self._life.left_since > left_before
-            self._classic.judge(write, group, downgraded=downgraded, somebody_left=somebody_left)
+            self._classic.judge(write, group, self._modern.convert_to_classic(write, group))
         elif isinstance(group, ModernGroup):
             self._modern.judge(write, group)
         else:

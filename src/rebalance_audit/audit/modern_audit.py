@@ -8,6 +8,7 @@ from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
 from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.classic_causes import Generation
 from rebalance_audit.audit.departures import Circumstances, judge_absence, judge_departure
+from rebalance_audit.audit.downgrade import Downgrade, downgrade
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.life import Life, departure_of
 from rebalance_audit.audit.liveness import Liveness, successor_of
@@ -93,26 +94,9 @@ class ModernAudit:
         if not group.members:
             life.drop_awaiting()
 
-    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> bool:
-        """The write ends in a classic group. True when it carries the epoch over: an online downgrade."""
-        life, position = self._life, write[-1].position
-        span = life.span
-        if life.protocol in (None, GroupType.CLASSIC) or life.deleted:
-            return False
-        if not group.members or span is None or group.generation != span.epoch:
-            return False
-        instances = {member.instance_id for member in group.members.values()} - {None}
-        for member_id in [known for known in life.watches if known not in group.members]:
-            watch = life.watches[member_id]
-            if watch.stint.identity.instance_id in instances:
-                continue  # its instance has it under another id
-            verdict = self._judge_departure(watch, position, 0)
-            life.close_member(member_id, position, verdict.cause, verdict.certainty, span.epoch)
-            life.left_since += 1
-        life.ownership.convert(position, span.epoch)
-        life.moves.clear()
-        life.protocol = GroupType.CLASSIC
-        return True
+    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> Downgrade:
+        """The write ends in a classic group."""
+        return downgrade(self._life, write, group, self._judge_departure)
 
     # -- a write as a whole ---------------------------------------------------------------------
 
