@@ -22,7 +22,7 @@ from rebalance_audit.audit.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.coordinator.changes import GenerationCompleted, GroupType
 from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.coordinator.partitions import count, each
+from rebalance_audit.coordinator.partitions import count
 
 
 class ClassicAudit:
@@ -303,8 +303,7 @@ class ClassicAudit:
             if member_id not in after:
                 heir = before[member_id].instance_id in instances
                 how = "handed_over" if heir else "member_left"
-            for partition in each(shift.lost):
-                ownership.release(partition, member_id, position, new.generation, how)
+            ownership.release(shift.lost, member_id, position, new.generation, how)
         moved_by_identity = moved
         if new.has_static or (old is not None and old.has_static):
             moved_by_identity = shifts(by_identity(before), by_identity(after))
@@ -314,8 +313,7 @@ class ClassicAudit:
             if not shift.gained:
                 continue
             owner = life.owner(member_id)
-            for partition in each(shift.gained):
-                ownership.take(partition, owner, position, new.generation, since_known=since_known)
+            ownership.take(shift.gained, owner, position, new.generation, since_known=since_known)
         return moved_by_identity
 
 

@@ -315,15 +315,13 @@ class ModernAudit:
                 pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
             )
             how = "handed_over" if replaced else "member_left"
-        for partition in each(minus(old, new)):
-            life.ownership.release(partition, change.member_id, change.position, epoch, how)
+        life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
         gained = minus(new, old)
         if gained:
             owner = life.owner(change.member_id)
-            for partition in each(gained):
-                life.ownership.take(
-                    partition, owner, change.position, self._group.group_epoch, gap=life.gap
-                )
+            life.ownership.take(
+                gained, owner, change.position, self._group.group_epoch, gap=life.gap
+            )
 
     def _holders(self, change: MemberAssigned) -> set[str]:
         """Who has the partitions that the member's target promises and its assignment lacks."""

@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.rows import COMPLETE, GAP, OWNERSHIP, Emit
 from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.coordinator.partitions import TopicPartition
+from rebalance_audit.coordinator.partitions import Partitions, TopicPartition, each
+
+_new = tuple.__new__
+"""Makes a named tuple without a call of its own `__new__`: partitions that move are most of what there is to do."""
 
 
 class Owner(NamedTuple):
@@ -107,7 +110,7 @@ class Ownership:
     def settle(self) -> None:
         """The write is over: what was given up in it stays given up."""
         for loose in (*self._released.values(), *self._carried.values()):
-            self._end_loose(loose)
+            self._end(*loose)
         self._released.clear()
         self._carried.clear()
 
@@ -140,7 +143,7 @@ class Ownership:
 
     def take(
         self,
-        partition: TopicPartition,
+        partitions: Partitions,
         owner: Owner,
         position: Position,
         epoch: int | None,
@@ -148,44 +151,49 @@ class Ownership:
         gap: bool = False,
         since_known: bool = True,
     ) -> None:
-        """`owner` has the partition from this record on.
+        """`owner` has the partitions from this record on.
 
-        With `since_known` False the unowned time before it counts only where the partition stood before this record.
+        With `since_known` False the unowned time before it counts only where a partition stood before this record.
         """
-        held = self._held.get(partition)
-        loose = self._take_loose(partition) if held is None else None
-        if loose is not None:
-            if loose.holding.owner.member_id == owner.member_id:
-                self._held[partition] = loose.holding
-                self._confirmed -= self._unowned.pop(partition, _NEVER).confirmed
-                return
-            self._end_loose(loose)
-        if held is not None:
-            if held.owner.member_id == owner.member_id:
-                return
-            self._end(partition, held, position, epoch, "handed_over")
-            before = _Unowned(
-                position.record_timestamp_ms, held.owner.member_id, False, since_known
+        holdings, unowned = self._held, self._unowned
+        member_id, at_ms = owner.member_id, position.record_timestamp_ms
+        for partition in each(partitions):
+            held = holdings.get(partition)
+            if held is None:
+                loose = self._take_loose(partition)
+                if loose is not None:
+                    if loose.holding.owner.member_id == member_id:
+                        holdings[partition] = loose.holding
+                        self._confirmed -= unowned.pop(partition, _NEVER).confirmed
+                        continue
+                    self._end(*loose)
+                before = unowned.pop(partition, _NEVER)
+                if before.confirmed:
+                    self._confirmed -= 1
+                elif (
+                    before.exact
+                    and before.previous_member_id is not None
+                    and before.since_ms < at_ms
+                ):
+                    self._count_unowned(1, before.since_ms, at_ms)
+            elif held.owner.member_id == member_id:
+                continue
+            else:
+                self._end(partition, held, position, epoch, "handed_over")
+                before = _Unowned(at_ms, held.owner.member_id, False, since_known)
+            known = before.exact and (since_known or before.since_ms < at_ms)
+            holdings[partition] = _new(
+                _Holding,
+                (
+                    owner,
+                    position,
+                    epoch,
+                    max(0, at_ms - before.since_ms) if known else None,
+                    before.previous_member_id,
+                    gap,
+                    None,
+                ),
             )
-        else:
-            before = self._unowned.pop(partition, _NEVER)
-            if before.confirmed:
-                self._confirmed -= 1
-            elif (
-                before.exact
-                and before.previous_member_id is not None
-                and before.since_ms < position.record_timestamp_ms
-            ):
-                self._count_unowned(1, before.since_ms, position.record_timestamp_ms)
-        known = before.exact and (since_known or before.since_ms < position.record_timestamp_ms)
-        self._held[partition] = _Holding(
-            owner,
-            position,
-            epoch,
-            max(0, position.record_timestamp_ms - before.since_ms) if known else None,
-            before.previous_member_id,
-            gap,
-        )
 
     def _take_loose(self, partition: TopicPartition) -> _Loose | None:
         """Who had the partition before this write, where that is still to be settled."""
@@ -202,31 +210,28 @@ class Ownership:
                 )
         return loose
 
-    def _end_loose(self, loose: _Loose) -> None:
-        self._end(loose.partition, loose.holding, loose.position, loose.epoch, loose.how)
-
     def release(
         self,
-        partition: TopicPartition,
+        partitions: Partitions,
         member_id: str,
         position: Position,
         epoch: int | None,
         how: str,
     ) -> None:
-        """The member no longer has the partition; ignored when another one has it by now."""
-        held = self._held.get(partition)
-        if held is None or held.owner.member_id != member_id:
-            return
-        del self._held[partition]
-        is_new = self._began_in_write(held)
-        if not is_new:
-            self._released[partition] = _Loose(partition, held, position, epoch, how)
-        self._unowned[partition] = _Unowned(
-            position.record_timestamp_ms,
-            held.previous_member_id if is_new else held.owner.member_id,
-            confirmed=False,
-            exact=True,
-        )
+        """The member no longer has the partitions; what another one has by now stays there."""
+        holdings, unowned, released = self._held, self._unowned, self._released
+        at_ms, write_offset = position.record_timestamp_ms, self._write_offset
+        for partition in each(partitions):
+            held = holdings.get(partition)
+            if held is None or held.owner.member_id != member_id:
+                continue
+            del holdings[partition]
+            previous_member_id: str | None = member_id
+            if held.position.log_offset >= write_offset:  # it began in this write
+                previous_member_id = held.previous_member_id
+            else:
+                released[partition] = _new(_Loose, (partition, held, position, epoch, how))
+            unowned[partition] = _Unowned(at_ms, previous_member_id, False, True)
 
     def expect(self, partitions: Iterable[TopicPartition], since_ms: int) -> None:
         """New partitions of the target that nobody owns yet: unowned since the epoch that brought them."""
@@ -265,9 +270,6 @@ class Ownership:
             self._end(partition, held, None, None, "open")
         self._held.clear()
 
-    def _began_in_write(self, held: _Holding) -> bool:
-        return held.position.log_offset >= self._write_offset
-
     def _end(
         self,
         partition: TopicPartition,
@@ -277,8 +279,8 @@ class Ownership:
         how: str,
     ) -> None:
         topic_id, topic = self._topic_names(partition)
-        topic_id = topic_id or held.topic_id
-        owner, began = held.owner, held.position
+        owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
+        member_id, instance_id, client_id, client_host = owner
         from_ms, to_ms = began.record_timestamp_ms, None
         to_offset = held_ms = None
         if position is not None:
@@ -289,24 +291,24 @@ class Ownership:
             {
                 "group_id": self._group_id,
                 "incarnation": self.incarnation,
-                "topic_id": topic_id,
+                "topic_id": topic_id or known_id,
                 "topic": topic,
                 "topic_partition": partition[1],
                 "from_offset": began.log_offset,
                 "from_at": from_ms,
-                "from_epoch": held.epoch,
+                "from_epoch": from_epoch,
                 "to_offset": to_offset,
                 "to_at": to_ms,
                 "to_epoch": epoch,
-                "member_id": owner.member_id,
-                "instance_id": owner.instance_id,
-                "client_id": owner.client_id,
-                "client_host": owner.client_host,
+                "member_id": member_id,
+                "instance_id": instance_id,
+                "client_id": client_id,
+                "client_host": client_host,
                 "held_ms": held_ms,
-                "unowned_before_ms": held.unowned_before_ms,
-                "previous_member_id": held.previous_member_id,
+                "unowned_before_ms": unowned_before_ms,
+                "previous_member_id": previous_member_id,
                 "how_ended": how,
                 "log_partition": began.log_partition,
-                "completeness": GAP if held.gap else COMPLETE,
+                "completeness": GAP if gap else COMPLETE,
             },
         )
