@@ -5,7 +5,16 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class RebalanceCause(StrEnum):
+class _Word(StrEnum):
+    """Words of a closed list; `text` is `value` without the call of a property, which every row would make."""
+
+    text: str
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class RebalanceCause(_Word):
     """Why an epoch or generation came about. `DEFINITIONS` has one sentence for each."""
 
     GROUP_CREATED = "group_created"
@@ -33,7 +42,7 @@ class RebalanceCause(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Certainty(StrEnum):
+class Certainty(_Word):
     """How sure a cause is."""
 
     PROVEN = "proven"

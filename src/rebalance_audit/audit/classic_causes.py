@@ -87,7 +87,7 @@ class ClassicScene(NamedTuple):
         elapsed_ms = timeout_ms = None
         if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
             elapsed_ms = new.joined_at_ms - old.joined_at_ms
-            timeout_ms = min(member.rebalance_timeout_ms for member in old.members.values())
+            timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
         return judge_absence(watch, new.position, elapsed_ms, timeout_ms)
 
 
@@ -164,7 +164,7 @@ def _unwitnessed(
     if verdict.cause not in TRIGGERS:
         return verdict
     candidates = _without(verdict.cause, (*verdict.alternatives, *others, *unseen))
-    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=candidates)
+    return Verdict(verdict.cause, Certainty.PROBABLE, *verdict[2:-1], alternatives=candidates)
 
 
 @lru_cache(1024)

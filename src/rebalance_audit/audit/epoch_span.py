@@ -12,7 +12,7 @@ from rebalance_audit.coordinator.partitions import Partitions, count
 
 @lru_cache(1024)
 def _texts(causes: tuple[RebalanceCause, ...]) -> tuple[str, ...]:
-    return tuple(cause.value for cause in causes)
+    return tuple(cause.text for cause in causes)
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class MemberProgress:
 
     def row(self, span: "EpochSpan", outcome: str) -> Row:
         """The row of gold.convergence; `outcome` holds unless the member's own is settled."""
+        started_at_ms, reached_at_ms = self.started_at_ms, self.reached_at_ms
         return {
             "group_id": span.group_id,
             "incarnation": span.incarnation,
@@ -57,9 +58,11 @@ class MemberProgress:
             "instance_id": self.instance_id,
             "client_id": self.client_id,
             "client_host": self.client_host,
-            "started_at": self.started_at_ms,
-            "reached_at": self.reached_at_ms,
-            "latency_ms": duration_ms(self.started_at_ms, self.reached_at_ms),
+            "started_at": started_at_ms,
+            "reached_at": reached_at_ms,
+            "latency_ms": None
+            if started_at_ms is None or reached_at_ms is None
+            else reached_at_ms - started_at_ms,
             "revoke_started_at": self.revoke_started_at_ms,
             "revoked_at": self.revoked_at_ms,
             "revoke_ms": None
@@ -177,8 +180,8 @@ class EpochSpan:
             "unowned_partition_ms": self.unowned_partition_ms,
             "slowest_member_id": slowest_member_id,
             "slowest_member_ms": slowest_member_ms,
-            "primary_cause": primary.cause.value if primary else None,
-            "primary_certainty": primary.certainty.value if primary else None,
+            "primary_cause": primary.cause.text if primary else None,
+            "primary_certainty": primary.certainty.text if primary else None,
             "rebalance_seq": self.rebalance_seq,
             "coordinator_epoch": self.first_position.leader_epoch,
             "completeness": completeness(self.gap),
@@ -192,8 +195,8 @@ class EpochSpan:
                 "incarnation": self.incarnation,
                 "epoch": self.epoch,
                 "cause_seq": cause_seq,
-                "cause": verdict.cause.value,
-                "certainty": verdict.certainty.value,
+                "cause": verdict.cause.text,
+                "certainty": verdict.certainty.text,
                 "at": verdict.at_ms,
                 "member_id": verdict.member_id,
                 "instance_id": verdict.instance_id,
@@ -216,5 +219,4 @@ class EpochSpan:
     def convergence_rows(self) -> Iterable[Row]:
         """The rows of gold.convergence; members that did not get there share the epoch's fate."""
         fate = "open" if self.outcome == "open" else "superseded"
-        for progress in self.progress.values():
-            yield progress.row(self, fate)
+        return [progress.row(self, fate) for progress in self.progress.values()]

@@ -46,16 +46,16 @@ class Rebalance:
         if self.first_epoch is None:
             self.first_epoch = span.epoch
         if self.last_epoch is None and span.verdicts:
-            self.primary_cause = span.verdicts[0].cause.value
-            self.primary_certainty = span.verdicts[0].certainty.value
+            self.primary_cause = span.verdicts[0].cause.text
+            self.primary_certainty = span.verdicts[0].certainty.text
         self.last_epoch = span.epoch
         self.epochs += 1
         self.members_joined += span.members_joined
         self.members_left += span.members_left
         self.gap |= span.gap
         for verdict in span.verdicts:
-            if verdict.cause.value not in self.causes:
-                self.causes.append(verdict.cause.value)
+            if verdict.cause.text not in self.causes:
+                self.causes.append(verdict.cause.text)
 
     def end_epoch(self, span: EpochSpan) -> None:
         """The epoch is over for this rebalance: converged, superseded or emptied."""

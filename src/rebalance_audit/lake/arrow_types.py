@@ -78,15 +78,12 @@ def _moments(values: Sequence[int | None]) -> pa.Array:
     except (OverflowError, pa.ArrowInvalid):
         # A moment that a damaged record made up, and that no integer of Arrow holds.
         return pa.array(map(micros_of, values), MOMENT)
-    micros = pc.multiply(millis, _MICROS_PER_MILLI)
-    for outside in (
-        pc.equal(millis, NO_TIMESTAMP_MS),
-        pc.less(millis, MILLIS_MIN),
-        pc.greater(millis, MILLIS_MAX),
-    ):
-        if outside.true_count:
-            micros = pc.if_else(outside, None, micros)
-    return micros.cast(MOMENT)
+    extremes = pc.min_max(millis)
+    least_ms, most_ms = extremes["min"].as_py(), extremes["max"].as_py()
+    if least_ms is not None and not 0 <= least_ms <= most_ms <= MILLIS_MAX:
+        # Before 1970 only damaged records are; among them is what stands for no time.
+        return pa.array(map(micros_of, values), MOMENT)
+    return pc.multiply(millis, _MICROS_PER_MILLI).cast(MOMENT)
 
 
 def _parse(ddl: str) -> tuple[pa.DataType, str]:

@@ -35,8 +35,10 @@ NEW: Final = "new"
 GONE: Final = "gone"
 """Mark of a key of a resumed group: a row that was handed out as provisional, and is none any more."""
 MARKS: Final = (WHOLE, NEW, GONE)
-FLUSH_ROWS: Final = 4096
-"""Rows held before they are handed over: memory is bounded by this, not by the log."""
+BATCH_ROWS: Final = 1024
+"""Rows of one table held before they are handed over: memory is bounded by this, not by the log.
+
+A batch of any size costs as much as about 200 rows do, so tables with few rows wait until they have some."""
 
 
 def columns_of(output: str) -> dict[str, str]:
@@ -65,10 +67,11 @@ class OutputRows:
             for output, columns in self._columns.items()
         }
         self._pick = {output: itemgetter(*columns) for output, columns in self._columns.items()}
+        self._nulls = {output: pa.nulls(BATCH_ROWS, kind) for output, kind in self._types.items()}
         self._rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {
             (output, mark): [] for output in OUTPUTS for mark in MARKS
         }
-        self._held = 0
+        self._is_full = False
 
     def add(self, output: str, mark: str, row: Row) -> None:
         """Take a row, keyed by column; times are epoch milliseconds. `mark` is one of MARKS.
@@ -79,20 +82,29 @@ class OutputRows:
             cells = self._pick[output](row)
         except KeyError:
             cells = tuple(map(row.get, self._columns[output]))
-        self._rows[output, mark].append(cells)
-        self._held += 1
+        rows = self._rows[output, mark]
+        rows.append(cells)
+        if len(rows) >= BATCH_ROWS:
+            self._is_full = True
 
     def full(self) -> bool:
-        """Whether it is time to take the batches."""
-        return self._held >= FLUSH_ROWS
+        """Whether it is time to take the batches that are full."""
+        return self._is_full
 
-    def take(self) -> Iterator[pa.RecordBatch]:
-        """What came together since the last call, one batch per table and mark that have rows."""
+    def take_full(self) -> Iterator[pa.RecordBatch]:
+        """One batch per table and mark that have come together."""
+        self._is_full = False
+        return self._take(BATCH_ROWS)
+
+    def take_rest(self) -> Iterator[pa.RecordBatch]:
+        """One batch per table and mark that have any rows."""
+        return self._take(1)
+
+    def _take(self, at_least: int) -> Iterator[pa.RecordBatch]:
         for (output, mark), rows in self._rows.items():
-            if rows:
+            if len(rows) >= at_least:
                 yield self._batch(output, mark, rows)
                 rows.clear()
-        self._held = 0
 
     def _batch(self, output: str, mark: str, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
         columns = self._columns[output]
@@ -103,12 +115,15 @@ class OutputRows:
         count = len(rows)
         return pa.RecordBatch.from_arrays(
             [
-                pa.array([output] * count, pa.string()),
-                pa.array([mark] * count, pa.string()),
-                *(
-                    filled if name == output else pa.nulls(count, kind)
-                    for name, kind in self._types.items()
-                ),
+                pa.repeat(output, count),
+                pa.repeat(mark, count),
+                *(filled if name == output else self._null(name, count) for name in self._types),
             ],
             names=["table", "mark", *self._types],
         )
+
+    def _null(self, output: str, count: int) -> pa.Array:
+        """The column of a table that has no rows in the batch; what one record calls forth may be longer than most."""
+        if count > BATCH_ROWS:
+            return pa.nulls(count, self._types[output])
+        return self._nulls[output][:count]

@@ -234,9 +234,9 @@ class _Reducer:
                 else:
                     self._feed(self._enter(given.position.log_partition, given.group_id), given)
                 if self._rows.full():
-                    yield from self._rows.take()
+                    yield from self._rows.take_full()
         self._leave()
-        yield from self._rows.take()
+        yield from self._rows.take_rest()
 
     def _enter(self, partition: int, group_id: str) -> _Group:
         """The group that a record belongs to; the one before is finished."""

@@ -237,7 +237,7 @@ class InstanceIdConflict(Watcher):
         replaced = {
             row["next_member_id"]: row["member_id"]
             for row in departures
-            if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.value
+            if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.text
         }
         for stint in arrivals:
             old_id, instance_id = replaced.get(stint.member_id), stint.identity.instance_id

@@ -99,7 +99,7 @@ class RebalanceStorm(Watcher):
     def _count(self, began: _Began) -> None:
         self._last = began.position
         self._epochs += 1
-        self._causes[began.cause.value] += 1
+        self._causes[began.cause.text] += 1
         self._trail.add(began.evidence())
 
     def _close(self, end: Position | None) -> None:

@@ -229,19 +229,19 @@ class EagerCooperative(Watcher):
     def _judge(self, position: Position, group: ClassicGroup) -> None:
         if group.generation == self._generation:
             return
-        continuing = [
-            member for member_id, member in group.members.items() if self._had.get(member_id)
-        ]
         cooperative = COOPERATIVE_MARK in (group.protocol_name or "")
         if not cooperative:
             self._forget()
-        elif continuing and not self._told:
-            if all(_owns_nothing(member) for member in continuing):
+        elif not self._told:
+            continuing = [
+                member for member_id, member in group.members.items() if self._had.get(member_id)
+            ]
+            if continuing and all(_owns_nothing(member) for member in continuing):
                 self._run.append(position)
                 fact = f"generation {group.generation}: {len(continuing)} continuing members own nothing"
                 self._trail.add(evidence_at(position, fact))
                 self._report(group)
-            else:
+            elif continuing:
                 self._forget()
         self._generation = group.generation
         self._had = {

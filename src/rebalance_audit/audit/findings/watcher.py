@@ -135,7 +135,7 @@ def truly_changed(
     replaced = {
         row["next_member_id"]: row["member_id"]
         for row in departures
-        if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.value
+        if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.text
     }
     gone = set(replaced.values())
     return (

@@ -117,7 +117,7 @@ def read_member(
         if assignment is not None:
             assigned = partitions_of(assignment.assigned_partitions)
             partition_count = count(assigned)
-    return ClassicMember(
+    fields = (
         member_id,
         instance_id,
         client_id,
@@ -131,6 +131,7 @@ def read_member(
         assigned,
         partition_count,
     )
+    return tuple.__new__(ClassicMember, fields)  # without a call of its own __new__
 
 
 def _remove_group(step: ReplayStep) -> None:
