@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import orjson
+import pytest
+
+from rebalance_audit.sim.options import GROUP_FAULTS
 from tests.cli.call import call
 
 
@@ -21,3 +25,44 @@ def test_it_leaves_a_folder_alone_that_holds_something(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     assert call("simulate", "--seed", "3", "--out", tmp_path).code == 2
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_long_run_is_given_its_faults_and_commits(tmp_path: Path) -> None:
+    """So many faults a day on a sound network, whole groups of one protocol, and nobody who commits."""
+    told = call(
+        *("simulate", "--seed", "3", "--minutes", "1", "--groups", "3", "--out", tmp_path / "calm"),
+        *("--faults-per-day", "24", "--commit-interval", "0", "--protocol", "consumer"),
+        *("--topic-partitions", "30", "--dialect", "4.4"),
+    )
+    assert told.code == 0, told.err
+    options = dict(line.split(" = ", 1) for line in told.err.splitlines() if " = " in line)
+    rates = [float(options[f"faults.{name}"]) for name in GROUP_FAULTS]
+    assert sum(rates) * 24 * 60 == pytest.approx(24, rel=0.05)
+    assert options["network.loss_probability"] == "0.0000"
+    assert options["groups[2].protocol"] == "consumer"
+    assert options["topics"].count(": 30") == options["topics"].count("topic-")
+    keys = {row["key"]["type"] for row in map(orjson.loads, decoded(tmp_path / "calm"))}
+    assert keys
+    assert 1 not in keys
+
+
+def decoded(folder: Path) -> list[str]:
+    """What `decode` says of a log."""
+    return call("decode", folder).out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--no-faults", "--faults-per-day", "3"), "exclude each other"),
+        (("--protocol", "migrating", "--dialect", "3.9"), "3.9 has no migration"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    flags: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    """Bad arguments, and nothing written."""
+    told = call("simulate", "--seed", "3", "--out", tmp_path / "log", *flags)
+    assert told.code == 2
+    assert sentence in told.err
+    assert not (tmp_path / "log").exists()

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.coordinator.handling import Dialect, RecordDraft
@@ -96,6 +96,7 @@ def commits(dialect: Dialect) -> st.SearchStrategy[list[RecordDraft]]:
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
+@settings(deadline=None)
 @given(data=st.data())
 def test_plain_commits_say_in_their_bytes_what_their_drafts_say(
     dialect: Dialect, data: st.DataObject

@@ -101,7 +101,7 @@ class Fleet:
         now_ms = self._scheduler.now_ms
         for instance in self.instances:
             client = instance.client
-            if instance.wanted and not client.running and now_ms >= instance.down_until_ms:
+            if not client.running and instance.wanted and now_ms >= instance.down_until_ms:
                 client.start()
         self._scheduler.after(SUPERVISION_INTERVAL_MS, self._supervise)
 

@@ -75,6 +75,23 @@ class FaultOptions:
     """To each group: an administrator deletes offsets."""
 
 
+GROUP_FAULTS: Final = (
+    "deploys",
+    "scale_changes",
+    "crashes",
+    "freezes",
+    "slow_polls",
+    "subscription_changes",
+    "admin_removals",
+    "duplicate_instances",
+    "outages",
+    "partitions_from_network",
+    "offset_deletions",
+)
+"""Those that happen to each group."""
+MINUTES_A_DAY: Final = 1_440
+
+
 @dataclass(slots=True)
 class SimulationOptions:
     """Everything that decides a run beside the seed's own streams."""
@@ -89,6 +106,8 @@ class SimulationOptions:
     groups: list[GroupPlan] = field(default_factory=list)
     commits_per_minute: int = 0
     """Offset commits of a load beside the groups, written in bulk."""
+    committer_interval_ms: int = 2_000
+    """Of standalone and transactional committers; 0 = no commits."""
 
 
 @dataclass(slots=True)
@@ -102,6 +121,12 @@ class Overrides:
     partitions: int | None = None
     commits_per_minute: int = 0
     faults: bool = True
+    faults_per_day: float | None = None
+    """Of each group, on a network that loses nothing."""
+    commit_interval_ms: int | None = None
+    """Of every member and committer; 0 = no commits."""
+    protocol: Protocol | None = None
+    topic_partitions: int | None = None
 
 
 _REGEXES: Final = ("topic-.*", "topic-[0-3]", "other-.*|topic-1")
@@ -120,6 +145,8 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
     chance = Chance(seed, "options")
     dialect = overrides.dialect or chance.choice(list(Dialect))
     topics = {f"topic-{number}": chance.between(1, 12) for number in range(chance.between(2, 5))}
+    if overrides.topic_partitions is not None:
+        topics = dict.fromkeys(topics, overrides.topic_partitions)
     cluster = ClusterOptions(
         overrides.partitions or chance.choice((1, 2, 5, 50)),
         chance.between(1, 5),
@@ -139,6 +166,8 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
         topics,
         commits_per_minute=overrides.commits_per_minute,
     )
+    if overrides.commit_interval_ms is not None:
+        options.committer_interval_ms = overrides.commit_interval_ms
     if overrides.faults:
         options.network = _draw_network(chance.stream("network"), options.network.latency_ms)
         options.faults = _draw_faults(chance.stream("faults"))
@@ -146,6 +175,9 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
         options.faults = FaultOptions(
             **dict.fromkeys((each.name for each in fields(FaultOptions)), 0.0)
         )
+    if overrides.faults_per_day is not None:
+        options.network = NetworkOptions(options.network.latency_ms)
+        options.faults = _as_often(options.faults, overrides.faults_per_day)
     group_count = overrides.groups or chance.between(1, 6)
     options.groups = [
         _draw_group(chance.stream(f"group-{number}"), number, options, overrides)
@@ -186,11 +218,21 @@ def _draw_faults(chance: Chance) -> FaultOptions:
     )
 
 
+def _as_often(drawn: FaultOptions, per_day: float) -> FaultOptions:
+    """The same mixture of faults, so many a day in each group, and those of the cluster as rare."""
+    rates = {each.name: float(getattr(drawn, each.name)) for each in fields(FaultOptions)}
+    of_groups = sum(rates[name] for name in GROUP_FAULTS) * MINUTES_A_DAY
+    if not of_groups:
+        return FaultOptions(**{name: per_day / MINUTES_A_DAY / len(GROUP_FAULTS) for name in rates})
+    return FaultOptions(**{name: rate * per_day / of_groups for name, rate in rates.items()})
+
+
 def _draw_group(
     chance: Chance, number: int, options: SimulationOptions, overrides: Overrides
 ) -> GroupPlan:
     early = options.coordinator.dialect in {Dialect.R3_7, Dialect.R3_9}
     protocol = chance.weighted(list(Protocol), (6, 6, 0 if early else 3, 1, 1))
+    protocol = overrides.protocol or protocol
     names = sorted(options.topics)
     topics = tuple(chance.sample(names, chance.between(1, len(names))))
     regex = None
@@ -214,7 +256,11 @@ def _draw_group(
         session_timeout_ms=chance.choice((6_000, 10_000, 45_000)),
         max_poll_interval_ms=chance.choice((10_000, 30_000, 60_000)),
         revoke_ms=chance.choice((1, 5, 200, 3_000)),
-        commit_interval_ms=chance.choice((0, 1_000, 5_000)),
+        commit_interval_ms=(
+            chance.choice((0, 1_000, 5_000))
+            if overrides.commit_interval_ms is None
+            else overrides.commit_interval_ms
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from rebalance_audit.sim.invariants import Invariants
 from rebalance_audit.sim.log_files import write_folder
 from rebalance_audit.sim.options import (
     START_MS,
+    GroupPlan,
     Overrides,
     Protocol,
     SimulationOptions,
@@ -35,7 +36,7 @@ SETTLING_MS_MAX: Final = 600_000
 SETTLING_STEP_MS: Final = 1_000
 _TOPICS_MAX: Final = 8
 _PARTITIONS_MAX: Final = 40
-_COMMIT_INTERVAL_MS: Final = 2_000
+COMMITTERS: Final = frozenset({Protocol.STANDALONE, Protocol.TRANSACTIONAL})
 TRUTH_FILE: Final = "truth.jsonl"
 
 
@@ -120,21 +121,8 @@ class Simulation:
         for number, plan in enumerate(self.options.groups):
             chance = self._chance.stream(f"fleet-{number}")
             topic = plan.topics[0] if plan.topics else next(iter(self.options.topics))
-            if plan.protocol is Protocol.STANDALONE:
-                self._committers.append(
-                    Committer(self.cluster, plan.group_id, topic, _COMMIT_INTERVAL_MS, chance)
-                )
-            elif plan.protocol is Protocol.TRANSACTIONAL:
-                self._committers.append(
-                    TransactionalCommitter(
-                        self.cluster,
-                        plan.group_id,
-                        topic,
-                        _COMMIT_INTERVAL_MS,
-                        chance,
-                        1_000 + number,
-                    )
-                )
+            if plan.protocol in COMMITTERS:
+                self._add_committer(plan, topic, 1_000 + number, chance)
             else:
                 self.fleets.append(Fleet(self.cluster, plan, chance))
         if self.options.commits_per_minute:
@@ -146,6 +134,16 @@ class Simulation:
             committer.start()
         self._plan_for_cluster()
         self._often(CHECKPOINT_INTERVAL_MS, self._check_grown)
+
+    def _add_committer(self, plan: GroupPlan, topic: str, producer_id: int, chance: Chance) -> None:
+        interval_ms = self.options.committer_interval_ms
+        where = (self.cluster, plan.group_id, topic, interval_ms, chance)
+        if not interval_ms:
+            return
+        if plan.protocol is Protocol.STANDALONE:
+            self._committers.append(Committer(*where))
+        else:
+            self._committers.append(TransactionalCommitter(*where, producer_id))
 
     def _heal(self) -> None:
         self._hurts = False

@@ -70,6 +70,10 @@ class ClassicClient(Client):
         self._last_claim: Claim | None = None
         self._counts: dict[str, int] = {}
         """Leader: partition counts of the subscribed topics at its last assignment."""
+        self._image: object = None
+        """Leader: the topics that it has last found to have these counts."""
+        self._next_look = partial(self._run, self._life, self._look_at_topics)
+        """What happens when the client looks after the topics again; the same all through a life."""
         self._beats = 0
         self._next_beat = self._beat_of(self._life, self._beats)
         """What happens when the next heartbeat is due; the same all through a life and a generation."""
@@ -98,7 +102,8 @@ class ClassicClient(Client):
         self._counts = {}
         self._beats += 1
         self._join(None)
-        self._later(METADATA_INTERVAL_MS, self._look_at_topics)
+        self._next_look = partial(self._run, self._life, self._look_at_topics)
+        self._scheduler.after(METADATA_INTERVAL_MS, self._next_look)
 
     def _close(self) -> None:
         self._commit(self.owned)
@@ -228,6 +233,7 @@ class ClassicClient(Client):
         is_leader = joined.leader == self.member_id
         assignments: tuple[SyncGroupAssignment, ...] = ()
         self._counts = {}
+        self._image = None
         if is_leader:
             assignments = self._assign(joined)
         request = SyncGroupRequest(
@@ -375,14 +381,16 @@ class ClassicClient(Client):
 
     def _look_at_topics(self) -> None:
         """The leader looks after the topics: another partition count means another assignment."""
-        self._later(METADATA_INTERVAL_MS, self._look_at_topics)
-        if self.phase != "member" or not self._counts:
-            return
+        self._scheduler.after(METADATA_INTERVAL_MS, self._next_look)
         image = self.cluster.topics.image
+        if self.phase != "member" or not self._counts or image is self._image:
+            return
         topics = {name: image.topic(name) for name in self._counts}
         counts = {
             name: 0 if topic is None else len(topic.partition_racks)
             for name, topic in topics.items()
         }
-        if counts != self._counts:
+        if counts == self._counts:
+            self._image = image
+        else:
             self._when_polled(1, lambda: self._rejoin(RebalanceCause.TOPIC_METADATA_CHANGED))

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.cause import RebalanceCause
@@ -111,6 +112,10 @@ class Client(ABC):
         self._watched: dict[str, int] = {}
         """Channel -> when the client looks next whether the answer is overdue."""
         self._serial = 0
+        self._grouped: tuple[object, object, dict[str, list[int]]] = (None, None, {})
+        """Partitions, topics, and what `_by_name` made of them."""
+        self._next_round = (0, self._commit_round)
+        """Life, and what happens in it when the next commit is due."""
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -306,13 +311,21 @@ class Client(ABC):
 
     # --- offsets -----------------------------------------------------------------------------------
 
+    def _by_name(self, partitions: frozenset[HeldPartition]) -> dict[str, list[int]]:
+        """Partitions of the topics that exist, by name; the same as before while neither changed."""
+        image = self.cluster.topics.image
+        if self._grouped[0] is not partitions or self._grouped[1] is not image:
+            by_name: dict[str, list[int]] = {}
+            for topic_id, number in sorted(partitions):
+                topic = image.topic_by_id(topic_id)
+                if topic is not None:
+                    by_name.setdefault(topic.name, []).append(number)
+            self._grouped = partitions, image, by_name
+        return self._grouped[2]
+
     def _fetch_offsets(self) -> None:
         """Ask where to begin in the partitions that it has."""
-        topics: dict[str, list[int]] = {}
-        for topic_id, number in sorted(self.owned):
-            topic = self._topic(topic_id)
-            if topic is not None:
-                topics.setdefault(topic.name, []).append(number)
+        topics = self._by_name(self.owned)
         if not self.running or not topics:
             return
         wanted = tuple(
@@ -338,7 +351,11 @@ class Client(ABC):
 
     def _commit_round(self) -> None:
         self._commit(self.owned)
-        self._later(self.config.commit_interval_ms, self._commit_round)
+        life, again = self._next_round
+        if life != self._life:
+            again = partial(self._run, self._life, self._commit_round)
+            self._next_round = self._life, again
+        self._scheduler.after(self.config.commit_interval_ms, again)
 
     def _commit(self, partitions: frozenset[HeldPartition]) -> None:
         """Commit the position of partitions, as far as their topics exist."""
@@ -346,16 +363,22 @@ class Client(ABC):
         if identity is None or not partitions or not self.config.commit_interval_ms:
             return
         position = self._scheduler.now_ms // 1_000 * _MESSAGES_PER_SECOND
-        by_name: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for topic_id, number in sorted(partitions):
-            topic = self._topic(topic_id)
-            if topic is not None:
-                entry = OffsetCommitRequestPartition(number, position + number, 0, "")
-                by_name.setdefault(topic.name, []).append(entry)
+        by_name = self._by_name(partitions)
         if not by_name:
             return
         topics = tuple(
-            OffsetCommitRequestTopic(name, tuple(entries)) for name, entries in by_name.items()
+            [
+                OffsetCommitRequestTopic(
+                    name,
+                    tuple(
+                        [
+                            OffsetCommitRequestPartition(number, position + number, 0, "")
+                            for number in numbers
+                        ]
+                    ),
+                )
+                for name, numbers in by_name.items()
+            ]
         )
         self._tell(
             OffsetCommitRequest(
