@@ -1,6 +1,6 @@
 """KIP-345 as stories: a static member that comes back.
 
-The language of the tables is explained in stage.py.
+The language of the tables is explained in tests/coordinator/classic/stage.py.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """The client-side assignment proposal as stories: two phases, departures, changes of subscription and strategy.
 
-The language of the tables is explained in stage.py.
+The language of the tables is explained in tests/coordinator/classic/stage.py.
 """
 
 from tests.coordinator.classic.stage import check

@@ -1,6 +1,6 @@
 """KIP-345 as stories: duplicates, departures, and the change between static and dynamic membership.
 
-The language of the tables is explained in stage.py.
+The language of the tables is explained in tests/coordinator/classic/stage.py.
 """
 
 from tests.coordinator.classic.stage import check
