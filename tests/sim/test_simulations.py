@@ -70,15 +70,16 @@ def test_the_same_seed_writes_the_same_bytes_also_in_another_process(tmp_path: P
     assert once == written(tmp_path / "twice") == written(tmp_path / "elsewhere")
 
 
+@pytest.mark.parametrize("stamps_append_time", [False, True])
 @pytest.mark.parametrize("seed", [3, 6, 16])
 def test_a_log_that_went_to_its_files_as_it_grew_is_the_same(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, stamps_append_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reload, compaction and comparisons read it back from there; hardly anything stays in memory."""
 
     def drawn() -> SimulationOptions:
         options = draw_options(seed, Overrides(minutes=1, groups=6, partitions=2))
-        options.cluster.log.stamps_append_time = False
+        options.cluster.log.stamps_append_time = stamps_append_time
         options.cluster.log.segment_bytes = 8_000
         options.faults.cleanings = options.faults.fail_overs = 3.0
         return options

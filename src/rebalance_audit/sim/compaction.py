@@ -34,8 +34,8 @@ class Cleaner:
 
         def cleaned(segment: LogSegment) -> Iterator[LoggedBatch]:
             nonlocal removed
-            for batch in segment.read():
-                before = len(batch.records) + (batch.packed is not None)
+            for batch in segment.read(with_bytes=True):
+                before = batch.record_count() if batch.marker is None else 0
                 stays = (
                     self._clean_batch(
                         batch, batch.base_offset in aborted, latest, with_data, now_ms
@@ -59,13 +59,19 @@ class Cleaner:
         with_data: set[int],
         now_ms: int,
     ) -> bool:
-        """Take from the batch what later records replace; whether it stays at all."""
-        batch.packed = None
+        """Take from the batch what later records replace; whether it stays at all.
+
+        A batch that loses nothing keeps its bytes. Another one is written anew, and a record of a topic with
+        LogAppendTime then has no other time than its batch (MemoryRecords.filterTo).
+        """
+        count, horizon_ms = batch.record_count(), batch.delete_horizon_ms
         expired = batch.delete_horizon_ms is not None and now_ms >= batch.delete_horizon_ms
         if batch.marker is not None:
             if batch.base_offset in with_data:
                 return True
             self._set_horizon(batch, now_ms)
+            if batch.delete_horizon_ms != horizon_ms:
+                batch.packed = None
             return not expired
         batch.records = [
             record
@@ -77,6 +83,13 @@ class Cleaner:
         ]
         if any(record.value is None for record in batch.records):
             self._set_horizon(batch, now_ms)
+        if len(batch.records) < count or batch.delete_horizon_ms != horizon_ms:
+            batch.packed = None
+            if batch.append_time_ms is not None:
+                batch.records = [
+                    record._replace(record_timestamp_ms=batch.append_time_ms)
+                    for record in batch.records
+                ]
         return bool(batch.records)
 
     def _set_horizon(self, batch: LoggedBatch, now_ms: int) -> None:

@@ -28,6 +28,7 @@ MEMORY_BYTES_MAX: Final = 1 << 18
 MANY_RECORDS: Final = 500
 _COMMIT_PREFIX: Final = int(RecordType.OFFSET_COMMIT).to_bytes(2, "big")
 _BATCH_OVERHEAD_BYTES: Final = 61
+_COUNT_AT: Final = 57
 _RECORD_OVERHEAD_BYTES: Final = 10
 
 
@@ -56,7 +57,13 @@ class LoggedBatch:
     delete_horizon_ms: int | None = None
     """When tombstones may go; a cleaner sets it when it first meets them."""
     packed: bytes | None = None
-    """The whole batch as bytes, where `records` holds only the last one of every key: all that replay needs."""
+    """The whole batch as bytes, where `records` may hold only the last one of every key: all that replay needs."""
+
+    def record_count(self) -> int:
+        """How many records the batch has."""
+        if self.packed is not None:
+            return int.from_bytes(self.packed[_COUNT_AT:_BATCH_OVERHEAD_BYTES])
+        return len(self.records)
 
     def size_bytes(self) -> int:
         """About how many bytes the batch takes."""
@@ -136,10 +143,10 @@ class LogSegment:
         self.batches = []
         self.memory_bytes = 0
 
-    def read(self) -> Iterator[LoggedBatch]:
-        """Its batches in offset order."""
+    def read(self, *, with_bytes: bool = False) -> Iterator[LoggedBatch]:
+        """Its batches in offset order; with their bytes, where they come from the file and that is asked for."""
         if self.has_file and self.path is not None:
-            yield from read_back(self.path)
+            yield from read_back(self.path, with_bytes=with_bytes)
         yield from self.batches
 
     def rewrite(self, batches: Iterable[LoggedBatch]) -> None:
@@ -227,11 +234,16 @@ def segment_name(base_offset: int) -> str:
     return f"{base_offset:020d}.log"
 
 
-def read_back(path: Path) -> Iterator[LoggedBatch]:
+def read_back(path: Path, *, with_bytes: bool = False) -> Iterator[LoggedBatch]:
     """Batches of a file that was written here."""
-    for batch in read_batches(path):
-        assert isinstance(batch, Batch), batch
-        yield _logged(batch)
+    with path.open("rb") as file:
+        for batch in read_batches(path):
+            assert isinstance(batch, Batch), batch
+            logged = _logged(batch)
+            if with_bytes:
+                file.seek(batch.header.byte_position)
+                logged.packed = file.read(batch.header.size_bytes)
+            yield logged
 
 
 def _logged(batch: Batch) -> LoggedBatch:
