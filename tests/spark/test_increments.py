@@ -7,33 +7,22 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.sources import Source
-from rebalance_audit.lake.tables import Lake
-from tests.spark.lakes import CLUSTER, TABLES, difference, request_of, table
+from tests.spark.lakes import TABLES, Whole, difference, request_of, table
 from tests.spark.mixed_log import write_log
 from tests.spark.pieces import Pieces
 
 
-@pytest.fixture(scope="module")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a log and the lake of one run over it."""
-    folder = tmp_path_factory.mktemp("whole")
-    write_log(folder / "log")
-    run_audit(spark, request_of(f"segments:{folder / 'log'}", folder / "lake"))
-    return folder
-
-
 @pytest.mark.parametrize("seed", [1])
 def test_pieces_of_a_log_give_the_tables_of_the_whole(
-    spark: SparkSession, whole: Path, tmp_path: Path, seed: int
+    spark: SparkSession, whole: Whole, tmp_path: Path, seed: int
 ) -> None:
     """Cut inside of writes and transactions, limited runs in between, holes filled later, bronze laid out anew."""
-    pieces = Pieces(spark, whole / "lake", tmp_path, seed)
+    pieces = Pieces(spark, whole.lake, tmp_path, seed)
     lake = tmp_path / "lake"
 
     def audit(source: Source | str | None, **fields: Any) -> RunReport:
@@ -53,31 +42,27 @@ def test_pieces_of_a_log_give_the_tables_of_the_whole(
     assert (again.counts.read, again.groups) == (0, 0)
     assert not any(rows for name, rows in again.rows.items() if name != "meta.progress")
     audit(pieces.holes(0.5))
-    last = audit(f"segments:{whole / 'log'}")
+    last = audit(f"segments:{whole.log}")
     assert last.rebuilt > 0
     for name in TABLES:
-        assert not difference(spark, name, lake, whole / "lake"), name
+        assert not difference(name, lake, whole.lake), name
 
 
 def test_other_thresholds_and_another_cluster(
-    spark: SparkSession, whole: Path, tmp_path: Path
+    spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
     """Another cluster's runs touch no row of the first; new thresholds make everything of their own cluster anew."""
     lake = tmp_path / "lake"
-    shutil.copytree(whole / "lake", lake)
+    shutil.copytree(whole.lake, lake)
     log = write_log(tmp_path / "log", share=0.2)
     run_audit(spark, replace(request_of(f"segments:{log}", lake), cluster="it's green"))
-    green_rows = {
-        name: Lake(spark, str(lake)).read(name).where(F.col("cluster") != CLUSTER).count()
-        for name in TABLES
-    }
+    green = {name: table(lake, name, "it's green") for name in TABLES}
     rules = DepartureRules(consumer_session_timeout_ms=10_000)
     report = run_audit(spark, request_of(None, lake, rules=rules))
-    assert report.rebuilt == report.groups == len(table(spark, lake, "meta.snapshots"))
+    assert report.rebuilt == report.groups == len(table(lake, "meta.snapshots"))
     back = run_audit(spark, request_of(None, lake))
     assert back.rebuilt == report.groups
     for name in TABLES:
-        assert not difference(spark, name, lake, whole / "lake"), name
-        others = Lake(spark, str(lake)).read(name).where(F.col("cluster") != CLUSTER)
-        assert others.count() == green_rows[name], name
-    assert green_rows["gold.epochs"] > 0
+        assert not difference(name, lake, whole.lake), name
+        assert table(lake, name, "it's green") == green[name], name
+    assert green["gold.epochs"]

@@ -1,22 +1,20 @@
 """Runs end to end: from a log of several releases, with transactions and damage, to the tables of a lake."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import orjson
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.lake import topics
 from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.group_hours import HOURS
-from rebalance_audit.lake.request import GOLD_ONLY, RunRequest
+from rebalance_audit.lake.request import GOLD_ONLY
 from rebalance_audit.lake.run import GOLD_TABLES, run_audit
-from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.sources import parse_source
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.wire.batches import Batch, TransactionMarker, parse_marker
@@ -24,49 +22,20 @@ from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments import read_batches
-from tests.spark.in_process import Rows, in_order, rows_of
-from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION, write_log
+from tests.spark.in_process import Rows, in_order
+from tests.spark.lakes import Whole, request_of, table
+from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
 
-CLUSTER = "blue"
 OF_THE_AUDIT = tuple(name for name in GOLD_TABLES if name != HOURS)
 SILVER_TABLES = ("silver.offset_commits", "silver.group_records", "silver.quarantine")
 
 
-class Run(NamedTuple):
-    """A finished run with its log and lake."""
-
-    log: Path
-    lake: Path
-    report: RunReport
-
-
-def request_of(log: Path, lake: Path, **fields: Any) -> RunRequest:
-    """A run over segments."""
-    return RunRequest(parse_source(f"segments:{log}"), str(lake), CLUSTER, **fields)
-
-
-def table(spark: SparkSession, lake: Path, name: str) -> Rows:
-    """All rows of a table in order of its key, without the cluster and without when they were ingested."""
-    rows = in_order(name, rows_of(Lake(spark, str(lake)).read(name)))
-    for row in rows:
-        row.pop("ingested_at", None)
-    return rows
-
-
-@pytest.fixture(scope="module")
-def first(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """One run of all layers into a new lake."""
-    folder = tmp_path_factory.mktemp("first")
-    log, lake = write_log(folder / "log"), folder / "lake"
-    return Run(log, lake, run_audit(spark, request_of(log, lake)))
-
-
-def test_gold_equals_the_audit_in_one_process(spark: SparkSession, first: Run) -> None:
+def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
     """Every gold table has the rows of `inspect`, to the last column: all protocols, gaps from damage included."""
-    expected = audit_segments(open_log_folder(first.log), DepartureRules()).tables
+    expected = audit_segments(open_log_folder(whole.log), DepartureRules()).tables
     for name in OF_THE_AUDIT:
         rows = expected[name.partition(".")[2]]
-        assert table(spark, first.lake, name) == in_order(name, rows), name
+        assert table(whole.lake, name) == in_order(name, rows), name
     assert len(expected["epochs"]) > 90
     assert {row["protocol"] for row in expected["epochs"]} == {
         "classic",
@@ -82,21 +51,21 @@ def test_gold_equals_the_audit_in_one_process(spark: SparkSession, first: Run) -
     }
 
 
-def test_bronze_is_the_log(spark: SparkSession, first: Run) -> None:
+def test_bronze_is_the_log(whole: Whole) -> None:
     """Every record of every healthy batch, markers included, with its bytes."""
-    bronze = table(spark, first.lake, "bronze.records")
-    log = read_log(first.log)
+    bronze = table(whole.lake, "bronze.records")
+    log = read_log(whole.log)
     assert [(row["partition"], row["offset"], row["key"], row["value"]) for row in bronze] == [
         (row["partition"], row["offset"], row["key"], row["value"]) for row in log
     ]
-    assert {row["source"] for row in bronze} == {f"segments:{first.log}"}
+    assert {row["source"] for row in bronze} == {f"segments:{whole.log}"}
 
 
-def test_group_records_are_readable(spark: SparkSession, first: Run) -> None:
+def test_group_records_are_readable(whole: Whole) -> None:
     """Every record but commits, as Kafka's own dump shows it, each with its write."""
-    rows = table(spark, first.lake, "silver.group_records")
+    rows = table(whole.lake, "silver.group_records")
     expected = {}
-    for row in read_log(first.log):
+    for row in read_log(whole.log):
         found = decode_record(row["key"], row["value"])
         if isinstance(found, Record) and found.record_type > 1 and not row["is_control"]:
             expected[row["partition"], row["offset"]] = found
@@ -116,10 +85,10 @@ def test_group_records_are_readable(spark: SparkSession, first: Run) -> None:
     assert len(set(map(tuple, writes))) < len(rows) / 2
 
 
-def test_offset_commits_know_their_transaction(spark: SparkSession, first: Run) -> None:
+def test_offset_commits_know_their_transaction(whole: Whole) -> None:
     """Commits and tombstones, each with what became of its transaction as the markers of its producer tell."""
-    rows = table(spark, first.lake, "silver.offset_commits")
-    log = read_log(first.log)
+    rows = table(whole.lake, "silver.offset_commits")
+    log = read_log(whole.log)
     states = []
     for at, row in enumerate(log):
         found = decode_record(row["key"], row["value"])
@@ -145,9 +114,9 @@ def transaction_state(log: Rows, at: int) -> str:
     return "open"
 
 
-def test_nothing_undecodable_is_lost(spark: SparkSession, first: Run) -> None:
+def test_nothing_undecodable_is_lost(whole: Whole) -> None:
     """Planted records and the broken batch are in quarantine with their bytes and the decoder's reason."""
-    rows = table(spark, first.lake, "silver.quarantine")
+    rows = table(whole.lake, "silver.quarantine")
     single = [row for row in rows if row["source_file"] is None]
     assert [(row["key"], row["value"], row["reason"]) for row in single] == list(BAD_RECORDS)
     assert {row["partition"] for row in single} == {DAMAGED_PARTITION}
@@ -157,81 +126,66 @@ def test_nothing_undecodable_is_lost(spark: SparkSession, first: Run) -> None:
     assert broken["offset"] is not None
 
 
-def test_counts_add_up(spark: SparkSession, first: Run) -> None:
+def test_counts_add_up(whole: Whole) -> None:
     """Read = decoded + quarantined + control, in the report and in the run log; progress says how far."""
-    counts = first.report.counts
-    bronze = table(spark, first.lake, "bronze.records")
+    counts = whole.report.counts
+    bronze = table(whole.lake, "bronze.records")
     assert counts.read == len(bronze)
     assert counts.quarantined == len(BAD_RECORDS)
     assert counts.controls == sum(row["is_control"] for row in bronze) == 11
     assert counts.decoded == counts.read - len(BAD_RECORDS) - 11
     assert (counts.passed_over, counts.damaged_stretches) == (0, 1)
-    (row,) = table(spark, first.lake, "meta.runs")
+    (row,) = table(whole.lake, "meta.runs")
     assert (row["outcome"], row["records_read"]) == ("done", counts.read)
     assert (
         row["records_decoded"] + row["records_quarantined"] + row["control_records"] == counts.read
     )
-    assert row["groups"] == first.report.groups == 20
-    assert dict(row["rows_written"]) == first.report.rows
-    assert dict(row["table_versions"]) == first.report.versions
-    progress = table(spark, first.lake, "meta.progress")
+    assert row["groups"] == whole.report.groups == 20
+    assert dict(row["rows_written"]) == whole.report.rows
+    assert dict(row["table_versions"]) == whole.report.versions
+    progress = table(whole.lake, "meta.progress")
     ends: dict[int, int] = {}
     for record in bronze:
         ends[record["partition"]] = record["offset"] + 1
     assert {row["partition"]: row["replayed_to"] for row in progress} == ends
 
 
-def test_a_second_run_changes_nothing(spark: SparkSession, first: Run) -> None:
+def test_a_second_run_changes_nothing(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
     """The same log again: no table but the run log gets a commit, and every row is as it was."""
-    before = {name: table(spark, first.lake, name) for name in (*GOLD_TABLES, *SILVER_TABLES)}
-    report = run_audit(spark, request_of(first.log, first.lake))
+    before = {name: table(whole.lake, name) for name in (*GOLD_TABLES, *SILVER_TABLES)}
+    lake = Path(shutil.copytree(whole.lake, tmp_path / "lake"))
+    report = run_audit(spark, request_of(f"segments:{whole.log}", lake))
     assert (report.counts.read, report.groups) == (0, 0)
-    assert report.versions == first.report.versions
+    assert report.versions == whole.report.versions
     assert {name for name, rows in report.rows.items() if rows} == {"meta.progress"}
     for name, rows in before.items():
-        assert table(spark, first.lake, name) == rows, name
-    assert [row["outcome"] for row in table(spark, first.lake, "meta.runs")] == ["done", "done"]
-
-
-def test_a_log_that_grew_gives_the_tables_of_the_whole(
-    spark: SparkSession, first: Run, tmp_path: Path
-) -> None:
-    """Half of the log, then all of it: open epochs close, rows are updated, and all is as after one run."""
-    log, lake = write_log(tmp_path / "log", share=0.5), tmp_path / "lake"
-    half = run_audit(spark, request_of(log, lake))
-    write_log(log)
-    whole = run_audit(spark, request_of(log, lake))
-    assert half.counts.read > 0 < whole.counts.read
-    assert half.counts.read + whole.counts.read == first.report.counts.read
-    for name in (*GOLD_TABLES, *SILVER_TABLES, "bronze.records"):
-        found, expected = table(spark, lake, name), table(spark, first.lake, name)
-        for row in (*found, *expected):
-            row.pop("source", None)  # the folder's name, which is another one here
-            row.pop("detail" if name == "silver.quarantine" else "", None)
-        assert found == expected, name
+        assert table(lake, name) == rows, name
+    assert [row["outcome"] for row in table(lake, "meta.runs")] == ["done", "done"]
 
 
 def test_gold_alone_from_segments_and_from_a_delta_copy(
-    spark: SparkSession, first: Run, tmp_path: Path
+    spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
     """Straight from the source, without bronze and silver: the same gold."""
     sources = {
-        "segments": parse_source(f"segments:{first.log}"),
-        "delta": parse_source(f"delta:{first.lake}/bronze/records"),
+        "segments": parse_source(f"segments:{whole.log}"),
+        "delta": parse_source(f"delta:{whole.lake}/bronze/records"),
     }
-    commits = len(table(spark, first.lake, "silver.offset_commits"))
+    commits = len(table(whole.lake, "silver.offset_commits"))
     for kind, source in sources.items():
         lake = tmp_path / kind
-        request = replace(request_of(first.log, lake, layers=GOLD_ONLY), source=source)
+        request = replace(
+            request_of(f"segments:{whole.log}", lake, layers=GOLD_ONLY), source=source
+        )
         report = run_audit(spark, request)
-        assert report.counts.read == first.report.counts.read
+        assert report.counts.read == whole.report.counts.read
         # Two of the planted records are commits, and nobody looked at those.
         assert report.counts.passed_over == commits + 2
         assert report.counts.quarantined == len(BAD_RECORDS) - 2
         assert report.counts.damaged_stretches == (1 if kind == "segments" else 0)
         assert not (lake / "bronze").exists()
         for name in OF_THE_AUDIT[:-1]:  # topics come last, and only those that were needed
-            found, expected = table(spark, lake, name), table(spark, first.lake, name)
+            found, expected = table(lake, name), table(whole.lake, name)
             if kind == "delta":
                 # A copy of records does not know of the batch that could not be read.
                 found = [row for row in found if row["group_id"] != "fleet"]
@@ -239,50 +193,39 @@ def test_gold_alone_from_segments_and_from_a_delta_copy(
             assert found == expected, (kind, name)
 
 
-def test_some_groups_and_a_window(spark: SparkSession, first: Run, tmp_path: Path) -> None:
+def test_some_groups_and_a_window(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
     """A regular expression and a window limit what is written, and what is written equals a full run's rows."""
-    whole = {name: table(spark, first.lake, name) for name in GOLD_TABLES}
-    starts = sorted(row["started_at"] for row in whole["gold.epochs"] if row["group_id"] == "mover")
+    rows = {name: table(whole.lake, name) for name in GOLD_TABLES}
+    starts = sorted(row["started_at"] for row in rows["gold.epochs"] if row["group_id"] == "mover")
     from_ms, to_ms = starts[3], starts[-3]
     lake = tmp_path / "lake"
-    request = request_of(first.log, lake, groups_regex="^mov|^anch", from_ms=from_ms, to_ms=to_ms)
+    request = request_of(
+        f"segments:{whole.log}", lake, groups_regex="^mov|^anch", from_ms=from_ms, to_ms=to_ms
+    )
     report = run_audit(spark, request)
     assert report.groups == 2
     assert report.counts.passed_over > report.counts.decoded > 0
-    found = table(spark, lake, "gold.epochs")
+    found = table(lake, "gold.epochs")
     assert found == [
         row
-        for row in whole["gold.epochs"]
+        for row in rows["gold.epochs"]
         if row["group_id"] in {"mover", "anchored"} and from_ms <= row["started_at"] < to_ms
     ]
-    assert {row["group_id"] for row in table(spark, lake, "silver.offset_commits")} == {
+    assert {row["group_id"] for row in table(lake, "silver.offset_commits")} == {
         "mover",
         "anchored",
     }
-    assert not table(spark, lake, "meta.progress")
-    run_audit(spark, request_of(first.log, lake, groups_regex="^mover$"))
-    both = [row for row in whole["gold.members"] if row["group_id"] == "mover"]
-    there = table(spark, lake, "gold.members")
+    assert not table(lake, "meta.progress")
+    run_audit(spark, request_of(f"segments:{whole.log}", lake, groups_regex="^mover$"))
+    both = [row for row in rows["gold.members"] if row["group_id"] == "mover"]
+    there = table(lake, "gold.members")
     assert [row for row in there if row["group_id"] == "mover"] == both
     assert any(row["group_id"] == "anchored" for row in there)
 
 
-def test_two_clusters_in_one_lake(spark: SparkSession, tmp_path: Path) -> None:
-    """The same group ids and offsets in another cluster are other rows."""
-    log, lake = write_log(tmp_path / "log", share=0.2), tmp_path / "lake"
-    request = request_of(log, lake, layers=GOLD_ONLY)
-    run_audit(spark, request)
-    blue = table(spark, lake, "gold.group_states")
-    run_audit(spark, replace(request, cluster="it's green"))
-    states = Lake(spark, str(lake)).read("gold.group_states")
-    for cluster in (CLUSTER, "it's green"):
-        rows = states.where(F.col("cluster") == cluster)
-        assert in_order("gold.group_states", rows_of(rows)) == blue
-
-
-def test_tables_are_for_other_readers_too(spark: SparkSession, first: Run) -> None:
+def test_tables_are_for_other_readers_too(spark: SparkSession, whole: Whole) -> None:
     """Reader version 1, comments from the schemas, change data feed on gold, clustering by group."""
-    lake = Lake(spark, str(first.lake))
+    lake = Lake(spark, str(whole.lake))
     for name in (*GOLD_TABLES, *SILVER_TABLES, "bronze.records", "meta.runs"):
         detail = lake.delta_table(name).detail().first()
         assert detail is not None
@@ -296,26 +239,26 @@ def test_tables_are_for_other_readers_too(spark: SparkSession, first: Run) -> No
     assert detail is not None
     assert detail["clusteringColumns"] == ["cluster", "group_id"]
     history = lake.delta_table("gold.epochs").history().select("userMetadata").collect()
-    assert history[0]["userMetadata"] == first.report.run_id
+    assert history[0]["userMetadata"] == whole.report.run_id
 
 
-def test_what_a_user_got_wrong(spark: SparkSession, first: Run, tmp_path: Path) -> None:
+def test_what_a_user_got_wrong(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
     """A bad regular expression and a foreign table under the lake's path: one sentence, and nothing is written."""
     lake = tmp_path / "lake"
     with pytest.raises(BadRequest, match=r"'\(' is no regular expression"):
-        run_audit(spark, request_of(first.log, lake, groups_regex="("))
+        run_audit(spark, request_of(f"segments:{whole.log}", lake, groups_regex="("))
     assert not lake.exists()
     foreign = lake / "meta" / "runs"
     spark.range(1).selectExpr("cast(id as string) as records_read").write.format("delta").save(
         str(foreign)
     )
     with pytest.raises(LakeNotWritable, match="column records_read is string, not bigint"):
-        run_audit(spark, request_of(first.log, lake))
+        run_audit(spark, request_of(f"segments:{whole.log}", lake))
     assert [path.name for path in lake.iterdir()] == ["meta"]
 
 
 def test_a_run_that_fails_says_so(
-    spark: SparkSession, first: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run log keeps the sentence, and the next run mends what the failed one left."""
     lake = tmp_path / "lake"
@@ -323,16 +266,16 @@ def test_a_run_that_fails_says_so(
     def lose_power(*_: object) -> None:
         raise OSError("the lights went out")
 
-    request = request_of(first.log, lake, layers=GOLD_ONLY)
+    request = request_of(f"segments:{whole.log}", lake, layers=GOLD_ONLY)
     with monkeypatch.context() as patch:
         patch.setattr(topics, "topic_rows", lose_power)
         with pytest.raises(OSError, match="lights"):
             run_audit(spark, request)
-    (failed,) = table(spark, lake, "meta.runs")
+    (failed,) = table(lake, "meta.runs")
     assert (failed["outcome"], failed["error"]) == ("failed", "the lights went out")
     run_audit(spark, request)
     for name in OF_THE_AUDIT[:-1]:
-        assert table(spark, lake, name) == table(spark, first.lake, name)
+        assert table(lake, name) == table(whole.lake, name)
 
 
 def read_log(log: Path) -> Rows:

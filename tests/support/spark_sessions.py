@@ -21,6 +21,12 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.default.parallelism": "2",
     # Plans of some hundred queries a run: in 1g every third second goes into collecting them.
     "spark.driver.memory": "2g",
+    # Thousands of small plans: a class for each stage takes longer to compile than to do without (82 s of CPU become 48
+    # for a run over what is new). The tests that go through spark-submit run with it.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # The same of plans that are made anew stage by stage.
+    "spark.sql.adaptive.enabled": "false",
     JAVA_OPTIONS: JVM_OPTIONS,
 }
 

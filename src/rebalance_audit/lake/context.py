@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from typing import Final, TypeAlias
 
@@ -23,7 +24,7 @@ from rebalance_audit.lake.run_log import RunLog, RunReport
 from rebalance_audit.lake.sinks import Sink, Written
 from rebalance_audit.lake.standing import PROGRESS, Standing
 from rebalance_audit.lake.tables import Lake
-from rebalance_audit.wire.topic_names import TopicNames
+from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 TOPICS: Final = "gold.topics"
 SNAPSHOT_ROWS: Final = "meta.snapshots"
@@ -88,11 +89,16 @@ class RunContext:
         """A table may be written twice in a run: quarantine, from the source and from the replay."""
         self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
 
+    @cached_property
+    def known_topics(self) -> list[TopicName]:
+        """What gold.topics had before the run."""
+        return topics.names_in_table(self.of_cluster(TOPICS))
+
     def topic_names(self, small: DataFrame, commits: DataFrame | None) -> TopicNames:
         """From the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
         source = self.request.source
         names = TopicNames() if source is None else source.topic_names()
-        names.merge(topics.names_in_table(self.of_cluster(TOPICS)))
+        names.merge(self.known_topics)
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if commits is not None:
             names.merge(topics.names_in_silver(commits))
@@ -100,8 +106,7 @@ class RunContext:
 
     def write_topics(self, names: TopicNames) -> None:
         """gold.topics, where something else is known than it has."""
-        known = topics.names_in_table(self.of_cluster(TOPICS))
-        if sorted(known) != sorted(topics.as_in_table(names)):
+        if sorted(self.known_topics) != sorted(topics.as_in_table(names)):
             self.upsert(TOPICS, topics.topic_rows(self.spark, names), given=len(names))
 
     def write_progress(self, reached: Standing) -> None:
@@ -112,7 +117,7 @@ class RunContext:
     def reduce(
         self, records: DataFrame, names: TopicNames, gaps: Gaps, log_end_ms: int | None
     ) -> DataFrame:
-        """The reducer's stream, computed and held: unpersist it."""
+        """The reducer's stream, held from the first look at it: unpersist it."""
         request = self.request
         options = ReducerOptions(
             names,
@@ -123,9 +128,7 @@ class RunContext:
             request.with_silver,
             self._broker_log(records),
         )
-        stream = reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
-        stream.count()
-        return stream
+        return reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
 
     def _broker_log(self, records: DataFrame) -> SentLog | None:
         """The brokers' logs for the workers, by the clock of these records."""

@@ -15,10 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.lake import group_hours as hours
-from rebalance_audit.lake import split, topics
+from rebalance_audit.lake import split
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census
-from rebalance_audit.lake.context import SNAPSHOT_ROWS, TOPICS, RunContext
+from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
 from rebalance_audit.lake.gold import continue_stints, keys_gone, rows_of, whole_rows_of
@@ -33,8 +33,9 @@ from rebalance_audit.lake.output_rows import (
     SNAPSHOTS,
     stream_ddl,
 )
+from rebalance_audit.lake.reach import HandedOut
 from rebalance_audit.lake.reducer import Gaps
-from rebalance_audit.lake.sinks import Written
+from rebalance_audit.lake.sinks import Written, handed_out
 from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
 from rebalance_audit.lake.touched import News, Touched
@@ -70,10 +71,9 @@ class _Increment:
             commits = self._write_commits(records, census)
             try:
                 with context.step("finding topic names"):
-                    known = topics.names_in_table(context.of_cluster(TOPICS))
                     names = context.topic_names(small, None if commits is None else commits.rows)
                 before = TopicNames()
-                before.merge(known)
+                before.merge(context.known_topics)
                 self._replay(small, census, commits, names, _differing(before, names))
             finally:
                 if commits is not None:
@@ -150,26 +150,30 @@ class _Increment:
                 stream = context.spark.createDataFrame([], stream_ddl())
             else:
                 stream = self._reduce(touched, names, gaps, reached.last_ms)
-            lost = rows_of(stream, SNAPSHOTS).where("state is null")
-            lost_groups = [(row["log_partition"], row["group_id"]) for row in lost.collect()]
-            if lost_groups:
-                rebuild = context.spark.createDataFrame(
-                    lost_groups, "partition int, group_id string"
-                )
+            handed = HandedOut(stream)
+            if handed.gone(SNAPSHOTS):
+                lost = self._lost_groups(stream)
                 stream.unpersist()
-                touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news, rebuild)
+                touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news, lost)
                 stream = self._reduce(touched, names, gaps, reached.last_ms)
+                handed = HandedOut(stream)
         try:
-            found = stream.groupBy("table").count().collect()
-            outputs = {row["table"]: row["count"] for row in found}
-            self._count(small, stream, census, touched, outputs)
+            self._count(small, stream, census, touched, handed)
             with context.step("writing tables"):
-                self._write_quarantine(stream, outputs, commits)
-                changed = self._write_outputs(stream, outputs, touched)
-                self._write_hours(stream, outputs, commits, touched, changed, reached.last_ms)
-                self._write_standing(stream, outputs, names, reached, gaps)
+                self._write_quarantine(stream, handed, commits)
+                changed = self._write_outputs(stream, handed, touched)
+                self._write_hours(stream, handed, commits, touched, changed, reached.last_ms)
+                self._write_standing(stream, handed, names, reached, gaps)
         finally:
             stream.unpersist()
+
+    def _lost_groups(self, stream: DataFrame) -> DataFrame:
+        """Groups whose state could not be resumed."""
+        rows = keys_gone(stream, SNAPSHOTS).collect()
+        return self._context.spark.createDataFrame(
+            [(row["log_partition"], row["group_id"]) for row in rows],
+            "partition int, group_id string",
+        )
 
     def _reduce(
         self, touched: Touched, names: TopicNames, gaps: Gaps, log_end_ms: int | None
@@ -187,64 +191,66 @@ class _Increment:
         stream: DataFrame,
         census: Census,
         touched: Touched,
-        outputs: Mapping[str, int],
+        handed: HandedOut,
     ) -> None:
         """Say of every new record where it went, and make sure that none is missing."""
         counts = self._report.counts
         self._report.resumed, self._report.rebuilt = touched.resumed, touched.rebuilt
         quarantined = 0
-        if outputs.get(QUARANTINE):
+        if handed.rows(QUARANTINE):
             single = rows_of(stream, QUARANTINE)
             quarantined = single.join(small, ["partition", "offset"], "left_semi").count()
         given = census.records - census.commits - census.controls
         counts.quarantined += quarantined
         counts.decoded += given - quarantined
         counts.controls = census.controls
-        rows = outputs.get(GROUP_RECORDS, 0) + outputs.get(QUARANTINE, 0)
+        rows = handed.rows(GROUP_RECORDS) + handed.rows(QUARANTINE)
         if rows < given or (rows > given and not touched.rebuilt):
             raise RuntimeError(f"{given} group records gave {rows} rows")
 
     # -- tables ---------------------------------------------------------------------------------
 
     def _write_quarantine(
-        self, stream: DataFrame, outputs: Mapping[str, int], commits: NewCommits | None
+        self, stream: DataFrame, handed: HandedOut, commits: NewCommits | None
     ) -> None:
         rows = rows_of(stream, QUARANTINE)
-        given = outputs.get(QUARANTINE, 0)
+        given = handed.rows(QUARANTINE)
         if commits is not None and commits.undecodable is not None:
             rows = rows.unionByName(commits.undecodable, allowMissingColumns=True)
             given += 1
         self._context.upsert(QUARANTINED, rows, given=given)
 
     def _write_outputs(
-        self, stream: DataFrame, outputs: Mapping[str, int], touched: Touched
+        self, stream: DataFrame, handed: HandedOut, touched: Touched
     ) -> list[DataFrame]:
         """silver.group_records and the gold tables; returns group and hour of what differs."""
         writes = [
-            partial(self._write_output, stream, output, touched)
+            partial(self._write_output, stream, output, touched, handed)
             for output in (*GOLD_OF_GROUP, GROUP_RECORDS)
-            if outputs.get(output) or touched.rebuilt
+            if handed.rows(output) or touched.rebuilt
         ]
         with ThreadPoolExecutor(WRITERS) as pool:
             done = list(pool.map(_call, writes))
         return [written.hours for written in done if written.hours is not None]
 
-    def _write_output(self, stream: DataFrame, output: str, touched: Touched) -> Written:
-        context, name = self._context, OUTPUTS[output]
+    def _write_output(
+        self, stream: DataFrame, output: str, touched: Touched, handed: HandedOut
+    ) -> Written:
+        context, name, reach = self._context, OUTPUTS[output], handed.reach(output)
         new = rows_of(stream, output, NEW)
         if output == MEMBERS:
             keys = new.select("group_id", "incarnation", "member_id").distinct()
-            there = context.of_cluster(name).join(
-                keys, ["group_id", "incarnation", "member_id"], "left_semi"
-            )
+            there = context.of_cluster(name).where(reach.condition())
+            there = there.join(keys, ["group_id", "incarnation", "member_id"], "left_semi")
             new = continue_stints(new, there)
+        gone = keys_gone(stream, output) if handed.gone(output) else None
         written = context.sink.patch(
             name,
-            new,
-            keys_gone(stream, output),
+            handed_out(name, new, gone),
             whole_rows_of(stream, output) if touched.rebuilt else None,
             touched.rebuilt_groups() if touched.rebuilt else None,
-            hours.footprint_of(output),
+            footprint=hours.footprint_of(output),
+            reach=reach,
         )
         context.note(name, written)
         return written
@@ -252,7 +258,7 @@ class _Increment:
     def _write_hours(
         self,
         stream: DataFrame,
-        outputs: Mapping[str, int],
+        handed: HandedOut,
         commits: NewCommits | None,
         touched: Touched,
         changed: list[DataFrame],
@@ -262,7 +268,7 @@ class _Increment:
         wanted = list(changed)
         if commits is not None:
             wanted.append(hours.hours_of_commits(commits.rows))
-        if outputs.get(REBALANCES):
+        if handed.rows(REBALANCES):
             open_ones = rows_of(stream, REBALANCES)
             wanted.append(hours.hours_of_open(open_ones, self._standing.last_ms, log_end_ms))
         if not wanted and not touched.rebuilt:
@@ -280,24 +286,29 @@ class _Increment:
                 lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
                 log_end_ms,
             )
-        rows = hours.group_hours(context.of_cluster, log_end_ms, pairs, known).localCheckpoint()
-        gone = pairs.join(rows, [*hours.KEY], "left_anti")
+        rows = hours.group_hours(context.of_cluster, log_end_ms, pairs, known)
+        made = handed_out(hours.HOURS, rows).drop("group_id", "hour")
+        same = [F.col(name) == F.col(f"row.{name}") for name in hours.KEY]
         written = context.sink.patch(
-            hours.HOURS, rows, gone, whole, rebuilt if touched.rebuilt else None
+            hours.HOURS,
+            pairs.join(made, same, "left"),
+            whole,
+            rebuilt if touched.rebuilt else None,
+            keys=pairs,
         )
         context.note(hours.HOURS, written)
 
     def _write_standing(
         self,
         stream: DataFrame,
-        outputs: Mapping[str, int],
+        handed: HandedOut,
         names: TopicNames,
         reached: Standing,
         gaps: Gaps,
     ) -> None:
         """Snapshots, then topics, then progress: what a run that is cut short in between finds stale it makes again."""
         context = self._context
-        given = outputs.get(SNAPSHOTS, 0)
+        given = handed.rows(SNAPSHOTS)
         context.upsert(SNAPSHOT_ROWS, context.snapshot_rows(stream), given=given)
         context.write_topics(names)
         context.write_progress(Standing(self._bronze_version, reached.partitions, gaps))

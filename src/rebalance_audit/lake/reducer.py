@@ -205,10 +205,10 @@ class _Group:
             "state_format": STATE_FORMAT,
             "due_at": due_ms,
             "topics": [] if memory is None else list(memory.topics),
-            # Null asks for a replay of the whole group, now.
             "state": None if memory is None else memory.to_json().decode(),
         }
-        self._rows.add(SNAPSHOTS, self.mark, row)
+        # Without a memory the group is to be replayed whole, now.
+        self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _emit(self, table: str, row: Row) -> None:
         self._provisional.note(table, row)

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from rebalance_audit.lake.reach import Reach, reach_of
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.lake.turns import in_turn
 from rebalance_audit.table_schemas import TableSchema, table_schemas
@@ -23,13 +24,7 @@ INSERT: Final = "insert"
 UPDATE: Final = "update"
 DELETE: Final = "delete"
 HOURS: Final = "_hours"
-RANGED: Final = frozenset({"string", "int", "bigint"})
-"""Types of columns whose range is told: Delta keeps their minimum and maximum per file."""
-LISTED_GROUPS: Final = 200
-"""Up to so many groups are named one by one, which leaves out more files than their range."""
 
-Narrow: TypeAlias = Callable[[str], Column]
-"""A condition on the columns of a table, whose names get a prefix."""
 Footprint: TypeAlias = Callable[[str], Column]
 """The hours of gold.group_hours that a row, a struct of that name, has a part in."""
 
@@ -82,9 +77,9 @@ class Sink:
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
             return self._append(schema, rows)
-        narrow = self._narrow(schema, rows)
-        old = self.of_cluster(name).where(narrow(""))
-        return self._apply(schema, _changes(schema, rows, old, "left"), narrow)
+        reach = reach_of(schema, rows)
+        old = self.of_cluster(name).where(reach.condition())
+        return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), reach)
 
     def replace(
         self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
@@ -112,41 +107,48 @@ class Sink:
     def patch(
         self,
         name: str,
-        new: DataFrame,
-        gone: DataFrame,
+        handed: DataFrame,
         whole: DataFrame | None = None,
         groups: DataFrame | None = None,
+        *,
+        keys: DataFrame | None = None,
         footprint: Footprint | None = None,
+        reach: Reach | None = None,
     ) -> Written:
-        """Add and update rows, remove those whose key is in `gone`, and make all rows of `groups` those of `whole`.
+        """Add and update rows, remove some, and make all rows of `groups` those of `whole`.
 
-        With a footprint the result has the hours of what differs.
+        `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
+        beforehand, `keys` are its keys by themselves and `reach` is theirs. With a footprint the result has the hours
+        of what differs.
         """
         schema = table_schemas()[name]
-        new = self._shaped(schema, new)
+        handed = handed.withColumn("cluster", F.lit(self.cluster))
         if self.is_empty(name) and footprint is None:
+            new = self._shaped(schema, handed.where("row is not null").select("row.*"))
             return self._append(
                 schema, new if whole is None else new.union(self._shaped(schema, whole))
             )
-        columns = _key_and_group(schema)
-        gone = gone.withColumn("cluster", F.lit(self.cluster))
-        keys = new.select(*columns).union(gone.select(*columns))
-        narrow = self._narrow(schema, keys)
-        old = self.of_cluster(name).where(narrow(""))
+        keys = handed if keys is None else keys.withColumn("cluster", F.lit(self.cluster))
+        if reach is None:
+            reach = reach_of(schema, keys)
+        old = self.of_cluster(name).where(reach.condition())
         # What is there of these keys is little: it is picked first, without a shuffle of the table.
         picked = old.alias("old").join(
             keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
         )
-        marked = self._shaped(schema, gone, all_columns=True)
-        changes = _changes(schema, new, picked, "left", footprint).unionByName(
-            _removed(schema, marked, picked, footprint)
+        fields = [F.col("row").getField(column.name) for column in schema.columns[1:]]
+        row = F.when(
+            F.col("row").isNotNull(), F.struct(F.lit(self.cluster).alias("cluster"), *fields)
         )
-        if whole is not None:
-            replaced = self._replaced(
-                schema, self._shaped(schema, whole), F.lit(True), groups, footprint
-            )
-            return self._apply(schema, changes.unionByName(replaced))
-        return self._apply(schema, changes, narrow)
+        changes = _changes(
+            schema, handed.select(*schema.key, row.alias("row")), picked, "left", footprint
+        )
+        if whole is None:
+            return self._apply(schema, changes, reach)
+        replaced = self._replaced(
+            schema, self._shaped(schema, whole), F.lit(True), groups, footprint
+        )
+        return self._apply(schema, changes.unionByName(replaced))
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
@@ -168,46 +170,11 @@ class Sink:
         if groups is not None:
             old = old.join(groups.select("group_id"), "group_id", "left_semi")
             old = old.select(*schema.column_names)
-        return _changes(schema, rows, old, "full", footprint)
+        return _changes(schema, _keyed(schema, rows), old, "full", footprint)
 
-    def _shaped(
-        self, schema: TableSchema, rows: DataFrame, *, all_columns: bool = False
-    ) -> DataFrame:
-        """The columns in the table's order, the cluster first; with `all_columns` null for those that rows lack."""
-        named = rows.withColumn("cluster", F.lit(self.cluster))
-        if all_columns:
-            for column in schema.columns:
-                if column.name not in named.columns:
-                    named = named.withColumn(column.name, F.lit(None).cast(column.type))
-        return named.select(*schema.column_names)
-
-    def _narrow(self, schema: TableSchema, rows: DataFrame) -> Narrow:
-        """What every row with one of these keys meets, by literals that files' statistics can be held against."""
-        kinds = {column.name: column.type for column in schema.columns}
-        nullable = {column.name for column in schema.columns if column.nullable} - {"group_id"}
-        ranged = [
-            name
-            for name in _key_and_group(schema)
-            if kinds[name] in RANGED and name not in nullable | {"cluster"}
-        ]
-        ends = [F.min(name).alias(f"min_{name}") for name in ranged]
-        ends += [F.max(name).alias(f"max_{name}") for name in ranged]
-        if "group_id" in ranged:
-            ends.append(F.slice(F.collect_set("group_id"), 1, LISTED_GROUPS + 1).alias("groups"))
-        found = rows.agg(*ends).first()
-        assert found is not None
-
-        def condition(prefix: str) -> Column:
-            parts = [F.lit(True)]
-            for name in ranged:
-                low, high = found[f"min_{name}"], found[f"max_{name}"]
-                if low is not None:
-                    parts.append(F.col(f"{prefix}{name}").between(F.lit(low), F.lit(high)))
-            if "group_id" in ranged and 0 < len(found["groups"]) <= LISTED_GROUPS:
-                parts.append(F.col(f"{prefix}group_id").isin(found["groups"]))
-            return reduce(and_, parts)
-
-        return condition
+    def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
+        """The columns in the table's order, the cluster first."""
+        return rows.withColumn("cluster", F.lit(self.cluster)).select(*schema.column_names)
 
     def _append(self, schema: TableSchema, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have.
@@ -226,32 +193,31 @@ class Sink:
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
     def _apply(
-        self, schema: TableSchema, changes: DataFrame, narrow: Narrow | None = None
+        self, schema: TableSchema, changes: DataFrame, reach: Reach | None = None
     ) -> Written:
-        """Do with each row what its CHANGE says; no commit where there is none. All of them meet `narrow`."""
+        """Do with each row what its CHANGE says; no commit where there is none. All of them are in `reach`."""
         # Cut off from what led to it: MERGE plans its source over and over.
         changes = changes.localCheckpoint()
         counts = {row[CHANGE]: row["count"] for row in changes.groupBy(CHANGE).count().collect()}
         hours = None
         if HOURS in changes.columns and counts:
-            named = changes.select("group_id", F.explode(HOURS).alias("hour"))
-            hours = named.distinct().localCheckpoint()
+            hours = changes.select("group_id", F.explode(HOURS).alias("hour"))
         written = Written(
             counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0), hours
         )
         if written.updated or written.deleted:
-            self._merge(schema, changes.drop(HOURS), narrow or self._narrow(schema, changes))
+            self._merge(schema, changes.drop(HOURS), reach or reach_of(schema, changes))
         elif written.inserted:
             self._append(schema, changes.drop(CHANGE, HOURS))
         return written
 
-    def _merge(self, schema: TableSchema, changes: DataFrame, narrow: Narrow) -> None:
+    def _merge(self, schema: TableSchema, changes: DataFrame, reach: Reach) -> None:
         values: dict[str, str | Column] = {
             name: F.col(f"source.{name}") for name in schema.column_names
         }
         # The literals let Delta leave out files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
-        match = of_cluster & narrow("target.") & _same_key(schema, "target", "source")
+        match = of_cluster & reach.condition("target.") & _same_key(schema, "target", "source")
         change = F.col(f"source.{CHANGE}")
 
         def merge() -> None:
@@ -268,10 +234,16 @@ class Sink:
         in_turn(merge)
 
 
-def _key_and_group(schema: TableSchema) -> tuple[str, ...]:
-    """The key, and the group where a table has one: a finding has an id of its own, but is of a group too."""
-    names = schema.column_names
-    return tuple(dict.fromkeys((*schema.key, *(["group_id"] if "group_id" in names else []))))
+def handed_out(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
+    """What `Sink.patch` takes, from rows of a table and from the keys of rows that are gone."""
+    schema = table_schemas()[name]
+    columns = [column for column in schema.column_names if column != "cluster"]
+    # A finding has an id of its own, but is of a group too.
+    keys = [column for column in columns if column in schema.key or column == "group_id"]
+    rows = new.select(*keys, F.struct(*columns).alias("row"))
+    if gone is None:
+        return rows
+    return rows.unionByName(gone.select(*keys), allowMissingColumns=True)
 
 
 def _changes(
@@ -281,38 +253,41 @@ def _changes(
     how: str,
     footprint: Footprint | None = None,
 ) -> DataFrame:
-    """What turns the old rows into the new ones; with `how` left, rows that are only among the old ones stay."""
-    news = new.select(F.struct(*schema.column_names).alias("new"))
-    olds = old.select(F.struct(*schema.column_names).alias("old"))
+    """What turns the old rows into the new ones; with `how` left, rows that are only among the old ones stay.
+
+    `new` has the key and `row`, a struct of all columns, null for a row that is to go.
+    """
+    olds = old.select(*schema.key, F.struct(*schema.column_names).alias("row"))
     change = (
-        F.when(F.col("old").isNull(), INSERT)
-        .when(F.col("new").isNull(), DELETE)
-        .when(~F.col("new").eqNullSafe(F.col("old")), UPDATE)
+        F.when(F.col("new.row").isNull() & F.col("old.row").isNull(), None)
+        .when(F.col("old.row").isNull(), INSERT)
+        .when(F.col("new.row").isNull(), DELETE)
+        .when(~F.col("new.row").eqNullSafe(F.col("old.row")), UPDATE)
     )
-    found = news.join(olds, _same_key(schema, "new", "old"), how).select(
-        change.alias(CHANGE),
-        F.coalesce("new", "old").alias("row"),
-        *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
+    found = (
+        new.alias("new")
+        .join(olds.alias("old"), _same_key(schema, "new", "old"), how)
+        .select(
+            change.alias(CHANGE),
+            F.coalesce("new.row", "old.row").alias("row"),
+            *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
+        )
     )
     return found.where(F.col(CHANGE).isNotNull()).select(
         CHANGE, *([] if footprint is None else [HOURS]), "row.*"
     )
 
 
-def _removed(
-    schema: TableSchema, gone: DataFrame, old: DataFrame, footprint: Footprint | None
-) -> DataFrame:
-    """Deletions of the rows whose keys are given."""
-    marked = gone.select(F.struct(*schema.column_names).alias("new"))
-    olds = old.select(F.struct(*schema.column_names).alias("old"))
-    hours = [] if footprint is None else [footprint("old").alias(HOURS)]
-    found = marked.join(olds, _same_key(schema, "new", "old"))
-    return found.select(F.lit(DELETE).alias(CHANGE), *hours, "old.*")
+def _keyed(schema: TableSchema, rows: DataFrame) -> DataFrame:
+    """Rows as `_changes` takes the new ones."""
+    return rows.select(*schema.key, F.struct(*schema.column_names).alias("row"))
 
 
 def _hours_of(footprint: Footprint) -> Column:
     none = F.array().cast("array<timestamp>")
-    return F.array_union(F.coalesce(footprint("old"), none), F.coalesce(footprint("new"), none))
+    return F.array_union(
+        F.coalesce(footprint("old.row"), none), F.coalesce(footprint("new.row"), none)
+    )
 
 
 def _same_key(schema: TableSchema, left: str, right: str) -> Column:

@@ -95,14 +95,12 @@ def unnamed(stream: DataFrame) -> list[bytes]:
 def names_in_table(topics: DataFrame) -> list[TopicName]:
     """From rows of gold.topics, which earlier runs have left."""
     moments = [F.unix_millis(name).alias(name) for name in ("made_at", "deleted_at")]
+    rows = topics.select("topic_id", "topic", "source", *moments).collect()
+    # Of topics with one name the one that was made first comes first, as in the metadata log.
+    rows.sort(key=lambda row: (row["made_at"] or NO_TIMESTAMP_MS, row["topic_id"]))
     return [
         TopicName(topic_id_of(topic_id), topic, TopicNameSource(source), made_ms, deleted_ms)
-        for topic_id, topic, source, made_ms, deleted_ms in topics.select(
-            "topic_id", "topic", "source", *moments
-        )
-        # Of topics with one name the one that was made first comes first, as in the metadata log.
-        .orderBy("made_at", "topic_id")
-        .collect()
+        for topic_id, topic, source, made_ms, deleted_ms in rows
     ]
 
 
