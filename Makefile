@@ -74,6 +74,9 @@ test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-swarm test-spark t
 # Not even read, which takes as long as many a test.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 
+# A Spark session, and a broker, for each of two processes: the driver of one plans while the other's tasks run.
+IN_TWO := -n 2 --dist loadfile
+
 SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
@@ -86,11 +89,11 @@ test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
-	$(PY) -m pytest -m spark
+	$(PY) -m pytest -m spark $(IN_TWO)
 
 .PHONY: test-quality
 test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
-	$(PY) -m pytest -m quality
+	$(PY) -m pytest -m quality $(IN_TWO)
 
 .PHONY: test-cluster
 test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Spark cluster on this machine
@@ -98,7 +101,7 @@ test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Sp
 
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker
-	$(PY) -m pytest -m broker
+	$(PY) -m pytest -m broker $(IN_TWO)
 
 .PHONY: test-dags
 test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake

@@ -41,8 +41,6 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.parquet.compression.codec": "zstd",
     # A stream that waits for a cluster that is gone cannot be interrupted; by default its end is waited for for ever.
     "spark.sql.streaming.stopTimeout": "10s",
-    # What is merged was computed and cut off before; Delta would copy it once more, as it might come out differently.
-    "spark.databricks.delta.merge.materializeSource": "none",
     # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory with all
     # that led to it: without a limit megabytes a query, of which the driver keeps a thousand.
     "spark.sql.maxPlanStringLength": "8192",
