@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from operator import itemgetter
 
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
@@ -54,7 +55,7 @@ class ClassicAudit:
             group.leader_member_id,
             group.members,
             position,
-            any(member.instance_id is not None for member in group.members.values()),
+            not set(map(_INSTANCE_ID, group.members.values())) <= {None},
             since_ms,
             since_ms,
         )
@@ -196,8 +197,7 @@ class ClassicAudit:
         span.partitions_moved = len(moves.moved)
         span.partitions_added = len(moves.added)
         span.partitions_dropped = len(moves.dropped)
-        for partition, owner in moves.moved.items():
-            rebalance.move(partition, owner)
+        rebalance.move(moves.moved)
 
     def _count_changes(
         self, old: Generation | None, new: Generation, scene: ClassicScene
@@ -331,6 +331,7 @@ def _same_leader(old: Generation, new: Generation) -> bool:
     return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 
 
+_INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
 _IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
 """Fields of a member in front of its bytes: who it is, and its timeouts."""
 

@@ -116,12 +116,17 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
         verdicts = [_same_members(scene)]
     began_empty = scene.first or (scene.old is not None and not scene.old.members)
     if not began_empty:
-        others = tuple(sorted({verdict.cause for verdict in verdicts} & TRIGGERS))
+        others = _triggers_of(tuple([verdict.cause for verdict in verdicts]))
         unseen = _unseen(scene)
         verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]
     if scene.skipped:
         verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
     return tuple(verdicts)
+
+
+@lru_cache(1024)
+def _triggers_of(causes: tuple[RebalanceCause, ...]) -> tuple[RebalanceCause, ...]:
+    return tuple(sorted(TRIGGERS.intersection(causes)))
 
 
 def _unseen(scene: ClassicScene) -> tuple[RebalanceCause, ...]:

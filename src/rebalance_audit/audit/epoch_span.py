@@ -125,9 +125,10 @@ class EpochSpan:
         if self.settled_slowest is not None:
             return self.settled_slowest
         reached = [
-            (progress.reached_at_ms - progress.started_at_ms, progress.member_id)
+            (reached_at_ms - started_at_ms, progress.member_id)
             for progress in self.progress.values()
-            if progress.reached_at_ms is not None and progress.started_at_ms is not None
+            if (reached_at_ms := progress.reached_at_ms) is not None
+            and (started_at_ms := progress.started_at_ms) is not None
         ]
         if not reached:
             return None, None

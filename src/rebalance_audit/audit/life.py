@@ -276,7 +276,7 @@ class Life:
         if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
         rebalance.ended_at_ms = at_ms
-        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owner_of))
+        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
         self.rebalance = None
 
     # -- members --------------------------------------------------------------------------------
@@ -406,14 +406,10 @@ class Life:
 
 def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
     """The verdict on one member's end among an epoch's verdicts."""
-    return next(
-        (
-            verdict
-            for verdict in verdicts
-            if verdict.member_id == member_id and verdict.cause in DEPARTURES
-        ),
-        None,
-    )
+    for verdict in verdicts:
+        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
+            return verdict
+    return None
 
 
 DEPARTURES = frozenset(

@@ -403,8 +403,7 @@ class ModernAudit:
                 span.partitions_added = len(moves.added)
                 span.partitions_dropped = len(moves.dropped)
             if life.rebalance is not None:
-                for partition, owner in moves.moved.items():
-                    life.rebalance.move(partition, owner)
+                life.rebalance.move(moves.moved)
             if not span.gap:  # else most of what looks new was owned before the log begins
                 life.ownership.expect(moves.added, span.first_position.record_timestamp_ms)
         if self._group.members:

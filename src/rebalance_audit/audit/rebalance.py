@@ -1,12 +1,12 @@
 """What a user calls a rebalance: from leaving stable to stable again."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
-from rebalance_audit.coordinator.partitions import TopicPartition
+from rebalance_audit.coordinator.partitions import Topic, TopicPartition
 
 BLOCKERS_MAX: Final = 1_000
 """A group that never comes to rest would have one more with every client that comes and goes."""
@@ -63,7 +63,8 @@ class Rebalance:
         if latency_ms is not None and latency_ms > self.slowest_ms:
             self.slowest_member_id, self.slowest_ms = member_id, latency_ms
         for progress in span.progress.values():
-            self.wait_for(progress.waited_for)
+            if progress.waited_for:
+                self.wait_for(progress.waited_for)
 
     def wait_for(self, member_ids: Iterable[str]) -> None:
         """Somebody waited for these members; the first `BLOCKERS_MAX` of a rebalance are kept."""
@@ -71,16 +72,22 @@ class Rebalance:
             if len(self.blocked_by) < BLOCKERS_MAX:
                 self.blocked_by.add(member_id)
 
-    def move(self, partition: TopicPartition, old_owner: str) -> None:
-        """A target moved a partition away from `old_owner`."""
-        self.partitions_moved += 1
-        self.first_owners.setdefault(partition, old_owner)
+    def move(self, old_owners: Mapping[TopicPartition, str]) -> None:
+        """A target moved these partitions away from their owners."""
+        self.partitions_moved += len(old_owners)
+        if not self.first_owners:
+            self.first_owners.update(old_owners)
+            return
+        for partition, old_owner in old_owners.items():
+            self.first_owners.setdefault(partition, old_owner)
 
-    def row(self, outcome: str, target_owner: Callable[[TopicPartition], str | None]) -> Row:
+    def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
         """The row of gold.rebalances; a partition that ends where it began was moved for nothing."""
-        wasted = sum(
-            target_owner(partition) == owner for partition, owner in self.first_owners.items()
-        )
+        wasted = 0
+        for (topic, number), owner in self.first_owners.items():
+            held = target.get(topic)
+            if held is not None and held.get(number) == owner:
+                wasted += 1
         return {
             "group_id": self.group_id,
             "incarnation": self.incarnation,

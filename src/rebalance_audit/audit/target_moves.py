@@ -16,6 +16,9 @@ class Moves(NamedTuple):
     dropped: frozenset[TopicPartition]
 
 
+_NOBODY: Mapping[int, str] = {}
+
+
 class TargetMoves:
     """Follows the target owner of every partition; cost follows what changes, not what there is.
 
@@ -69,8 +72,9 @@ class TargetMoves:
         """The target is complete: what it moved since the last one."""
         moved: dict[TopicPartition, str] = {}
         added, dropped = set(), set()
+        owners: Mapping[Topic, Mapping[int, str]] = self.owners
         for partition, before in self._before.items():
-            now = self.owner_of(partition)
+            now = owners.get(partition[0], _NOBODY).get(partition[1])
             if before is None:
                 if now is not None:
                     added.add(partition)

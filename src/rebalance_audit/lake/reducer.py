@@ -95,10 +95,15 @@ def reduce_groups(records: DataFrame, options: ReducerOptions) -> DataFrame:
     )
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with imports_aside():
-            yield from _Reducer(options).reduce(batches)
+        return reduced(batches, options)
 
     return ordered.mapInArrow(reduce, stream_ddl())
+
+
+def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:
+    """What one task makes of its records: each group's together, in order of their offsets."""
+    with imports_aside():
+        yield from _Reducer(options).reduce(batches)
 
 
 class _Given(NamedTuple):

@@ -271,8 +271,9 @@ class UnbalancedAssignment(Watcher):
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
         watches, members_now = self.scene.life.watches, group.members
+        difference, factor = self.rules.unbalanced_difference, self.rules.unbalanced_factor
         counts = [watch.partitions for watch in watches.values()]
-        if not counts or max(counts) - min(counts) < self.rules.unbalanced_difference:
+        if not counts or max(counts) - min(counts) < difference:
             return None
         shares: defaultdict[tuple[tuple[str, ...], str | None], list[tuple[int, str]]]
         shares = defaultdict(list)
@@ -283,11 +284,10 @@ class UnbalancedAssignment(Watcher):
                 shares[subscription].append((watch.partitions, member_id))
         for members in shares.values():
             (least, _), (most, who) = min(members), max(members)
-            mean = sum(share for share, _ in members) / len(members)
-            if (
-                most - least >= self.rules.unbalanced_difference
-                and most >= self.rules.unbalanced_factor * mean
-            ):
+            if most - least < difference:
+                continue
+            mean = sum([share for share, _ in members]) / len(members)
+            if most >= factor * mean:
                 detail = (
                     f"Member {who} has {most} partitions, the mean is {mean:.1f} and the least {least}, among "
                     f"{len(members)} members with the same subscription (assignor {span.assignor or 'not known'})"

@@ -130,13 +130,15 @@ class Watcher:
 
 def truly_changed(
     arrivals: Sequence[Stint], departures: Sequence[Row]
-) -> tuple[list[Stint], list[Row]]:
+) -> tuple[Sequence[Stint], Sequence[Row]]:
     """Comings and goings without the static members that only changed their member id."""
     replaced = {
         row["next_member_id"]: row["member_id"]
         for row in departures
         if row["left_how"] == RebalanceCause.STATIC_MEMBER_REPLACED.text
     }
+    if not replaced:
+        return arrivals, departures
     gone = set(replaced.values())
     return (
         [stint for stint in arrivals if stint.member_id not in replaced],

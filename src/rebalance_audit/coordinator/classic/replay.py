@@ -5,6 +5,7 @@ and reports that; what differs from the generation before is for the reader of t
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from rebalance_audit.coordinator.changes import (
@@ -15,11 +16,12 @@ from rebalance_audit.coordinator.changes import (
     GroupType,
 )
 from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.coordinator.partitions import NOTHING, count, partitions_of
+from rebalance_audit.coordinator.partitions import NOTHING, Partitions, count, partitions_of
 from rebalance_audit.coordinator.slot import type_of
 from rebalance_audit.coordinator.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.consumer_protocol import (
     PROTOCOL_TYPE,
+    Assignment,
     decode_assignment,
     decode_subscription,
 )
@@ -28,6 +30,9 @@ from rebalance_audit.wire.messages import (
     GroupMetadataValue,
     RecordType,
 )
+
+_CACHED_ASSIGNMENTS: Final = 1024
+"""Members come back to an assignment that they or others had."""
 
 
 def replay_generation(
@@ -113,10 +118,7 @@ def read_member(
         assignment, assigned = before.assignment, before.assigned
         partition_count = before.partition_count
     elif is_consumer:
-        assignment = decode_assignment(assignment_bytes)
-        if assignment is not None:
-            assigned = partitions_of(assignment.assigned_partitions)
-            partition_count = count(assigned)
+        assignment, assigned, partition_count = _read_assignment(assignment_bytes)
     fields = (
         member_id,
         instance_id,
@@ -132,6 +134,15 @@ def read_member(
         partition_count,
     )
     return tuple.__new__(ClassicMember, fields)  # without a call of its own __new__
+
+
+@lru_cache(_CACHED_ASSIGNMENTS)
+def _read_assignment(assignment_bytes: bytes) -> tuple[Assignment | None, Partitions, int]:
+    assignment = decode_assignment(assignment_bytes)
+    if assignment is None:
+        return None, NOTHING, 0
+    assigned = partitions_of(assignment.assigned_partitions)
+    return assignment, assigned, count(assigned)
 
 
 def _remove_group(step: ReplayStep) -> None:
