@@ -125,7 +125,10 @@ def group_hours(
     rows = parts[0]
     for part in parts[1:]:
         rows = rows.join(part, [*KEY], "full")
-    rows = rows.join(_state_hours(wanted, table("gold.group_states"), rows, end), [*KEY], "left")
+    # Where the hours are known they need not be found once more.
+    looked_at = rows if hours is None else hours
+    states = _state_hours(wanted, table("gold.group_states"), looked_at, end)
+    rows = rows.join(states, [*KEY], "left")
     zero = F.lit(0)
     if commits is None:
         zero = F.lit(None)
@@ -262,8 +265,8 @@ def _unowned_hours(wanted: _Wanted, ownership: DataFrame) -> DataFrame:
     return spread.groupBy(*KEY).agg(F.sum(_share("began", "ended")).alias("unowned_partition_ms"))
 
 
-def _state_hours(wanted: _Wanted, states: DataFrame, rows: DataFrame, end: Column) -> DataFrame:
-    """Protocol at the end, and most members, of the hours that have a row."""
+def _state_hours(wanted: _Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
+    """Protocol at the end of each of the hours, and most members."""
     began = F.col("from_at")
     ended = F.greatest(began, F.coalesce("to_at", end, began))
     there = states.where(wanted.between(began, ended)).select(
@@ -280,7 +283,7 @@ def _state_hours(wanted: _Wanted, states: DataFrame, rows: DataFrame, end: Colum
     )
     latest = F.struct("incarnation", "from_offset")
     return (
-        rows.select(*KEY)
+        hours.select(*KEY)
         .join(there, "group_id")
         .where(at)
         .groupBy(*KEY)
