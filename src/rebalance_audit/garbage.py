@@ -12,7 +12,7 @@ def imports_aside() -> Iterator[None]:
     Work that holds thousands of rows for a moment makes the collector go through all objects of the process again and
     again, and most of them are modules, classes and functions that stay: a tenth of the time for a classic group.
     """
-    gc.collect()
+    # Without a collection first, which takes longer than a small task: what is garbage by now waits until the end.
     gc.freeze()
     try:
         yield
