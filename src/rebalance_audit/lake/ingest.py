@@ -18,7 +18,7 @@ from rebalance_audit.lake.ledger import INGESTED, RECORDS, Ledger
 from rebalance_audit.lake.lock import sole_run
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.sinks import Sink
-from rebalance_audit.lake.sources import Source
+from rebalance_audit.lake.sources import SegmentsSource, Source
 from rebalance_audit.lake.tables import Lake
 
 INGEST_TABLES: Final = (RECORDS, QUARANTINED, INGESTED)
@@ -76,6 +76,8 @@ def ingest(
 
         if isinstance(source, KafkaSource):
             ingested = _ingest_stream(source, bronze, duration or Duration(), tell, save)
+        elif isinstance(source, SegmentsSource) and from_ms is None:
+            ingested = _ingest_files(source, bronze, sink)
         else:
             ingested = _ingest_rows(source, bronze, sink, from_ms)
         save()
@@ -117,6 +119,18 @@ def _ingest_stream(
             if part.open_transaction_offset is not None
         },
     )
+
+
+def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingested:
+    """Of a folder only the files that are new or have changed since bronze took them in."""
+    ledger, files = bronze.ledger, source.files()
+    changed = source.without(ledger.files())
+    if not changed.files():
+        return Ingested()
+    ingested = _ingest_rows(changed, bronze, sink, None)
+    for number in files.keys() & ledger.partitions.keys():
+        ledger.note(number, files=files[number])
+    return ingested
 
 
 def _ingest_rows(source: Source, bronze: Bronze, sink: Sink, from_ms: int | None) -> Ingested:

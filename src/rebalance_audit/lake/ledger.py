@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.log_folder import FileMark
 
 RECORDS: Final = "bronze.records"
 INGESTED: Final = "meta.ingested"
@@ -37,6 +38,8 @@ class PartitionInBronze:
     log_start_offset: int | None = None
     log_end_offset: int | None = None
     open_transaction_offset: int | None = None
+    files: frozenset[FileMark] = frozenset()
+    """Segment files that bronze has whole."""
 
     @property
     def missing_offsets(self) -> int:
@@ -85,6 +88,10 @@ class Ledger:
             if part.next_offset is not None
         }
 
+    def files(self) -> dict[int, frozenset[FileMark]]:
+        """Partition -> segment files that bronze has whole."""
+        return {number: part.files for number, part in self.partitions.items() if part.files}
+
     def catch_up(self) -> None:
         """Count in the rows of bronze that are newer than what is known."""
         version = self.lake.version(RECORDS)
@@ -96,7 +103,9 @@ class Ledger:
         except (LakeNotReadable, PySparkException, Py4JJavaError):
             # Commits of so long ago are not kept: the whole of bronze tells the same.
             self.partitions = {
-                number: replace(part, first_offset=None, next_offset=None, records=0)
+                number: replace(
+                    part, first_offset=None, next_offset=None, records=0, files=frozenset()
+                )
                 for number, part in self.partitions.items()
             }
             found = self._count(self.lake.read(RECORDS, pinned=True))
@@ -133,7 +142,7 @@ class Ledger:
         rows = []
         for number, part in sorted(self.partitions.items()):
             values = {name: getattr(part, name, None) for name in schema.column_names}
-            values |= common | {"partition": number}
+            values |= common | {"partition": number, "files": sorted(part.files)}
             rows.append(tuple(values[name] for name in schema.column_names))
         types = ", ".join(f"`{column.name}` {column.type}" for column in schema.columns)
         frame = self.lake.spark.createDataFrame(rows, types)
@@ -154,8 +163,10 @@ class Ledger:
         rows = self.lake.read(INGESTED).where(F.col("cluster") == self.cluster).collect()
         fields = PartitionInBronze.__dataclass_fields__
         for row in rows:
+            # Null in a lake of an earlier release.
+            files = frozenset(FileMark(*file) for file in row["files"] or ())
             self.partitions[row["partition"]] = PartitionInBronze(
-                **{name: row[name] for name in fields}
+                **{name: row[name] for name in fields} | {"files": files}
             )
             self.bronze_version = row["bronze_version"]
             self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]

@@ -7,10 +7,11 @@ work, not where the class is only registered.
 """
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
@@ -19,6 +20,7 @@ from rebalance_audit.lake.record_columns import DAMAGE, RECORD, ddl
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.log_folder import (
+    FileMark,
     Segment,
     SourceNotReadable,
     not_readable,
@@ -33,6 +35,9 @@ FORMAT: Final = "segments"
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 TASKS_PER_CORE: Final = 4
 """Pieces grow above the target until this many per core are left: cutting a file means walking its headers."""
+
+KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
+"""Log partition -> segment files that need not be read."""
 
 
 class Slice(NamedTuple):
@@ -59,7 +64,8 @@ class SegmentsDataSource(DataSource):
 
     Options: `path` is what `open_log_folder` takes; `split_target_bytes` the size of a piece; `parallelism` the cores
     to keep busy; `log_partitions` and `without_record_types` comma-separated numbers, to read only some partitions and
-    to leave out records of some types, which are then counted in rows of `passed_over`. A schema given to the reader
+    to leave out records of some types, which are then counted in rows of `passed_over`; `known_files` what
+    `known_files_option` makes of files to leave out. A schema given to the reader
     chooses among the columns; rows of damage come only where `damage` is chosen, counts only where `passed_over` is.
     """
 
@@ -87,6 +93,7 @@ class SegmentsReader(DataSourceReader):
         self._parallelism = int(options.get("parallelism", 1))
         self._log_partitions = _numbers(options.get("log_partitions", ""))
         self._without_record_types = _numbers(options.get("without_record_types", ""))
+        self._known_files = _known_files(options.get("known_files", "{}"))
         self._columns = tuple(columns)
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -97,6 +104,7 @@ class SegmentsReader(DataSourceReader):
             for partition, segments in folder.segments.items()
             if not self._log_partitions or partition in self._log_partitions
             for segment in segments
+            if segment.mark not in self._known_files.get(partition, ())
         ]
         total = sum(segment.size_bytes for segment in wanted)
         target = max(self._split_target_bytes, total // (TASKS_PER_CORE * self._parallelism))
@@ -142,6 +150,18 @@ class SegmentsReader(DataSourceReader):
             _require_same_file(piece)
         except OSError as error:
             raise not_readable(segment.path, error) from error
+
+
+def known_files_option(known: KnownFiles) -> str:
+    """Files as the option `known_files` has them."""
+    return json.dumps({partition: sorted(marks) for partition, marks in known.items()})
+
+
+def _known_files(option: str) -> KnownFiles:
+    return {
+        int(partition): frozenset(FileMark(*mark) for mark in marks)
+        for partition, marks in json.loads(option).items()
+    }
 
 
 def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:

@@ -20,8 +20,19 @@ from rebalance_audit.lake.arrow_types import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAM
 from rebalance_audit.lake.delta_log import latest_version
 from rebalance_audit.lake.errors import BadRequest
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER, RECORD, ddl
-from rebalance_audit.lake.segment_source import DEFAULT_SPLIT_BYTES, FORMAT
-from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, SourceNotReadable, open_log_folder
+from rebalance_audit.lake.segment_source import (
+    DEFAULT_SPLIT_BYTES,
+    FORMAT,
+    KnownFiles,
+    known_files_option,
+)
+from rebalance_audit.wire.log_folder import (
+    OFFSETS_TOPIC,
+    FileMark,
+    Segment,
+    SourceNotReadable,
+    open_log_folder,
+)
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 
 if TYPE_CHECKING:
@@ -86,6 +97,21 @@ class SegmentsSource(Source):
         """Large files are cut into pieces of about `split_target_bytes`."""
         super().__init__(spec, str(Path(location).absolute()))
         self._split_target_bytes = split_target_bytes
+        self._known: KnownFiles = {}
+
+    def without(self, known: KnownFiles) -> "SegmentsSource":
+        """The same folder without files that are known."""
+        other = SegmentsSource(self.spec, self.location, self._split_target_bytes)
+        other._known = known
+        return other
+
+    def files(self) -> dict[int, frozenset[FileMark]]:
+        """The segment files of each partition that has any."""
+        found = {
+            number: frozenset(segment.mark for segment in segments)
+            for number, segments in self._segments().items()
+        }
+        return {number: marks for number, marks in found.items() if marks}
 
     def check(self) -> None:
         """Opens the folder."""
@@ -104,6 +130,7 @@ class SegmentsSource(Source):
             .option("split_target_bytes", self._split_target_bytes)
             .option("parallelism", spark.sparkContext.defaultParallelism)
             .option("without_record_types", ",".join(map(str, without_record_types)))
+            .option("known_files", known_files_option(self._known))
             .load(self.location)
         )
 
@@ -111,6 +138,13 @@ class SegmentsSource(Source):
         """From the names of the files."""
         return {
             number: segments[0].base_offset
+            for number, segments in self._segments().items()
+            if segments
+        }
+
+    def _segments(self) -> dict[int, list[Segment]]:
+        return {
+            number: [one for one in segments if one.mark not in self._known.get(number, ())]
             for number, segments in open_log_folder(self.location).segments.items()
         }
 

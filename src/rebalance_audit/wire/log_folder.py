@@ -36,6 +36,21 @@ class Segment(NamedTuple):
     size_bytes: int
     end_offset: int | None
     """First offset of the next segment, where this one ends even if the file holds more; None for the last."""
+    modified_ns: int
+    """When the file was changed last, nanoseconds since 1970."""
+
+    @property
+    def mark(self) -> "FileMark":
+        """What tells whether the file has changed."""
+        return FileMark(self.path.name, self.size_bytes, self.modified_ns)
+
+
+class FileMark(NamedTuple):
+    """A file as it was at some time; one with the same mark has the same bytes, also in a copy that keeps times."""
+
+    name: str
+    size_bytes: int
+    modified_ns: int
 
 
 class LogNote(NamedTuple):
@@ -294,8 +309,10 @@ def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment,
         )
     base_offset = int(match["base_offset"])
     with SegmentWalk(file) as walk:
+        # In front of what is read: a change in between shows the next time.
+        modified_ns = file.stat().st_mtime_ns
         _, _, header = next(walk.steps(), (0, 0, None))
-        segment = Segment(partition, file, base_offset, walk.size_bytes, None)
+        segment = Segment(partition, file, base_offset, walk.size_bytes, None, modified_ns)
     if header is None or isinstance(header, BadBytes | TailNote):
         return segment, None
     if header[MAGIC] != 2:
