@@ -2,16 +2,18 @@
 
 import gc
 
-from rebalance_audit.garbage import imports_aside
+from rebalance_audit.garbage import collecting_less
 
 
-def test_only_what_the_work_makes_is_collected() -> None:
-    """What was there before is set aside, cycles that the work leaves go, and afterwards all is as it was."""
-    frozen_before = gc.get_freeze_count()
-    with imports_aside():
-        assert gc.get_freeze_count() > frozen_before
+def test_only_what_the_work_makes_is_collected_and_later() -> None:
+    """What was there before is set aside, cycles that the work leaves can go, and afterwards all is as it was."""
+    before = gc.get_freeze_count(), gc.get_threshold()
+    with collecting_less():
+        assert gc.get_freeze_count() > before[0]
+        assert gc.get_threshold()[0] > before[1][0]
+        assert gc.isenabled()
         circle: list[object] = []
         circle.append(circle)
         del circle
         assert gc.collect() >= 1
-    assert gc.get_freeze_count() == frozen_before
+    assert (gc.get_freeze_count(), gc.get_threshold()) == before

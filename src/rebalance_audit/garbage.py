@@ -1,20 +1,28 @@
-"""What Python's garbage collector need not look at."""
+"""What Python's garbage collector need not look at, and how often it looks."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+_YOUNG_OBJECTS: Final = 20_000
+"""New objects between two collections, some MB: work that keeps rows makes many, and few of them are in cycles."""
 
 
 @contextmanager
-def imports_aside() -> Iterator[None]:
-    """Leave everything that is there by now out of collections until the work is done.
+def collecting_less() -> Iterator[None]:
+    """Leave what is there by now out of collections until the work is done, and collect less often.
 
-    Work that holds thousands of rows for a moment makes the collector go through all objects of the process again and
-    again, and most of them are modules, classes and functions that stay: a tenth of the time for a classic group.
+    Work that keeps thousands of rows makes the collector go through all objects of the process again and again, and
+    most of them are modules, classes and functions that stay: a tenth of the time of a reducer's task over a classic
+    group, a quarter of that of an audit that keeps all its rows.
     """
+    young, *older = gc.get_threshold()
     # Without a collection first, which takes longer than a small task: what is garbage by now waits until the end.
     gc.freeze()
+    gc.set_threshold(max(young, _YOUNG_OBJECTS), *older)
     try:
         yield
     finally:
+        gc.set_threshold(young, *older)
         gc.unfreeze()

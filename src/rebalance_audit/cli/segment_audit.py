@@ -19,6 +19,7 @@ from rebalance_audit.cli.gold_order import in_key_order
 from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.cli.segment_survey import survey
 from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.garbage import collecting_less
 from rebalance_audit.report.log_facts import LogFacts
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk, Run
@@ -67,10 +68,11 @@ def audit_segments(
     )
     feed = _Feed(options, key_bytes.of_groups(group_ids))
     parts = ranges_of(folder, folder.segments)
-    for found in in_order(_without_commits, parts, workers_for(folder.size_bytes)):
-        for log_partition, piece in found:
-            feed.take(log_partition, piece)
-    tables = feed.audit.tables()
+    with collecting_less():
+        for found in in_order(_without_commits, parts, workers_for(folder.size_bytes)):
+            for log_partition, piece in found:
+                feed.take(log_partition, piece)
+        tables = feed.audit.tables()
     tables["topics"] = _topics(names)
     notes = [*total.damage, *(note.detail for note in folder.notes), *names.notes]
     if clocks is not None:

@@ -21,7 +21,7 @@ from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES
 from rebalance_audit.audit.snapshot import STATE_FORMAT, SnapshotNotUsable
 from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.garbage import imports_aside
+from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.broker_logs import SentLog
 from rebalance_audit.lake.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.output_rows import (
@@ -102,7 +102,7 @@ def reduce_groups(records: DataFrame, options: ReducerOptions) -> DataFrame:
 
 def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:
     """What one task makes of its records: each group's together, in order of their offsets."""
-    with imports_aside():
+    with collecting_less():
         yield from _Reducer(options).reduce(batches)
 
 
