@@ -56,6 +56,10 @@ RESUMES: Final = -1
 
 A group without such a row is replayed from its first record."""
 
+HELD_BYTES: Final = 8 << 20
+"""Rows of so many bytes of records go out together, however few they are: a generation of a thousand members has a
+megabyte of JSON, and so has the state of such a group."""
+
 Gaps: TypeAlias = Mapping[int, Sequence[int]]
 """Log partition -> offsets, ascending, in front of which something of the partition could not be read."""
 
@@ -232,6 +236,7 @@ class _Reducer:
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Everything that the task's groups have to say."""
+        held_bytes = 0
         for batch in batches:
             for given in _given(batch):
                 if given.group_id is None:
@@ -240,6 +245,10 @@ class _Reducer:
                     self._feed(self._enter(given.position.log_partition, given.group_id), given)
                 if self._rows.full():
                     yield from self._rows.take_full()
+            held_bytes += batch.nbytes
+            if held_bytes > HELD_BYTES:
+                yield from self._rows.take_rest()
+                held_bytes = 0
         self._leave()
         yield from self._rows.take_rest()
 
