@@ -102,6 +102,14 @@ def test_rare_events_are_told_as_they_happened(seed: int, what: str) -> None:
     assert off == {}, what
 
 
+def test_members_that_a_downgrade_takes_along_have_not_left() -> None:
+    """Their records are gone, and with the broker's log beside them nobody is said to have gone."""
+    found = tally_of_seed(220_019, 3)
+    assert found.next_names("claim", simulated.WITH_BROKER_LOG, "classic")
+    assert not proven_and_wrong(found), found.examples["proven and wrong"]
+    assert not found.examples["member end proven and wrong"]
+
+
 def test_the_command_prints_counts_of_captures_and_seeds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from rebalance_audit.coordinator.changes import (
     MemberUnsubscribed,
     TargetInstalled,
 )
+from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.describe import preferred_assignor
 from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect, TimerKind
 from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH, ModernGroup
@@ -41,7 +42,8 @@ def modern_lines(
     if modern is None and GroupType.CONSUMER not in removed:
         return
     scope = f"[GroupId {slot.group_id}] "
-    for line in _Lines(modern, changes, happening, config).all(removed):
+    stay = frozenset(group.members) if isinstance(group, ClassicGroup) else frozenset[str]()
+    for line in _Lines(modern, changes, happening, config, stay).all(removed):
         yield line if line.startswith("[Group ") else scope + line
 
 
@@ -54,8 +56,11 @@ class _Lines:
         changes: list[Change],
         happening: Happening,
         config: CoordinatorConfig,
+        stay: frozenset[str],
     ) -> None:
         self._group = group
+        self._stay = stay
+        """Members that a downgrade takes along: their records are gone, they are not."""
         self._changes = changes
         self._happening = happening
         self._config = config
@@ -96,7 +101,12 @@ class _Lines:
         joined = self._joined()
         if came_over:
             joined = joined[-1:]  # the others came over with the conversion
-        held = {each.instance_id: each.member_id for each in self._gone() if each.instance_id}
+        came = {each.member_id for each in joined}
+        held = {
+            each.instance_id: each.member_id
+            for each in sorted(self._gone(), key=lambda each: each.member_id not in came)
+            if each.instance_id
+        }
         protocol = "consumer"
         if isinstance(self._happening.request, JoinGroupRequest):
             protocol = "classic"
@@ -139,6 +149,8 @@ class _Lines:
     def _departures(self) -> Iterator[str]:
         taken = {each.instance_id for each in self._joined() if each.instance_id}
         for member in self._gone():
+            if member.member_id in self._stay:
+                continue
             if member.instance_id is not None and member.instance_id in taken:
                 continue
             yield self._departure(member)
