@@ -184,16 +184,19 @@ def test_print_config_shows_what_is_in_force_and_stops() -> None:
 
 
 def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --debug one line and a hint, with it the traceback; in front of the command or behind it."""
+    """Without --debug one line and a hint, with it the traceback; in front of the command or behind it.
+
+    Spark's errors bring a trace of their own along.
+    """
 
     def fail(_path: Path) -> None:
-        raise RuntimeError("the sky fell")
+        raise RuntimeError("the sky fell\n: and broke\n\tat Sky.fall(Sky.java:7)")
 
     monkeypatch.setattr("rebalance_audit.cli.decode.open_log_folder", fail)
     short = call("decode", "x")
     assert short.code == exit_codes.UNFORESEEN
     assert short.err == (
-        "Error: unforeseen RuntimeError: the sky fell. Run it again with --debug to see where.\n"
+        "Error: unforeseen RuntimeError: the sky fell : and broke. Run it again with --debug to see where.\n"
     )
     for arguments in (["--debug", "decode", "x"], ["decode", "x", "--debug"]):
         long = call(*arguments)

@@ -14,6 +14,7 @@ from rebalance_audit.cli import exit_codes
 from rebalance_audit.cli.invocation import Invocation, config_options, debug_option, invocation_of
 
 PROGRAM: Final = "rebalance-audit"
+JAVA_TRACE: Final = "\n\tat "
 
 COMMANDS: Final = {
     "demo": "Audit a bundled real log with local Spark, and print what happened.",
@@ -134,7 +135,9 @@ def _report(error: Exception, invocation: Invocation) -> int:
         traceback.print_exception(error)
     if code == exit_codes.UNFORESEEN:
         hint = "" if invocation.debug else " Run it again with --debug to see where."
-        click.echo(f"Error: unforeseen {type(error).__name__}: {error}.{hint}", err=True)
+        # The text of an error of Spark's ends with a stack trace of Java's.
+        said = str(error).partition(JAVA_TRACE)[0].replace("\n", " ").rstrip(".")
+        click.echo(f"Error: unforeseen {type(error).__name__}: {said}.{hint}", err=True)
     elif isinstance(error, OSError):
         click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
     else:

@@ -48,6 +48,8 @@ class RunContext:
         self.sink = Sink(self.lake, request.cluster, self.run_id)
         self.log = RunLog(self.lake, request, self.run_id, self.started_at, self.rules)
         self.report = RunReport(self.run_id)
+        self.is_increment = False
+        """Whether it was enough to replay what is new."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rebalance_audit import __version__
 from rebalance_audit.lake.errors import BadRequest
 from rebalance_audit.lake.ingest import INGEST_TABLES, Ingested, ingest
 from rebalance_audit.lake.kafka_stream import Duration
+from rebalance_audit.lake.refusals import Refusals
 from rebalance_audit.lake.request import RunRequest, check_request
 from rebalance_audit.lake.sources import Source
 from rebalance_audit.lake.tables import Lake
@@ -65,7 +64,19 @@ def run_ingest(
     request.check()
     started_at = datetime.now(UTC)
     run_id = f"{started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
-    lake = Lake(spark, request.lake)
+    refusals = Refusals(spark, request.lake, request.source)
+    with refusals.told():
+        return _run(Lake(spark, request.lake), request, run_id, started_at, refusals, tell)
+
+
+def _run(
+    lake: Lake,
+    request: IngestRequest,
+    run_id: str,
+    started_at: datetime,
+    refusals: Refusals,
+    tell: Callable[[str], None],
+) -> IngestReport:
     tell("creating tables")
     lake.create([RUNS, *INGEST_TABLES])
     row = _Row(lake, request, run_id, started_at)
@@ -81,14 +92,11 @@ def run_ingest(
             duration=request.duration,
             tell=tell,
         )
-    except (PySparkException, Py4JJavaError) as error:
-        known = request.source.explain(error)
-        row.write(outcome="failed", error=known or error)
+    except Exception as error:
+        known = refusals.explain(error)
+        row.fail(known or error)
         if known is not None:
             raise known from error
-        raise
-    except Exception as error:
-        row.write(outcome="failed", error=error)
         raise
     versions = {name: lake.version(name) for name in INGEST_TABLES}
     report = IngestReport(
@@ -120,6 +128,13 @@ class _Row:
             "spark_version": lake.spark.version,
             "config": request.config,
         }
+
+    def fail(self, error: Exception) -> None:
+        """Note why the ingest ended early, if that can still be written; it is `error` that the user is to be told."""
+        try:
+            self.write(outcome="failed", error=error)
+        except Exception as another:  # noqa: BLE001 - what has ended the ingest may keep this from the table too
+            error.add_note(f"{RUNS} could not be told: {another}")
 
     def write(
         self,

@@ -9,7 +9,7 @@ order of the commits is silver and gold, snapshots, topics, progress, the run lo
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import IllegalArgumentException, PySparkException
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
@@ -26,6 +26,7 @@ from rebalance_audit.lake.ledger import RECORDS
 from rebalance_audit.lake.lock import sole_run
 from rebalance_audit.lake.offset_commits import COMMITS
 from rebalance_audit.lake.output_rows import GROUP_RECORDS
+from rebalance_audit.lake.refusals import Refusals
 from rebalance_audit.lake.request import RunRequest, check_request
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.sources import DeltaSource
@@ -35,6 +36,11 @@ from rebalance_audit.lake.whole import run_whole
 GOLD_TABLES: Final = (*(f"gold.{name}" for name in GOLD_OF_GROUP), HOURS, TOPICS)
 META_TABLES: Final = (RUNS, PROGRESS)
 LAYER_TABLES: Final = (RECORDS, COMMITS, f"silver.{GROUP_RECORDS}", SNAPSHOT_ROWS)
+
+OLDER_EPOCHS: Final = (
+    "The brokers' logs settle the epochs that this run has replayed, which are the new ones; for those of earlier runs"
+    " run it with --full and these logs."
+)
 
 
 def run_audit(
@@ -47,14 +53,16 @@ def run_audit(
     check_request(request)
     _check_regex(spark, request.groups_regex)
     context = RunContext(spark, request, progress)
+    refusals = Refusals(spark, request.lake, request.source)
     with (
+        refusals.told(),
         sole_run(request.lake, request.cluster, context.run_id),
         commit_metadata(spark, context.run_id),
     ):
-        return _execute(context)
+        return _execute(context, refusals)
 
 
-def _execute(context: RunContext) -> RunReport:
+def _execute(context: RunContext, refusals: Refusals) -> RunReport:
     """All steps, in order; the run log's row is the first commit and the last."""
     request = context.request
     tables = [*META_TABLES, *GOLD_TABLES, QUARANTINED]
@@ -69,14 +77,11 @@ def _execute(context: RunContext) -> RunReport:
         else:
             run_whole(context, None)
         _finish(context)
-    except (PySparkException, Py4JJavaError) as error:
-        known = None if request.source is None else request.source.explain(error)
+    except Exception as error:
+        known = refusals.explain(error)
         context.log.fail(known or error)
         if known is not None:
             raise known from error
-        raise
-    except Exception as error:
-        context.log.fail(error)
         raise
     return context.report
 
@@ -112,6 +117,7 @@ def _replay(context: RunContext) -> None:
         except ChangesGone:
             context.progress("what is new cannot be told any more; replaying everything")
         else:
+            context.is_increment = True
             return
     if not context.sink.of_cluster(RECORDS).limit(1).count():
         raise LakeNotReadable(
@@ -132,6 +138,8 @@ def _standing(context: RunContext) -> Standing | None:
 
 def _finish(context: RunContext) -> None:
     if context.request.broker_log is not None:
+        if context.is_increment:
+            context.report.notes.append(OLDER_EPOCHS)
         states = context.of_cluster("gold.group_states")
         context.report.notes += unmatched_notes(context.request.broker_log, states)
     layers = LAYER_TABLES if context.request.with_silver else ()

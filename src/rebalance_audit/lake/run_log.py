@@ -105,10 +105,13 @@ class RunLog:
             }
         )
 
-    def fail(self, error: BaseException) -> None:
-        """Note why the run ended early."""
+    def fail(self, error: Exception) -> None:
+        """Note why the run ended early, if that can still be written; it is `error` that the user is to be told."""
         sentence = str(error).partition("\n")[0] or type(error).__name__
-        self._update(self._row(FAILED) | {"ended_at": _now(), "error": sentence})
+        try:
+            self._update(self._row(FAILED) | {"ended_at": _now(), "error": sentence})
+        except Exception as another:  # noqa: BLE001 - what has ended the run may keep this from the table too
+            error.add_note(f"{RUNS} could not be told: {another}")
 
     def progress_rows(self, standing: Standing) -> DataFrame:
         """Rows of meta.progress for what is reached."""

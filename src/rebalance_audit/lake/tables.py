@@ -3,8 +3,9 @@
 Reader version stays 1 (no deletion vectors, no column mapping), so that delta-rs, DuckDB and BI engines can read them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Final
 
 from delta.tables import DeltaTable
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.lake.delta_log import java_message
 from rebalance_audit.lake.errors import LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.leftovers import remove_leftovers, sole_maker
 from rebalance_audit.lake.places import place_of
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
@@ -58,14 +60,14 @@ class Lake:
         Raises LakeNotWritable, also for a table that is not as `schemas/tables` has it.
         """
         schemas = [table_schemas()[name] for name in names]
-        try:
+        with _told(self.path):
             self._place.prepare(schema.layer for schema in schemas)
-        except PySparkException as error:
-            raise LakeNotWritable(
-                f"{self.path} cannot be written: {_first_line(error)}."
-            ) from error
         with ThreadPoolExecutor(WRITERS) as pool:
-            list(pool.map(self._create, schemas))
+            is_there = list(pool.map(self._adapt, schemas))
+            missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
+            if missing:
+                with _told(self.path), sole_maker(self.path):
+                    list(pool.map(self._make, missing))
 
     def version(self, name: str) -> int | None:
         """Newest version of a table; None where there is none."""
@@ -126,19 +128,24 @@ class Lake:
         """A table to change."""
         return self._place.delta_table(table_schemas()[name])
 
-    def _create(self, schema: TableSchema) -> None:
+    def _make(self, schema: TableSchema) -> None:
+        """Make a table, whatever an attempt before has left of it."""
         path = self._place.address(schema)
-        try:
-            if self._place.version(schema) is not None:
-                self._adapt(schema, path)
-            else:
+        with _told(path):
+            if self._place.version(schema) is None:
+                remove_leftovers(path)
                 self.spark.sql(_definition(self._place.sql_name(schema), schema))
-        except (OSError, PySparkException) as error:
-            raise LakeNotWritable(f"{path} cannot be written: {_first_line(error)}.") from error
-        except Py4JJavaError as error:
-            raise LakeNotWritable(f"{path} cannot be written: {java_message(error)}.") from error
 
-    def _adapt(self, schema: TableSchema, path: str) -> None:
+    def _adapt(self, schema: TableSchema) -> bool:
+        """Add columns that a table lacks; whether there is a table."""
+        path = self._place.address(schema)
+        with _told(path):
+            if self._place.version(schema) is None:
+                return False
+            self._add_columns(schema, path)
+            return True
+
+    def _add_columns(self, schema: TableSchema, path: str) -> None:
         fields = {field.name: field for field in self._place.load(schema).schema}
         for column in schema.columns:
             found = fields.get(column.name)
@@ -152,6 +159,17 @@ class Lake:
                     f"{path} is not a table of this program: its column {column.name} is"
                     f" {found.dataType.simpleString()}, not {column.type}."
                 )
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Errors as LakeNotWritable."""
+    try:
+        yield
+    except (OSError, PySparkException) as error:
+        raise LakeNotWritable(f"{path} cannot be written: {_first_line(error)}.") from error
+    except Py4JJavaError as error:
+        raise LakeNotWritable(f"{path} cannot be written: {java_message(error)}.") from error
 
 
 def _definition(name: str, schema: TableSchema) -> str:

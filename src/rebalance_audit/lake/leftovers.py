@@ -1,0 +1,55 @@
+"""What is left of a table that was being made when its process died, or its disk was full.
+
+Delta takes a folder that has anything in it for a table: after a kill between its making the log's folder and the first
+commit in there `CREATE TABLE IF NOT EXISTS` would do nothing for ever, and every read would find no table. On object
+stores there are no empty folders, and what is written there is there as a whole or not at all.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from rebalance_audit.lake.catalog_names import is_catalog
+from rebalance_audit.lake.sources import local_path
+
+LOG: Final = "_delta_log"
+STAGED: Final = "_staged_commits"
+
+
+@contextmanager
+def sole_maker(lake: str) -> Iterator[None]:
+    """Let no other process make tables of a lake on this machine meanwhile: it waits. Raises OSError."""
+    folder = None if is_catalog(lake) else local_path(lake)
+    if folder is None:
+        yield
+        return
+    path = folder / "meta" / ".making-tables"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        with suppress(OSError):  # a file system without locks: as an object store
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(table: str) -> None:
+    """Remove the log's folder of a table without a version, if all that it has is what was being written.
+
+    For who is the sole maker. Raises OSError.
+    """
+    path = None if is_catalog(table) else local_path(table)
+    if path is None or not (path / LOG).is_dir():
+        return
+    if all(_is_leftover(found) for found in (path / LOG).iterdir()):
+        shutil.rmtree(path / LOG)
+
+
+def _is_leftover(found: Path) -> bool:
+    """Whether it is a file that Delta would have renamed, or its folder for commits of catalogs, empty here."""
+    return found.name.startswith(".") or (found.name == STAGED and not any(found.iterdir()))
