@@ -24,6 +24,7 @@ CheckKind: TypeAlias = Literal[
     "refers",
     "total",
     "fresh",
+    "absent",
 ]
 Json: TypeAlias = dict[str, Any]
 HOUR: Final = "hour("
@@ -58,6 +59,7 @@ class Check:
     `total`: the column is the sum of `of` (`*`: the number) over the rows of `table` that are alike in `within`.
     A column `there` may be written `hour(name)`: the hour in which that moment is.
     `fresh`: `within` rows alike, the newest value is no older than the configured limit named `limit`.
+    `absent`: there is no such row; the column, which is never null, says in words what is wrong with one.
     """
 
     kind: CheckKind
@@ -132,6 +134,7 @@ SHAPES: Final[Mapping[CheckKind, Shape]] = MappingProxyType(
         "refers": Shape((1, MANY), ("table",), ("there", "there_where")),
         "total": Shape((1, 1), ("within", "table", "of"), ("there", "there_where")),
         "fresh": Shape((1, 1), ("within", "limit")),
+        "absent": Shape((1, 1)),
     }
 )
 
@@ -268,5 +271,6 @@ _WORDS: Final[Mapping[CheckKind, Callable[[Check], str]]] = MappingProxyType(
             f"newest {check.columns[0]} not older than checks.{check.limit}, by"
             f" {_names(check.within)}"
         ),
+        "absent": lambda _: "no row",
     }
 )

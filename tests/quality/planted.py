@@ -129,6 +129,10 @@ def _total(check: Check) -> Iterator[list[Row]]:
     yield [{check.columns[0]: 3}]
 
 
+def _absent(_: Check) -> Iterator[list[Row]]:
+    yield [{}]
+
+
 def _fresh(check: Check) -> Iterator[list[Row]]:
     yield [{check.columns[0]: LONG_AGO_MS}]
 
@@ -150,5 +154,6 @@ BREAK: Mapping[CheckKind, Callable[[Check], Iterator[list[Row]]]] = {
     "refers": _refers,
     "total": _total,
     "fresh": _fresh,
+    "absent": _absent,
 }
 """Kind -> changes to rows that meet a check's conditions, so that the last of them breaks it."""

@@ -279,11 +279,19 @@ COLUMN_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
     "range": _range,
 }
 """Kind -> what is wrong with a row, for kinds that the suites judge by the column itself."""
+
+
+def _absent(check: Check) -> Column:
+    (column,) = check.columns
+    return F.col(column)
+
+
 ROW_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
     "unique": _unique,
     "ordered": _ordered,
     "sum": _sum,
     "difference": _difference,
+    "absent": _absent,
 }
 """Kind -> what is wrong with a row, by the rows that are checked."""
 
