@@ -159,6 +159,10 @@ check-generated: $(INSTALLED) ## Check that the generated files are fresh
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's own tools (RECORDS=4000000)
 	$(PY) -m tests.perf.bench --records $(or $(RECORDS),4000000)
 
+.PHONY: endurance
+endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs beside a broker under load, then compare (MINUTES=10 SEED=1)
+	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
 # --- results -----------------------------------------------------------------------------------
 
 .PHONY: dist
