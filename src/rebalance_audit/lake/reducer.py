@@ -243,12 +243,12 @@ class _Reducer:
                     self._quarantine(decode_record(given.key, given.value), given, NEW)
                 else:
                     self._feed(self._enter(given.position.log_partition, given.group_id), given)
-                if self._rows.full():
+                held_bytes += len(given.value or b"")
+                if held_bytes > HELD_BYTES:
+                    yield from self._rows.take_rest()
+                    held_bytes = 0
+                elif self._rows.full():
                     yield from self._rows.take_full()
-            held_bytes += batch.nbytes
-            if held_bytes > HELD_BYTES:
-                yield from self._rows.take_rest()
-                held_bytes = 0
         self._leave()
         yield from self._rows.take_rest()
 
