@@ -163,6 +163,12 @@ bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's 
 endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs beside a broker under load, then compare (MINUTES=10 SEED=1)
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
+.PHONY: scale
+scale: java $(INSTALLED) $(JARS) ## Measure what runs cost by records, groups, members, skew, and what an increment costs (RECORDS="1000000 4000000")
+	$(PY) -m tests.perf.reducer_shapes
+	$(PY) -m tests.perf.scale increment --more --records $(or $(RECORDS),1000000 4000000 16000000)
+	$(PY) -m tests.perf.scale shapes
+
 # --- results -----------------------------------------------------------------------------------
 
 .PHONY: dist
