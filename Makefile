@@ -75,7 +75,8 @@ test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-swarm test-spark t
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 
 # A Spark session, and a broker, for each of two processes: the driver of one plans while the other's tasks run.
-IN_TWO := -n 2 --dist loadfile
+# Files in their order: by default those with the fewest tests come last, which are the longest here.
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 

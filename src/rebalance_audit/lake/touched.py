@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.snapshot import STATE_FORMAT
+from rebalance_audit.lake.reach import LISTED_GROUPS
 from rebalance_audit.lake.reducer import INPUT, RESUMES
 
 SNAPSHOTS: Final = "meta.snapshots"
@@ -52,9 +53,15 @@ class Touched:
             groups = groups.join(lost, [*GROUP], "left").withColumn("mode", mode).drop("lost")
         self.groups = groups.localCheckpoint()
         """Columns of GROUP, and `mode`."""
-        found = {row["mode"]: row["count"] for row in self.groups.groupBy("mode").count().collect()}
-        self.resumed: int = found.get(RESUMED, 0)
-        self.rebuilt: int = found.get(REBUILT, 0)
+        few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
+        counted = self.groups.groupBy("mode").agg(F.count(F.lit(1)).alias("rows"), few)
+        found = {row["mode"]: row for row in counted.collect()}
+        self.resumed: int = found[RESUMED]["rows"] if RESUMED in found else 0
+        self.rebuilt: int = found[REBUILT]["rows"] if REBUILT in found else 0
+        self._few: list[str] | None = None
+        """The resumed groups, where they are few enough to be named one by one."""
+        if 0 < self.resumed <= LISTED_GROUPS:
+            self._few = found[RESUMED]["groups"]
 
     @property
     def count(self) -> int:
@@ -70,8 +77,12 @@ class Touched:
         news = self._news.records.select(*INPUT)
         unknown = news.where("group_id is null")
         resumed = self._of_mode(RESUMED)
+        snapshots = self._snapshots
+        if self._few is not None:
+            # The literals let Delta leave out files, and Parquet pages, of other groups.
+            snapshots = snapshots.where(F.col("group_id").isin(self._few))
         states = resumed.join(
-            self._snapshots.select(*GROUP, F.encode("state", "UTF-8").alias("value")),
+            snapshots.select(*GROUP, F.encode("state", "UTF-8").alias("value")),
             [*GROUP],
             "left",
         ).withColumn("offset", F.lit(RESUMES).cast("bigint"))
