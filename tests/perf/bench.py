@@ -33,6 +33,7 @@ from rebalance_audit.resources import checkout_root
 from tests.perf.bench_log import BenchLog, bench_log
 from tests.perf.kafka_tools import broker_load_seconds, dump_seconds
 from tests.perf.reducer_speed import PROTOCOLS, entries, measure
+from tests.wire.golden import capture
 
 HISTORY: Final = checkout_root() / "docs" / "bench-history.jsonl"
 COMMAND: Final = Path(sys.executable).with_name("rebalance-audit")
@@ -111,8 +112,8 @@ def kafka_stages(bench: Bench) -> None:
     sys.stderr.write(f"{LOAD} …\n")
     bench.seconds[LOAD] = broker_load_seconds(bench.log, bench.scratch / "broker")
     sys.stderr.write(f"{DUMP} …\n")
-    small = bench_log(WARM_UP_RECORDS)
-    start_up = dump_seconds(small.segments[:1], bench.scratch / "dump")
+    (tiny,) = (capture("offsets").segments / "__consumer_offsets-1").glob("*.log")
+    start_up = dump_seconds((tiny,), bench.scratch / "dump")
     seconds = dump_seconds(bench.log.segments[:1], bench.scratch / "dump") - start_up
     share = bench.log.segments[0].stat().st_size / bench.log.size_bytes
     bench.seconds[DUMP] = seconds / share
