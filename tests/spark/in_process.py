@@ -1,6 +1,6 @@
 """What Spark must equal: the same answers from one process, and tables as plain rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -9,31 +9,13 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from tests.support.log_entries import records_of
 
 Rows: TypeAlias = list[dict[str, Any]]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def records_of(segments: Path) -> Iterator[tuple[Record, Position]]:
-    """Every record of a healthy log, decoded."""
-    for entry in open_log_folder(segments).read():
-        if isinstance(entry, PositionedRecord):
-            record = decode_record(entry.key, entry.value)
-            assert isinstance(record, Record)
-            position = Position(
-                entry.log_partition,
-                entry.log_offset,
-                entry.record_timestamp_ms,
-                entry.leader_epoch,
-                entry.producer_id,
-                entry.is_transactional,
-            )
-            yield record, position
 
 
 def names_of(segments: Path) -> TopicNames:

@@ -15,7 +15,8 @@ from rebalance_audit.lake.gold import rows_of as rows_of_output
 from rebalance_audit.lake.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.sources import parse_source
 from rebalance_audit.time_zones import zone_of
-from tests.spark.in_process import names_of, records_of
+from tests.spark.in_process import names_of
+from tests.support.log_entries import records_of
 from tests.wire.golden import capture
 
 NAME = "consumer-static"

@@ -8,7 +8,8 @@ from rebalance_audit.lake import split
 from rebalance_audit.lake.gold import whole_rows_of
 from rebalance_audit.lake.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.sources import parse_source
-from tests.spark.in_process import gold_of, in_order, names_of, records_of, rows_of
+from tests.spark.in_process import gold_of, in_order, names_of, rows_of
+from tests.support.log_entries import records_of
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 

@@ -24,11 +24,10 @@ from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments import read_batches
 from tests.spark.in_process import Rows, in_order
-from tests.spark.lakes import Whole, request_of, table
+from tests.spark.lakes import SILVER_TABLES, Whole, request_of, table
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
 
 OF_THE_AUDIT = tuple(name for name in GOLD_TABLES if name != HOURS)
-SILVER_TABLES = ("silver.offset_commits", "silver.group_records", "silver.quarantine")
 
 
 def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:

@@ -66,7 +66,7 @@ class HandedOut:
         numbers = [
             F.coalesce(
                 *[
-                    F.col(f"{output}.{names[place]}").cast("bigint")
+                    F.col(f"{output}.{names[place]}")
                     for output, names in ranged.items()
                     if place < len(names)
                 ]

@@ -106,12 +106,11 @@ class SegmentsSource(Source):
         return other
 
     def files(self) -> dict[int, frozenset[FileMark]]:
-        """The segment files of each partition that has any."""
-        found = {
+        """The segment files of each partition, those that are known among them."""
+        return {
             number: frozenset(segment.mark for segment in segments)
-            for number, segments in self._segments().items()
+            for number, segments in open_log_folder(self.location).segments.items()
         }
-        return {number: marks for number, marks in found.items() if marks}
 
     def check(self) -> None:
         """Opens the folder."""
@@ -135,18 +134,15 @@ class SegmentsSource(Source):
         )
 
     def first_offsets(self) -> dict[int, int]:
-        """From the names of the files."""
+        """From the names of the files that are not known."""
         return {
-            number: segments[0].base_offset
-            for number, segments in self._segments().items()
-            if segments
+            number: min(begins)
+            for number, segments in open_log_folder(self.location).segments.items()
+            if (begins := [one.base_offset for one in segments if not self._is_known(one)])
         }
 
-    def _segments(self) -> dict[int, list[Segment]]:
-        return {
-            number: [one for one in segments if one.mark not in self._known.get(number, ())]
-            for number, segments in open_log_folder(self.location).segments.items()
-        }
+    def _is_known(self, segment: Segment) -> bool:
+        return segment.mark in self._known.get(segment.log_partition, ())
 
     def topic_names(self) -> TopicNames:
         """From the `__cluster_metadata` log beside the segments, if there is one."""
