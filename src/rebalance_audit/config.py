@@ -141,6 +141,8 @@ class FindingsConfig(_Section):
     flapping_window_ms: Milliseconds
     instance_takeovers: Count
     instance_window_ms: Milliseconds
+    expiries: Count
+    expiries_window_ms: Milliseconds
     wave_members: Count
     wave_share_percent: Count
     wave_pause_ms: Milliseconds

@@ -17,10 +17,9 @@ PAGE: Final = "docs/findings.md"
 NOT_FOUND: Final = {
     "a hanging transaction on an offset": "an audit sees no commits; question 14 of [questions.md](questions.md)",
     "growth of the topic by group and record type": "the same; question 13",
-    "session expiries in a series": "a leave and an expiry write the same records",
     "a wait for UNRELEASED_INSTANCE_ID without a broker's log": "a refused join writes no record; question 9",
     "a classic group that hangs in its join phase": "nothing is written before the generation is complete",
-    "clients of an old release that a group cannot serve": "what is refused writes no record",
+    "clients that an old broker refuses, without a move of the coordinator": "what is refused writes no record",
 }
 """What users may expect and the audit does not find, with the reason."""
 

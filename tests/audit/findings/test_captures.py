@@ -49,6 +49,7 @@ def test_ordinary_groups_have_no_findings(capture: str) -> None:
         ("consumer-protocol", "regex", "regexes_alike"),
         ("failover", "klassik", "coordinator_moved"),
         ("failover", "ortsfest", "coordinator_moved"),
+        ("upgrade", "modern", "group_not_served"),
         ("migration", "mover", "protocol_downgraded"),
         ("migration", "mover", "deploy_wave"),
     ],

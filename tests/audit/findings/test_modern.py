@@ -157,7 +157,7 @@ def moved_at(at_ms: int, *writes: Write) -> Log:
 def test_a_coordinator_that_took_members_with_it() -> None:
     """Most members gone right behind a new leader epoch: the brokers did it, probably, not the clients."""
     lost = [*handed_over(500), (60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]
-    (row,) = found_in(moved_at(60_000, *lost))
+    _, row = found_in(moved_at(60_000, *lost))
     assert pick(row, "kind", "severity", "member_ids", "from_at", "to_at") == (
         "coordinator_moved",
         "warning",
@@ -264,3 +264,58 @@ def test_the_same_log_gives_the_same_ids() -> None:
     again = found_in(log(*handed_over(400_000)))
     assert [row["finding_id"] for row in first] == [row["finding_id"] for row in again]
     assert len({row["finding_id"] for row in first}) == len(first) > 1
+
+
+def silent_since_growth(*gone_ms: int) -> list[Write]:
+    """Four members get nothing of what a fifth one's join brings; each is removed at a time of its own."""
+    members = "CDEF"
+    joins = [
+        (
+            998 + epoch,
+            f"5 {name}; 3 {epoch}; 7 {name} {epoch}; 6 {epoch}; 8 {name} {epoch}/0 {epoch}",
+        )
+        for epoch, name in enumerate(members, start=2)
+    ]
+    targets = "; ".join(f"7 {name} -" for name in members)
+    grown = (2000, f"5 B host=/b; 3 6; {targets}; 7 B 0-5; 6 6; 8 B 6/0 UNRELEASED -")
+    removed = [
+        (at_ms, f"8t {name}; 7t {name}; 5t {name}; 3 {7 + number}")
+        for number, (name, at_ms) in enumerate(zip(members, gone_ms, strict=False))
+    ]
+    return [*joins, grown, *removed]
+
+
+def test_sessions_that_run_out_in_a_series() -> None:
+    """Four in five minutes are a series with its members; three, or a fourth much later, are not."""
+    series = silent_since_growth(50_000, 60_000, 70_000, 80_000)
+    row = only(findings(*series), "session_expiries")
+    assert pick(row, "member_ids", "from_at", "to_at") == (["C", "D", "E", "F"], 50_000, None)
+    assert row["detail"] == (
+        "4 sessions ran out within 30.0 s, 0 of them proven by the broker's log."
+    )
+    assert facts(row)[0] == "session of C probably expired"
+    for calm in ((50_000, 60_000, 70_000), (50_000, 60_000, 70_000, 350_001)):
+        assert "session_expiries" not in findings(*silent_since_growth(*calm))
+    assert "session_expiries" in findings(*silent_since_growth(*calm[:3]), expiries=3)
+
+
+def test_a_series_goes_on_until_it_is_quiet_for_a_window() -> None:
+    """At the log's end it has no end yet; once the log goes on without it, it has."""
+    story = log(*silent_since_growth(50_000, 60_000, 70_000, 80_000))
+    for log_end_ms, to_at in ((90_000, None), (380_001, 80_000)):
+        rows = found_in(story, AuditOptions(log_end_ms=log_end_ms))
+        (row,) = [row for row in rows if row["kind"] == "session_expiries"]
+        assert row["to_at"] == to_at
+
+
+def test_a_group_that_the_new_coordinator_serves_to_nobody() -> None:
+    """All are gone without a word to the new broker; one that was heard, or one that is left, denies it."""
+    lost = [*handed_over(500), (60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]
+    kinds = {row["kind"]: row for row in found_in(moved_at(60_000, *lost))}
+    row = kinds["group_not_served"]
+    assert pick(row, "member_ids", "from_at", "to_at") == (["A", "B"], 60_000, 60_400)
+    assert "leader epoch 0 to 1" in row["detail"]
+    assert "none of the 2 members" in row["detail"]
+    heard = [*lost[:-2], (59_000, "8 A 3/3 0-2"), *lost[-2:]]
+    for other in (moved_at(59_000, *heard), moved_at(60_000, *lost[:-1]), log(*lost)):
+        assert "group_not_served" not in {row["kind"] for row in found_in(other)}

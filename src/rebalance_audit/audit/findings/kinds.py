@@ -23,6 +23,7 @@ from rebalance_audit.audit.findings.progress import (
 from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigration
 from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
 from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
 from rebalance_audit.audit.findings.subscriptions import (
     EagerCooperative,
@@ -42,6 +43,7 @@ KINDS: Sequence[type[Watcher]] = (
     RebalanceStorm,
     RebalanceLoop,
     FlappingMember,
+    SessionExpiries,
     SlowRevoker,
     RevokerBlocked,
     SlowMember,
@@ -51,6 +53,7 @@ KINDS: Sequence[type[Watcher]] = (
     HalfFinishedMigration,
     Downgrade,
     CoordinatorMoved,
+    GroupNotServed,
     DeployWave,
     UnstickyAssignment,
     UnbalancedAssignment,

@@ -15,6 +15,8 @@ class FindingRules:
     flapping_window_ms: int = 600_000
     instance_takeovers: int = 4
     instance_window_ms: int = 120_000
+    expiries: int = 4
+    expiries_window_ms: int = 300_000
     wave_members: int = 3
     wave_share_percent: int = 60
     wave_pause_ms: int = 120_000

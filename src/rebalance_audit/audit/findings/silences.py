@@ -1,0 +1,194 @@
+"""Members that fell silent: sessions that ran out in a series, and a whole group that a new coordinator never heard."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from rebalance_audit.audit.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.departures import evidence_at
+from rebalance_audit.audit.findings.ending import Ending
+from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity, spell_ms
+from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position
+from rebalance_audit.coordinator.slot import Group, type_of
+
+
+class SessionExpiries(Watcher):
+    """Counts expired sessions in a sliding window."""
+
+    kind = "session_expiries"
+    definition = (
+        "At least {expiries} members' sessions ran out within {expiries_window_ms}. Without a broker's log "
+        "(`--broker-log`) that is probable at best, and what may as well have been a leave does not count: see "
+        "`audit.consumer_session_timeout_ms`."
+    )
+    severity = Severity.WARNING
+    at_log_end = AtLogEnd.ENDS
+    advice = (
+        "Look for what the members have in common: a host, a network, a garbage collector, a supervisor that kills. "
+        "Clients that stop should close their consumer."
+    )
+
+    _window: deque[tuple[Position, str, bool]]
+    """Position, member id, whether it is proven; never more than make a series."""
+    _began: Position | None
+    _last: Position | None
+    _expired: int
+    _proven: int
+    _members: list[str]
+    _trail: Trail
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._window = deque(maxlen=max(1, self.rules.expiries))
+        self._forget()
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Begin, continue or end a series."""
+        at_ms = position.record_timestamp_ms
+        if self._last is not None and self._is_over(at_ms):
+            self._close(self._last)
+        for row in departures:
+            if row["left_how"] != RebalanceCause.MEMBER_SESSION_EXPIRED.text:
+                continue
+            is_proven = row["left_certainty"] == Certainty.PROVEN.text
+            self._window.append((position, row["member_id"], is_proven))
+            if self._began is not None:
+                self._count(position, row["member_id"], is_proven)
+                continue
+            first = self._window[0][0]
+            full = len(self._window) == self._window.maxlen
+            if full and at_ms - first.record_timestamp_ms <= self.rules.expiries_window_ms:
+                self._began = first
+                for earlier in self._window:
+                    self._count(*earlier)
+
+    def ended(self, end: Ending) -> None:
+        """A series that may go on when the log ends has no end."""
+        if self._last is not None:
+            over_ms = self._last.record_timestamp_ms + self.rules.expiries_window_ms + 1
+            self._close(self._last if not end.is_open or end.reached(over_ms) else None)
+        self._window.clear()
+
+    def _is_over(self, at_ms: int) -> bool:
+        assert self._last is not None
+        return at_ms - self._last.record_timestamp_ms > self.rules.expiries_window_ms
+
+    def _count(self, position: Position, member_id: str, is_proven: bool) -> None:
+        self._last = position
+        self._expired += 1
+        self._proven += is_proven
+        if len(self._members) < MEMBERS_LIMIT:
+            self._members.append(member_id)
+        word = "expired" if is_proven else "probably expired"
+        self._trail.add(evidence_at(position, f"session of {member_id} {word}"))
+
+    def _close(self, end: Position | None) -> None:
+        assert self._began is not None
+        assert self._last is not None
+        took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
+        proven = "all" if self._proven == self._expired else f"{self._proven} of them"
+        self.find(
+            self._began,
+            end.record_timestamp_ms if end else None,
+            f"{self._expired} sessions ran out within {spell_ms(took_ms)}, {proven} proven by the broker's log.",
+            self._trail.evidence(),
+            members=list(dict.fromkeys(self._members)),
+        )
+        self._forget()
+
+    def _forget(self) -> None:
+        self._began, self._last = None, None
+        self._expired = self._proven = 0
+        self._members = []
+        self._trail = Trail()
+
+
+class GroupNotServed(Watcher):
+    """Follows a consumer group from a move of its coordinator until a member is heard of, or all are gone."""
+
+    kind = "group_not_served"
+    definition = (
+        "The coordinator of a consumer group with two members or more changed (the log's leader epoch rose), and all "
+        "were removed without one record that a living member causes: the new broker serves the consumer protocol to "
+        "nobody (`group.version` is not set, or its release is too old), or clients and broker went down together."
+    )
+    severity = Severity.WARNING
+    changes = (MemberAssigned,)
+    advice = (
+        "Compare `kafka-features describe` of the new broker with the old one's (group.version must be 1), and look "
+        "for UnsupportedVersionException in the clients' logs."
+    )
+
+    _leader_epoch: int | None
+    _old_epoch: int
+    _moved: Position | None
+    _members_before: int
+    _members: int
+    _gone: list[str]
+    _trail: Trail
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._leader_epoch = None
+        self._old_epoch = 0
+        self._moved = None
+        self._members_before = 0
+        self._members = 0
+        self._gone = []
+        self._trail = Trail()
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """Who joins is served; who goes may be one of all."""
+        self._see(position)
+        if arrivals:
+            self._moved = None
+        if self._moved is not None and departures:
+            self._gone += [row["member_id"] for row in departures]
+            self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
+
+    def changed(self, change: MemberAssigned, group: Group) -> None:
+        """Only a living member's heartbeat makes an assignment record that is not a tombstone."""
+        self._see(change.position)
+        if not change.released:
+            self._moved = None
+
+    def wrote(self, position: Position, group: Group) -> None:
+        """Notice the move, and whether anybody is left."""
+        self._see(position)
+        self._members = len(group.members)
+        if self._moved is None or self._members:
+            return
+        if self._members_before >= 2 and type_of(group) is GroupType.CONSUMER:
+            self.find(
+                self._moved,
+                position.record_timestamp_ms,
+                f"The coordinator moved (leader epoch {self._old_epoch} to {self._moved.leader_epoch}) and heard of "
+                f"none of the {self._members_before} members before all were gone.",
+                self._trail.evidence(),
+                members=self._gone,
+            )
+        self._moved = None
+
+    def ended(self, end: Ending) -> None:
+        """Not all are gone."""
+        self._moved = None
+        self._members = 0
+
+    def _see(self, position: Position) -> None:
+        leader_epoch = position.leader_epoch
+        if leader_epoch is None:
+            return
+        before, self._leader_epoch = self._leader_epoch, leader_epoch
+        if before is not None and leader_epoch > before:
+            self._moved, self._old_epoch = position, before
+            self._members_before = self._members
+            self._gone = []
+            self._trail = Trail()
+            fact = f"first record with leader epoch {leader_epoch}, was {before}"
+            self._trail.add(evidence_at(position, fact))
