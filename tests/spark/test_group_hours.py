@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake import group_hours
+from rebalance_audit.lake import commit_hours, group_hours
+from rebalance_audit.lake.wanted_hours import KEY, Wanted
 from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import in_order, rows_of
 
@@ -127,8 +128,9 @@ def test_some_hours_come_out_as_among_all(
     known = group_hours.group_hours(tables.get, LOG_END_MS).localCheckpoint()
     names = "group_id string, hour timestamp"
     first = spark.createDataFrame([("c", at(0)), ("g", at(60)), ("g", at(120))], names)
-    wanted = group_hours.with_following(first, known).localCheckpoint()
-    rows = group_hours.group_hours(tables.get, LOG_END_MS, wanted, known)
+    wanted = Wanted.of(commit_hours.with_following(first, known).localCheckpoint())
+    of_commits = commit_hours.commit_hours(wanted, tables["silver.offset_commits"], known)
+    rows = group_hours.group_hours(tables.get, LOG_END_MS, wanted, of_commits)
     again = {("c", hour(0)), ("c", hour(2)), ("g", hour(1))}
     assert in_order(group_hours.HOURS, rows_of(rows)) == [
         row for row in expected() if (row["group_id"], row["hour"]) in again
@@ -141,4 +143,57 @@ def test_without_silver_nothing_is_said_of_commits(tables: dict[str, DataFrame])
     rows = rows_of(group_hours.group_hours(gold.get, LOG_END_MS))
     assert len(rows) == 3
     for row in rows:
-        assert {row[name] for name in group_hours.OF_COMMITS} == {None}
+        assert {row[name] for name in commit_hours.OF_COMMITS} == {None}
+
+
+PAUSED = [*STEADY, 12.5, 12.6]
+"""With a long stretch of two minutes and forty seconds."""
+CONTINUED: Mapping[str, tuple[list[float], list[float], set[int]]] = {
+    "an hour that had begun": (STEADY[:40], STEADY[40:], set()),
+    "the next hours": (STEADY, [61, 61.5, 180], set()),
+    "a second that had begun": ([1.5, 2 + 0.1 / 60], [2 + 0.1 / 60, 2 + 0.9 / 60, 2.5], set()),
+    "after a week of silence": ([1, 2], [2 + 8 * 1440, 3 + 8 * 1440], set()),
+    "after a long stretch": (PAUSED, [13, 13.5], {0}),
+    "a long stretch now": (STEADY, [20, 20.1], {0}),
+    "dated back": ([1, 2, 3], [2.5, 61], {0, 1}),
+    "dated back within the second": ([1.5, 2 + 0.5 / 60], [2 + 0.1 / 60], {0}),
+    "nothing known": ([], [1, 2, 3, 8], set()),
+    "nothing new": ([1, 2], [], set()),
+}  # fmt: skip
+"""What is -> minutes of known and of new commits, and the hours whose commits are read again."""
+
+
+@pytest.mark.parametrize("case", CONTINUED)
+def test_hours_go_on_from_their_rows(
+    spark: SparkSession, tables: dict[str, DataFrame], case: str
+) -> None:
+    """New commits give the hours that all commits together give; only where the median can matter they are read."""
+    before, after, expected_again = CONTINUED[case]
+
+    def frame(*minutes: float) -> DataFrame:
+        rows = [(row["group_id"], row["timestamp"], False) for row in commits("c", *minutes)]
+        return spark.createDataFrame(
+            rows, "group_id string, timestamp timestamp, tombstone boolean"
+        )
+
+    known = commit_hours.commit_hours(Wanted(), frame(*before))
+    continued = commit_hours.continued_hours(frame(*after), known)
+    found = [] if continued is None else continued.collect()
+    names = (*KEY, *commit_hours.OF_COMMITS)
+    whole = {
+        row["hour"]: row
+        for row in commit_hours.commit_hours(Wanted(), frame(*before, *after)).collect()
+    }
+    again = {
+        int((row["hour"].replace(tzinfo=UTC) - MIDNIGHT) / timedelta(hours=1))
+        for row in found
+        if row["again"]
+    }
+    assert again == expected_again
+    touched = {at(60 * (minute // 60)).replace(tzinfo=None) for minute in after}
+    assert {row["hour"] for row in found} == touched
+    for row in found:
+        if not row["again"]:
+            assert {name: row[name] for name in names} == {
+                name: whole[row["hour"]][name] for name in names
+            }

@@ -2,11 +2,6 @@
 
 An hour has a row when an epoch began in it, when the group was not stable or a partition unowned for a part of it, or
 when offsets were committed. Only hours that something new has a part in are made again.
-
-Commits are looked at by the second. A *stretch* is the time from the last commit of a second to the first one of the
-next second that has any, of the whole group; it counts where it ends. It is long for the group when it lasts more than
-LONG_STRETCH_MS and more than LONG_STRETCHES times the median of the stretches that end in the same hour. A silence of
-more than SILENCE_DAYS, Kafka's default retention of offsets, is none: the group begins anew.
 """
 
 from collections.abc import Callable
@@ -16,16 +11,14 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
+from rebalance_audit.lake.commit_hours import OF_COMMITS, commit_hours
+from rebalance_audit.lake.wanted_hours import KEY, Wanted, hour_of
 
 HOURS: Final = "gold.group_hours"
 OUTPUT: Final = "group_hours"
 HOUR_MS: Final = 3_600_000
 HOURS_MAX: Final = 9_000
 """A year and some days: a clock that was wrong by a thousand years makes no million rows."""
-LONG_STRETCH_MS: Final = 60_000
-LONG_STRETCHES: Final = 10
-SILENCE_DAYS: Final = 7
-KEY: Final = ("group_id", "hour")
 
 Read: TypeAlias = Callable[[str], DataFrame | None]
 """Gives a table's rows of the cluster by its full name; None for silver.offset_commits where the run makes none."""
@@ -37,7 +30,7 @@ def footprint_of(output: str) -> Callable[[str], Column] | None:
 
 
 def _of_epoch(row: str) -> Column:
-    return F.array(_hour(_began(f"{row}.")))
+    return F.array(hour_of(_began(f"{row}.")))
 
 
 def _of_rebalance(row: str) -> Column:
@@ -52,7 +45,7 @@ def _of_stretch(row: str) -> Column:
 
 
 def _of_state(row: str) -> Column:
-    return F.array(_hour(F.col(f"{row}.from_at")))
+    return F.array(hour_of(F.col(f"{row}.from_at")))
 
 
 FOOTPRINTS: Final = {
@@ -61,11 +54,6 @@ FOOTPRINTS: Final = {
     OWNERSHIP: _of_stretch,
     GROUP_STATES: _of_state,
 }
-
-
-def hours_of_commits(commits: DataFrame) -> DataFrame:
-    """Group and hour of each row of silver.offset_commits that is a commit."""
-    return _committed(commits).select("group_id", _hour("timestamp").alias("hour")).distinct()
 
 
 def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
@@ -78,35 +66,17 @@ def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int |
     )
 
 
-def with_following(hours: DataFrame, known: DataFrame) -> DataFrame:
-    """The hours, and the next hour of each group that has commits: its first stretch begins in one of them.
-
-    `known` are the rows of gold.group_hours; where records come in order there is no next hour.
-    """
-    later = known.where("commits > 0").select("group_id", F.col("hour").alias("later"))
-    soon = F.col("hour") + F.expr(f"interval {SILENCE_DAYS} days")
-    following = (
-        hours.join(later, "group_id")
-        .where((F.col("later") > F.col("hour")) & (F.col("later") <= soon))
-        .groupBy(*KEY)
-        .agg(F.min("later").alias("following"))
-        .select("group_id", F.col("following").alias("hour"))
-    )
-    return hours.union(following).distinct()
-
-
 def group_hours(
     read: Read,
     log_end_ms: int | None,
-    hours: DataFrame | None = None,
-    known: DataFrame | None = None,
+    wanted: Wanted | None = None,
+    of_commits: DataFrame | None = None,
 ) -> DataFrame:
     """Rows of gold.group_hours (without the cluster).
 
-    With `hours` (group and hour) only those are made, and where a group's commits before them ended is taken from
-    `known`, the rows that are there; without, all are made.
+    Of the wanted hours, with what `of_commits` says of them, see `commit_hours`; without these, of all there are.
     """
-    wanted = _Wanted(hours)
+    wanted = wanted or Wanted()
     end = _at(log_end_ms)
 
     def table(name: str) -> DataFrame:
@@ -119,18 +89,19 @@ def group_hours(
         _rebalance_hours(wanted, table("gold.rebalances"), end),
         _unowned_hours(wanted, table("gold.ownership")),
     ]
-    commits = read("silver.offset_commits")
-    if commits is not None:
-        parts.append(_commit_hours(wanted, commits, known))
+    if of_commits is None and (commits := read("silver.offset_commits")) is not None:
+        of_commits = commit_hours(wanted, commits)
+    if of_commits is not None:
+        parts.append(of_commits)
     rows = parts[0]
     for part in parts[1:]:
         rows = rows.join(part, [*KEY], "full")
     # Where the hours are known they need not be found once more.
-    looked_at = rows if hours is None else hours
+    looked_at = rows if wanted.hours is None else wanted.hours
     states = _state_hours(wanted, table("gold.group_states"), looked_at, end)
     rows = rows.join(states, [*KEY], "left")
     zero = F.lit(0)
-    if commits is None:
+    if of_commits is None:
         zero = F.lit(None)
         for name, kind in OF_COMMITS.items():
             rows = rows.withColumn(name, F.lit(None).cast(kind))
@@ -151,44 +122,6 @@ def group_hours(
     )
 
 
-class _Wanted:
-    """The hours that are to be made."""
-
-    def __init__(self, hours: DataFrame | None) -> None:
-        self._hours = hours
-        self.low = self.high = None
-        if hours is not None:
-            ends = hours.agg(
-                F.date_format(F.min("hour"), _ISO).alias("low"),
-                F.date_format(F.max("hour") + F.expr("interval 1 hour"), _ISO).alias("high"),
-            ).first()
-            assert ends is not None
-            self.low, self.high = ends["low"], ends["high"]
-
-    def between(self, began: Column, ended: Column) -> Column:
-        """What may reach into the hours: literals, so that files can be left out."""
-        if self.low is None:
-            return F.lit(True)
-        return (began < F.lit(self.high).cast("timestamp")) & (
-            ended >= F.lit(self.low).cast("timestamp")
-        )
-
-    def only(self, rows: DataFrame) -> DataFrame:
-        """Rows whose group and hour are wanted."""
-        return rows if self._hours is None else rows.join(self._hours, [*KEY], "left_semi")
-
-    def groups(self, rows: DataFrame) -> DataFrame:
-        """Rows of the groups of the hours."""
-        if self._hours is None:
-            return rows
-        return rows.join(self._hours.select("group_id").distinct(), "group_id", "left_semi")
-
-    def missing(self, rows: DataFrame) -> DataFrame:
-        """Rows of the groups, but not of the hours."""
-        assert self._hours is not None
-        return self.groups(rows).join(self._hours, [*KEY], "left_anti")
-
-
 COUNTED: Final = (
     "rebalances",
     "epochs",
@@ -198,20 +131,13 @@ COUNTED: Final = (
     "members_joined",
     "members_left",
 )
-OF_COMMITS: Final = {
-    "commits": "bigint",
-    "commit_gaps": "int",
-    "commit_gap_ms_max": "bigint",
-    "last_commit_at": "timestamp",
-}
-_ISO: Final = "yyyy-MM-dd'T'HH:mm:ssXXX"
 
 
-def _epoch_hours(wanted: _Wanted, epochs: DataFrame) -> DataFrame:
+def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
     began = _began("")
     causes = Window.partitionBy(*KEY, "primary_cause")
     found = wanted.only(
-        epochs.where(wanted.between(began, began)).withColumn("hour", _hour(began))
+        epochs.where(wanted.between(began, began)).withColumn("hour", hour_of(began))
     ).withColumn("of_cause", F.count("primary_cause").over(causes))
     # The most frequent cause; of equally frequent ones the first of the alphabet.
     ranked = F.struct(-F.col("of_cause"), "primary_cause")
@@ -229,7 +155,7 @@ def _epoch_hours(wanted: _Wanted, epochs: DataFrame) -> DataFrame:
     )
 
 
-def _rebalance_hours(wanted: _Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
+def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
     began = F.col("started_at")
     # Clocks of two coordinators differ: nothing ends before it began.
     ended = F.greatest(began, F.coalesce("ended_at", end, began))
@@ -244,14 +170,14 @@ def _rebalance_hours(wanted: _Wanted, rebalances: DataFrame, end: Column) -> Dat
         )
     )
     return spread.groupBy(*KEY).agg(
-        F.count_if(_hour("began") == F.col("hour")).cast("int").alias("rebalances"),
+        F.count_if(hour_of("began") == F.col("hour")).cast("int").alias("rebalances"),
         # Bounds of classic rebalances may overlap, and an hour has no more than itself.
         F.least(F.sum(_share("began", "ended")), F.lit(HOUR_MS)).alias("not_stable_ms"),
         F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
     )
 
 
-def _unowned_hours(wanted: _Wanted, ownership: DataFrame) -> DataFrame:
+def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
     began = _back(F.col("from_at"), F.col("unowned_before_ms"))
     there = ownership.where("unowned_before_ms > 0").where(wanted.between(began, F.col("from_at")))
     spread = wanted.only(
@@ -265,7 +191,7 @@ def _unowned_hours(wanted: _Wanted, ownership: DataFrame) -> DataFrame:
     return spread.groupBy(*KEY).agg(F.sum(_share("began", "ended")).alias("unowned_partition_ms"))
 
 
-def _state_hours(wanted: _Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
+def _state_hours(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
     """Protocol at the end of each of the hours, and most members."""
     began = F.col("from_at")
     ended = F.greatest(began, F.coalesce("to_at", end, began))
@@ -294,74 +220,14 @@ def _state_hours(wanted: _Wanted, states: DataFrame, hours: DataFrame, end: Colu
     )
 
 
-def _commit_hours(wanted: _Wanted, commits: DataFrame, known: DataFrame | None) -> DataFrame:
-    second = F.date_trunc("second", "timestamp")
-    at = F.col("timestamp")
-    there = _committed(commits).where(wanted.between(at, at))
-    seconds = (
-        wanted.only(there.withColumn("hour", _hour(at)))
-        .groupBy(*KEY, second.alias("second"))
-        .agg(
-            F.count(F.lit(1)).alias("commits"),
-            F.min("timestamp").alias("first_at"),
-            F.max("timestamp").alias("last_at"),
-        )
-    )
-    if known is not None:
-        seconds = seconds.unionByName(_last_before(wanted, known), allowMissingColumns=True)
-    before = Window.partitionBy("group_id").orderBy("second")
-    stretch = F.unix_millis("first_at") - F.unix_millis(F.lag("last_at").over(before))
-    measured = seconds.withColumn(
-        "stretch", F.when(stretch <= SILENCE_DAYS * 24 * HOUR_MS, stretch)
-    ).where("commits is not null")
-    usual = F.percentile("stretch", F.lit(0.5)).over(Window.partitionBy(*KEY))
-    is_long = (F.col("stretch") > LONG_STRETCH_MS) & (
-        F.col("stretch") > LONG_STRETCHES * F.col("usual")
-    )
-    return (
-        measured.withColumn("usual", usual)
-        .groupBy(*KEY)
-        .agg(
-            F.sum("commits").alias("commits"),
-            F.count_if(is_long).cast("int").alias("commit_gaps"),
-            F.max("stretch").alias("commit_gap_ms_max"),
-            F.max("last_at").alias("last_commit_at"),
-        )
-    )
-
-
-def _last_before(wanted: _Wanted, known: DataFrame) -> DataFrame:
-    """The last commits of the hours that are not made again, as rows without commits."""
-    ago = F.lit(wanted.low).cast("timestamp") - F.expr(f"interval {SILENCE_DAYS} days")
-    there = known.where(
-        (F.col("hour") >= F.date_trunc("hour", ago))
-        & (F.col("hour") < F.lit(wanted.high).cast("timestamp"))
-        & F.col("last_commit_at").isNotNull()
-    )
-    return wanted.missing(there.select(*KEY, "last_commit_at")).select(
-        "group_id",
-        F.date_trunc("second", "last_commit_at").alias("second"),
-        F.col("last_commit_at").alias("last_at"),
-    )
-
-
-def _committed(commits: DataFrame) -> DataFrame:
-    """Commits whose time is known, whatever became of their transaction; a tombstone is none."""
-    return commits.where("not tombstone and timestamp is not null")
-
-
 def _began(prefix: str) -> Column:
     return F.coalesce(F.col(f"{prefix}started_at"), F.col(f"{prefix}converged_at"))
 
 
-def _hour(at: Column | str) -> Column:
-    return F.date_trunc("hour", at)
-
-
 def _hours(began: Column, ended: Column) -> Column:
     """All hours that a stretch of time has a part in, the first ones of an absurdly long one."""
-    last = F.least(_hour(ended), _hour(began) + F.expr(f"interval {HOURS_MAX} hours"))
-    return F.sequence(_hour(began), last, F.expr("interval 1 hour"))
+    last = F.least(hour_of(ended), hour_of(began) + F.expr(f"interval {HOURS_MAX} hours"))
+    return F.sequence(hour_of(began), last, F.expr("interval 1 hour"))
 
 
 def _share(began: str, ended: str) -> Column:

@@ -5,7 +5,7 @@ The tables come out as if all of bronze had been replayed. What is not touched i
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, reduce
+from functools import partial
 
 from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
@@ -23,6 +23,7 @@ from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
 from rebalance_audit.lake.gold import continue_stints, keys_gone, rows_of, whole_rows_of
 from rebalance_audit.lake.group_memory import answers
+from rebalance_audit.lake.hours_increment import HoursNews, patch_hours
 from rebalance_audit.lake.ledger import RECORDS
 from rebalance_audit.lake.offset_commits import COMMITS, NewCommits, add_commits
 from rebalance_audit.lake.output_rows import (
@@ -162,7 +163,9 @@ class _Increment:
             with context.step("writing tables"):
                 self._write_quarantine(stream, handed, commits)
                 changed = self._write_outputs(stream, handed, touched)
-                self._write_hours(stream, handed, commits, touched, changed, reached.last_ms)
+                self._write_hours(
+                    stream, handed, census, commits, touched, changed, reached.last_ms
+                )
                 self._write_standing(stream, handed, names, reached, gaps)
         finally:
             stream.unpersist()
@@ -259,44 +262,25 @@ class _Increment:
         self,
         stream: DataFrame,
         handed: HandedOut,
+        census: Census,
         commits: NewCommits | None,
         touched: Touched,
         changed: list[DataFrame],
         log_end_ms: int | None,
     ) -> None:
-        context = self._context
-        wanted = list(changed)
-        if commits is not None:
-            wanted.append(hours.hours_of_commits(commits.rows))
         if handed.rows(REBALANCES):
             open_ones = rows_of(stream, REBALANCES)
-            wanted.append(hours.hours_of_open(open_ones, self._standing.last_ms, log_end_ms))
-        if not wanted and not touched.rebuilt:
-            return
-        known = context.of_cluster(hours.HOURS)
-        rebuilt = touched.rebuilt_groups().select("group_id").distinct()
-        none = context.spark.createDataFrame([], "group_id string, hour timestamp")
-        pairs = reduce(DataFrame.union, wanted, none).distinct()
-        pairs = pairs.join(rebuilt, "group_id", "left_anti")
-        # Cut off from what led to it: all that follows reads it.
-        pairs = hours.with_following(pairs, known).localCheckpoint()
-        whole = None
-        if touched.rebuilt:
-            whole = hours.group_hours(
-                lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
+            changed = [*changed, hours.hours_of_open(open_ones, self._standing.last_ms, log_end_ms)]
+        patch_hours(
+            self._context,
+            HoursNews(
+                changed,
+                None if commits is None else commits.rows,
+                self._standing.is_clean and not self._standing.has_late(census),
+                touched.rebuilt_groups() if touched.rebuilt else None,
                 log_end_ms,
-            )
-        rows = hours.group_hours(context.of_cluster, log_end_ms, pairs, known)
-        made = handed_out(hours.HOURS, rows).drop("group_id", "hour")
-        same = [F.col(name) == F.col(f"row.{name}") for name in hours.KEY]
-        written = context.sink.patch(
-            hours.HOURS,
-            pairs.join(made, same, "left"),
-            whole,
-            rebuilt if touched.rebuilt else None,
-            keys=pairs,
+            ),
         )
-        context.note(hours.HOURS, written)
 
     def _write_standing(
         self,

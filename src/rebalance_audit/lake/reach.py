@@ -110,6 +110,16 @@ def ranged_columns(schema: TableSchema) -> list[str]:
     return [name for name in schema.key if kinds.get(name) in RANGED]
 
 
+def group_reach_columns() -> list[Column]:
+    """Aggregates over a frame with a column `group_id`, from which `group_reach` knows its groups."""
+    return _ends(0)
+
+
+def group_reach(found: Mapping[str, Any]) -> Reach:
+    """Of the groups of a frame, from the row of those aggregates."""
+    return _reach((), found)
+
+
 def _numbered(numbers: Sequence[Column]) -> list[Column]:
     return [number.cast("bigint").alias(f"number_{place}") for place, number in enumerate(numbers)]
 
