@@ -161,6 +161,8 @@ class FindingsConfig(_Section):
     mixed_ms: Milliseconds
     coordinator_window_ms: Milliseconds
     dead_ms: Milliseconds
+    hanging_ms: Milliseconds
+    growth_records: Count
     eager_generations: Count
 
     def finding_rules(self) -> FindingRules:

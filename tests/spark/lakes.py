@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from deltalake import DeltaTable
 
+from rebalance_audit.audit.findings import kinds
+from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.lake.request import RunRequest
 from rebalance_audit.lake.run import GOLD_TABLES
 from rebalance_audit.lake.run_log import RunReport
@@ -12,6 +14,9 @@ from rebalance_audit.lake.sources import Source, parse_source
 from tests.spark.in_process import Rows, in_order, plain
 
 CLUSTER = "blue"
+OF_COMMITS = {kind.kind for kind in kinds.OF_COMMITS}
+FINDINGS = FindingRules(growth_records=40)
+"""So little that even the small logs of the tests have findings of offset commits."""
 SILVER_TABLES = ("silver.offset_commits", "silver.group_records", "silver.quarantine")
 TABLES = (*GOLD_TABLES, *SILVER_TABLES, "bronze.records")
 """All that a log decides; the others tell of runs."""
@@ -30,7 +35,7 @@ class Whole(NamedTuple):
 def request_of(source: str | Source | None, lake: Path, **fields: Any) -> RunRequest:
     """A run over a source or the SPEC of one, or over what bronze holds."""
     given = parse_source(source) if isinstance(source, str) else source
-    return RunRequest(given, str(lake), CLUSTER, **fields)
+    return RunRequest(given, str(lake), CLUSTER, **{"findings": FINDINGS, **fields})
 
 
 def table(lake: Path, name: str, cluster: str | None = CLUSTER) -> Rows:
@@ -44,6 +49,11 @@ def table(lake: Path, name: str, cluster: str | None = CLUSTER) -> Rows:
     for row in rows:
         row.pop("ingested_at", None)
     return rows
+
+
+def without_commits(rows: Rows) -> Rows:
+    """Rows without the findings that offset commits show, which only a run with silver makes."""
+    return [row for row in rows if row.get("kind") not in OF_COMMITS]
 
 
 def difference(name: str, one: Path, other: Path) -> list[Any]:

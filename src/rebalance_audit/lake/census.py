@@ -24,8 +24,10 @@ class PartitionCensus:
     first_offset: int
     next_offset: int
     """Offset after the last record."""
+    first_ms: int | None
+    """Smallest record time, epoch milliseconds; None where no record has one."""
     last_ms: int | None
-    """Largest record time, epoch milliseconds; None where no record has one."""
+    """Largest record time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,12 @@ class Census:
     def is_only_commits(self) -> bool:
         """Whether no record is one of a group."""
         return self.records == self.commits + self.controls
+
+    @property
+    def first_ms(self) -> int | None:
+        """Smallest record time, epoch milliseconds; None where no record has one."""
+        moments = (part.first_ms for part in self.partitions.values())
+        return min((moment for moment in moments if moment is not None), default=None)
 
     @property
     def last_ms(self) -> int | None:
@@ -89,6 +97,7 @@ def take_census(records: DataFrame) -> Census:
             F.count_if(F.col("is_transactional")).alias("transactional"),
             F.min("offset").alias("first_offset"),
             (F.max("offset") + 1).alias("next_offset"),
+            F.unix_millis(F.min("timestamp")).alias("first_ms"),
             F.unix_millis(F.max("timestamp")).alias("last_ms"),
         )
         .collect()

@@ -14,8 +14,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit import __version__
-from rebalance_audit.lake import topics
+from rebalance_audit.lake import split, topics
 from rebalance_audit.lake.broker_logs import SentLog, by_clock_of
+from rebalance_audit.lake.commit_findings import FINDINGS, Days, commit_findings, scope_of
 from rebalance_audit.lake.gold import rows_of
 from rebalance_audit.lake.output_rows import SNAPSHOTS
 from rebalance_audit.lake.reducer import Gaps, ReducerOptions, reduce_groups
@@ -110,6 +111,15 @@ class RunContext:
         """gold.topics, where something else is known than it has."""
         if sorted(self.known_topics) != sorted(topics.as_in_table(names)):
             self.upsert(TOPICS, topics.topic_rows(self.spark, names), given=len(names))
+
+    def write_commit_findings(
+        self, log_end_ms: int | None, days: Days | None = None, groups_regex: str | None = None
+    ) -> None:
+        """The rows of gold.findings that offset commits show: those of some days, or of all."""
+        rows = commit_findings(self.of_cluster, self.request.findings, log_end_ms, days)
+        of_regex = split.in_groups(groups_regex, F.col("group_id"))
+        scope = scope_of(days) & of_regex
+        self.note(FINDINGS, self.sink.replace(FINDINGS, rows.where(of_regex), scope))
 
     def write_progress(self, reached: Standing) -> None:
         """The last commit of what a run may leave for the next one."""

@@ -13,11 +13,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
+from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census
+from rebalance_audit.lake.commit_findings import days_of, is_of_commits
 from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
@@ -166,6 +167,9 @@ class _Increment:
                 self._write_hours(
                     stream, handed, census, commits, touched, changed, reached.last_ms
                 )
+                if census.records or touched.rebuilt:
+                    days = None if touched.rebuilt else days_of(census)
+                    context.write_commit_findings(reached.last_ms, days)
                 self._write_standing(stream, handed, names, reached, gaps)
         finally:
             stream.unpersist()
@@ -252,6 +256,7 @@ class _Increment:
             handed_out(name, new, gone),
             whole_rows_of(stream, output) if touched.rebuilt else None,
             touched.rebuilt_groups() if touched.rebuilt else None,
+            scope=~is_of_commits() if output == FINDINGS else None,
             footprint=hours.footprint_of(output),
             reach=reach,
         )

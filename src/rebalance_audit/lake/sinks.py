@@ -111,11 +111,12 @@ class Sink:
         whole: DataFrame | None = None,
         groups: DataFrame | None = None,
         *,
+        scope: Column | None = None,
         keys: DataFrame | None = None,
         footprint: Footprint | None = None,
         reach: Reach | None = None,
     ) -> Written:
-        """Add and update rows, remove some, and make all rows of `groups` those of `whole`.
+        """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `whole`.
 
         `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
         beforehand, `keys` are its keys by themselves and `reach` is theirs. With a footprint the result has the hours
@@ -146,7 +147,11 @@ class Sink:
         if whole is None:
             return self._apply(schema, changes, reach)
         replaced = self._replaced(
-            schema, self._shaped(schema, whole), F.lit(True), groups, footprint
+            schema,
+            self._shaped(schema, whole),
+            F.lit(True) if scope is None else scope,
+            groups,
+            footprint,
         )
         return self._apply(schema, changes.unionByName(replaced))
 

@@ -12,11 +12,12 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP
 from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split, topics
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census
+from rebalance_audit.lake.commit_findings import is_of_commits
 from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
 from rebalance_audit.lake.gold import in_window, rows_of, whole_rows_of
@@ -170,7 +171,10 @@ class _Whole:
         writes: list[Callable[[], None]] = []
         for output in (*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._with_silver else [])):
             window = self._window(output)
-            write = partial(context.replace, OUTPUTS[output], scope=window, groups=groups)
+            scope = (
+                window & ~is_of_commits() if output == FINDINGS and self._with_silver else window
+            )
+            write = partial(context.replace, OUTPUTS[output], scope=scope, groups=groups)
             rows = whole_rows_of(stream, output).where(window)
             writes.append(partial(write, rows=rows, given=outputs.get(output, 0)))
         writes.append(partial(self._write_quarantine, stream, outputs, small, undecodable))
@@ -219,6 +223,8 @@ class _Whole:
             return context.of_cluster(name).where(of_regex)
 
         context.replace(hours.HOURS, hours.group_hours(read, census.last_ms), of_regex)
+        if self._with_silver:
+            context.write_commit_findings(census.last_ms, groups_regex=regex)
 
     def _write_standing(
         self, stream: DataFrame, census: Census, names: TopicNames, gaps: Gaps

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit import generated_files
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.kinds import KINDS, definition_of
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.findings.watcher import AtLogEnd
 from rebalance_audit.resources import checkout_root
 
 PAGE: Final = "docs/findings.md"
 
 NOT_FOUND: Final = {
-    "a hanging transaction on an offset": "an audit sees no commits; question 14 of [questions.md](questions.md)",
-    "growth of the topic by group and record type": "the same; question 13",
     "a wait for UNRELEASED_INSTANCE_ID without a broker's log": "a refused join writes no record; question 9",
     "a classic group that hangs in its join phase": "nothing is written before the generation is complete",
     "clients that an old broker refuses, without a move of the coordinator": "what is refused writes no record",

@@ -9,14 +9,8 @@ from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.watcher import (
-    ASSIGNING_TYPES,
-    AtLogEnd,
-    Lasting,
-    Scene,
-    Trail,
-    Watcher,
-)
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
 from rebalance_audit.coordinator.changes import (
     Anomaly,
     AnomalyKind,

@@ -11,7 +11,9 @@ from rebalance_audit.audit.findings.assignments import (
 )
 from rebalance_audit.audit.findings.broker_log import BrokerLogContradiction, InstanceIdRefused
 from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
+from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
 from rebalance_audit.audit.findings.progress import (
     EpochWithoutTarget,
     RevokerBlocked,
@@ -33,7 +35,7 @@ from rebalance_audit.audit.findings.subscriptions import (
 from rebalance_audit.audit.findings.watcher import Watcher
 from rebalance_audit.audit.findings.waves import DeployWave
 
-KINDS: Sequence[type[Watcher]] = (
+WATCHERS: Sequence[type[Watcher]] = (
     StuckGroup,
     TwoOwners,
     LostPartition,
@@ -62,9 +64,13 @@ KINDS: Sequence[type[Watcher]] = (
     BrokerLogContradiction,
     DeadGroup,
 )
+"""Found in a group's records."""
+OF_COMMITS: Sequence[type[FindingKind]] = (HangingTransaction, TopicGrowth)
+"""Found in a lake, by the run that decodes offset commits."""
+KINDS: Sequence[type[FindingKind]] = (*WATCHERS, *OF_COMMITS)
 
 
-def definition_of(kind: type[Watcher], rules: FindingRules) -> str:
+def definition_of(kind: type[FindingKind], rules: FindingRules) -> str:
     """The kind's definition with its thresholds filled in."""
     values = {
         field.name: spell_ms(getattr(rules, field.name))

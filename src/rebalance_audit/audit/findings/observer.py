@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Finding
-from rebalance_audit.audit.findings.kinds import KINDS
+from rebalance_audit.audit.findings.kinds import WATCHERS
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.members import Stint
@@ -32,7 +32,7 @@ class GroupFindings:
         self._emit = emit
         self._incarnation = life.incarnation
         scene = Scene(life, outside, self._report)
-        self._watchers = [of_kind(scene) for of_kind in KINDS]
+        self._watchers = [of_kind(scene) for of_kind in WATCHERS]
         self._on_began = self._overriding(Watcher.epoch_began)
         self._on_settled = self._overriding(Watcher.epoch_settled)
         self._on_ended = self._overriding(Watcher.epoch_ended)

@@ -9,7 +9,8 @@ from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position

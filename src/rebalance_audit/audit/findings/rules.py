@@ -35,4 +35,6 @@ class FindingRules:
     mixed_ms: int = 3_600_000
     coordinator_window_ms: int = 60_000
     dead_ms: int = 604_800_000
+    hanging_ms: int = 900_000
+    growth_records: int = 360_000
     eager_generations: int = 2

@@ -7,7 +7,8 @@ from rebalance_audit.audit.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position

@@ -8,7 +8,8 @@ from rebalance_audit.audit.departures import evidence_at, join_names
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
-from rebalance_audit.audit.findings.watcher import AtLogEnd, Scene, Trail, Watcher
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.coordinator.changes import Position
 
 UNMOVED_CAUSES = frozenset(

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rebalance_audit.audit.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding, Severity
+from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding
+from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.life import Life
 from rebalance_audit.audit.members import Stint
@@ -22,14 +22,6 @@ Key = TypeVar("Key")
 
 ASSIGNING_TYPES = (GroupType.CLASSIC, GroupType.CONSUMER)
 """Groups whose partitions have one owner each."""
-
-
-class AtLogEnd(StrEnum):
-    """How a finding depends on how far the log goes beyond the group's last record."""
-
-    SETTLED = "not at all"
-    APPEARS = "it appears once it has lasted that long; `to_at` is null while it lasts"
-    ENDS = "`to_at` is null until the log goes on for that long without it"
 
 
 @dataclass(slots=True, frozen=True)
@@ -51,18 +43,9 @@ class Scene:
         return self.life.options.findings
 
 
-class Watcher:
-    """One kind of finding. It keeps no more than the group as it stands and windows of a fixed length."""
+class Watcher(FindingKind):
+    """A kind found in a group's history. It keeps no more than the group as it stands and windows of a fixed length."""
 
-    kind: ClassVar[str]
-    definition: ClassVar[str]
-    """One sentence; names the thresholds as {name}."""
-    severity: ClassVar[Severity]
-    other_severity: ClassVar[Severity | None] = None
-    """Of the cases that are more, or less, grave."""
-    advice: ClassVar[str]
-    at_log_end: ClassVar[AtLogEnd] = AtLogEnd.SETTLED
-    """What the end of the log alone can change."""
     changes: ClassVar[tuple[type, ...]] = ()
     """Types of changes that it wants to be told of."""
 
@@ -70,11 +53,6 @@ class Watcher:
         self.scene = scene
         self.rules = scene.rules
         """The thresholds."""
-
-    @classmethod
-    def severities(cls) -> str:
-        """`warning`, or `warning or critical`."""
-        return " or ".join(filter(None, (cls.severity, cls.other_severity)))
 
     def epoch_began(self, span: EpochSpan) -> None:
         """A new epoch or generation; its causes are known, its progress is that of the write."""
