@@ -13,13 +13,22 @@ from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
 SLOW = (segments("consumer-protocol"), "slow")
+OF_COMMITS = {
+    "finding_id": "a",
+    "kind": "topic_growth",
+    "incarnation": None,
+    "detail": "It wrote much.",
+}
+"""What a run that decodes offset commits finds besides; commits do not tell which life of the group they are of."""
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with the gold tables of one capture, under the cluster name blue."""
     path = tmp_path_factory.mktemp("lake")
-    tables = audit_segments(open_log_folder(SLOW[0]), DepartureRules()).tables
+    tables = dict(audit_segments(open_log_folder(SLOW[0]), DepartureRules()).tables)
+    like = next(row for row in tables["findings"] if row["group_id"] == SLOW[1])
+    tables["findings"] = [*tables["findings"], like | OF_COMMITS]
     write_lake(path, tables, "blue")
     return path
 
@@ -90,6 +99,15 @@ def test_a_lake_answers_as_the_segments_do(lake: Path, question: tuple[str, ...]
     for found in (here, there):
         found["by_title"].pop("Findings", None)
     assert there["by_title"] == here["by_title"]
+
+
+@pytest.mark.parametrize("question", [(), ("--epoch", "4")], ids=" ".join)
+def test_what_offset_commits_show_is_told_too(lake: Path, question: tuple[str, ...]) -> None:
+    """A finding without a life of the group belongs to the epoch that it overlaps."""
+    sentences = told("--lake", lake, "--cluster", "blue", SLOW[1], *question)["by_title"][
+        "Findings"
+    ]
+    assert any("It wrote much." in sentence for sentence in sentences)
 
 
 @pytest.mark.parametrize(

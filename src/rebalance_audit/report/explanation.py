@@ -291,7 +291,8 @@ def _findings(rows: Sequence[Row]) -> list[Section]:
 
 def _overlaps(finding: Row, epoch: Row, end_ms: int | None) -> bool:
     start_ms = _start_of(epoch)
-    if finding["incarnation"] != epoch["incarnation"] or start_ms is None:
+    # What offset commits show does not tell the group's life.
+    if start_ms is None or finding["incarnation"] not in (None, epoch["incarnation"]):
         return False
     ends_before = finding["to_at"] is not None and finding["to_at"] < start_ms
     return not ends_before and (end_ms is None or finding["from_at"] < end_ms)
