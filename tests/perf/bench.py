@@ -1,8 +1,9 @@
-"""How fast we are beside Spark's bare scan and Kafka's own tools, all on one log in one run: `make bench`.
+"""How fast we are beside Spark's bare scan and Kafka's own tools, all on the same logs in one run: `make bench`.
 
-Every stage is told in records a second without start-up: what the broker says itself of its load, a command's time
-less that of `--version`, Spark stages in a session that has done the like before. The ratios are what to look at; the
-figures are this machine's.
+Every stage goes over two logs of one shape, one with a quarter of the other's records. What the larger one takes more
+is what its further records cost: records a second are told of that, and the seconds that any log costs, start-up and
+all, stand beside. Each stage is measured twice and its shorter time taken, so that the first time warms up what stays:
+Spark's session. The ratios are what to look at; the figures are this machine's.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,34 +22,35 @@ from typing import Final
 
 import orjson
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rich.console import Console
 from rich.table import Table
 
 from rebalance_audit.config import load_config
+from rebalance_audit.lake.ingest_run import IngestRequest, run_ingest
 from rebalance_audit.lake.request import ALL_LAYERS, GOLD_ONLY, RunRequest
 from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.session import build_session
-from rebalance_audit.lake.sources import parse_source
+from rebalance_audit.lake.sources import Source, parse_source
 from rebalance_audit.resources import checkout_root
-from tests.perf.bench_log import BenchLog, bench_log
-from tests.perf.kafka_tools import broker_load_seconds, dump_seconds
-from tests.perf.reducer_speed import PROTOCOLS, entries, measure
-from tests.wire.golden import capture
+from tests.perf.bench_log import SMALLER, BenchLog, bench_log
+from tests.perf.cpu import tree_cpu_s
+from tests.perf.kafka_tools import broker_load, dump
+from tests.perf.reducer_speed import PROTOCOLS, entries, measure_reducer
 
 HISTORY: Final = checkout_root() / "docs" / "bench-history.jsonl"
 COMMAND: Final = Path(sys.executable).with_name("rebalance-audit")
-WARM_UP_RECORDS: Final = 20_000
+CLUSTER: Final = "bench"
+ROUNDS: Final = 2
 REDUCER_EPOCHS: Final = 500
 REDUCER_TARGET: Final = 30_000
 
 LOAD = "broker: load"
 DUMP = "kafka-dump-log --offsets-decoder"
 SCAN = "Spark: bare scan of bronze"
+INGEST = "segments to bronze"
 GOLD = "gold from bronze"
 GOLD_OF_SEGMENTS = "gold from segments"
 SILVER = "silver and gold from bronze"
-INGEST = "segments to bronze, silver and gold"
 INSPECT = "inspect"
 DECODE = "decode"
 
@@ -61,125 +64,194 @@ TARGETS: Final = (
 )
 """A stage, what it is measured by, and the least ratio of their speeds."""
 
+SCANNED: Final = ("partition", "offset", "timestamp", "key", "value")
+"""The columns of bronze that gold is made of."""
+
+
+@dataclass
+class Taken:
+    """What a stage took of one log: the least of all rounds."""
+
+    seconds: float = float("inf")
+    cpu_s: float = float("inf")
+    """Processor seconds of all processes of the stage."""
+
+    def add(self, seconds: float, cpu_s: float) -> None:
+        """One round more."""
+        self.seconds, self.cpu_s = min(self.seconds, seconds), min(self.cpu_s, cpu_s)
+
 
 @dataclass
 class Bench:
     """What has been measured so far."""
 
-    log: BenchLog
+    small: BenchLog
+    large: BenchLog
     scratch: Path
-    seconds: dict[str, float] = field(default_factory=dict)
+    taken: dict[str, dict[BenchLog, Taken]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Taken))
+    )
     steps: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Of each stage in Spark: its steps and their seconds."""
+    """Of each run over the larger log: its steps and their seconds, the last round's."""
+
+    @property
+    def logs(self) -> tuple[BenchLog, BenchLog]:
+        """Both logs, the smaller one first."""
+        return self.small, self.large
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time a stage."""
-        sys.stderr.write(f"{name} …\n")
-        began = time.perf_counter()
+    def stage(self, name: str, log: BenchLog) -> Iterator[None]:
+        """Measure a stage."""
+        sys.stderr.write(f"{name}, {log.records:,} records …")
+        sys.stderr.flush()
+        began, cpu_s = time.perf_counter(), tree_cpu_s()
         yield
-        self.seconds[name] = time.perf_counter() - began
+        self.add(name, log, time.perf_counter() - began, tree_cpu_s() - cpu_s)
+
+    def add(self, name: str, log: BenchLog, seconds: float, cpu_s: float) -> None:
+        """Take what a stage took."""
+        sys.stderr.write(f" {seconds:.1f} s, {cpu_s:.1f} s of processor\n")
+        self.taken[name][log].add(seconds, cpu_s)
 
     def speed(self, name: str) -> float:
-        """Records a second."""
-        return self.log.records / self.seconds[name]
+        """Further records a second.
+
+        Where other work was in the way and the larger log took no longer, as if it had taken 10 ms longer.
+        """
+        return self._more_records / max(self._more(name).seconds, 0.01)
+
+    def fixed_s(self, name: str) -> float:
+        """Seconds that a log without records would take."""
+        taken = self.taken[name]
+        return taken[self.large].seconds - self.large.records / self.speed(name)
+
+    def cpu_us(self, name: str) -> float:
+        """Microseconds of processor time for a further record."""
+        return self._more(name).cpu_s / self._more_records * 1e6
+
+    @property
+    def _more_records(self) -> int:
+        return self.large.records - self.small.records
+
+    def _more(self, name: str) -> Taken:
+        small, large = (self.taken[name][log] for log in self.logs)
+        return Taken(large.seconds - small.seconds, large.cpu_s - small.cpu_s)
 
 
 def main() -> None:
     """Measure, print, and add a line to the history."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=4_000_000)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--spark-only", action="store_true", help="leave Kafka and commands out")
     parser.add_argument("--no-history", action="store_true", help="print only")
     flags = parser.parse_args()
+    logs = bench_log(flags.records // SMALLER), bench_log(flags.records)
+    load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        bench = Bench(bench_log(flags.records), Path(scratch))
+        bench = Bench(*logs, Path(scratch))
         if not flags.spark_only:
-            kafka_stages(bench)
-            command_stages(bench)
-        spark_stages(bench)
+            kafka_stages(bench, flags.rounds)
+            command_stages(bench, flags.rounds)
+        spark_stages(bench, flags.rounds)
     reducer = {
-        protocol: measure(list(entries(writes(REDUCER_EPOCHS))))[0]
+        protocol: measure_reducer(list(entries(writes(REDUCER_EPOCHS))))[0]
         for protocol, writes in PROTOCOLS.items()
     }
     show(bench, reducer)
     if not flags.no_history:
-        remember(bench, reducer)
+        remember(bench, reducer, load_before)
 
 
-def kafka_stages(bench: Bench) -> None:
-    """Kafka's own tools. The dump is slow: the first segment stands for all."""
-    sys.stderr.write(f"{LOAD} …\n")
-    bench.seconds[LOAD] = broker_load_seconds(bench.log, bench.scratch / "broker")
-    sys.stderr.write(f"{DUMP} …\n")
-    (tiny,) = (capture("offsets").segments / "__consumer_offsets-1").glob("*.log")
-    start_up = dump_seconds((tiny,), bench.scratch / "dump")
-    seconds = dump_seconds(bench.log.segments[:1], bench.scratch / "dump") - start_up
-    share = bench.log.segments[0].stat().st_size / bench.log.size_bytes
-    bench.seconds[DUMP] = seconds / share
+def kafka_stages(bench: Bench, rounds: int) -> None:
+    """Kafka's own tools; the dump is slow and measured once."""
+    for at in range(rounds):
+        for log in bench.logs:
+            sys.stderr.write(f"{LOAD}, {log.records:,} records …")
+            sys.stderr.flush()
+            loaded = broker_load(log, bench.scratch / f"broker-{at}-{log.records}")
+            bench.add(LOAD, log, loaded.seconds, loaded.cpu_s)
+    for log in bench.logs:
+        with bench.stage(DUMP, log):
+            dump(log.segments, bench.scratch / "dump")
 
 
-def command_stages(bench: Bench) -> None:
-    """What runs in one process, without Spark."""
-    start_up = command_seconds("--version")
-    for name, arguments in ((INSPECT, ("inspect", "--json")), (DECODE, ("decode",))):
-        sys.stderr.write(f"{name} …\n")
-        bench.seconds[name] = command_seconds(*arguments, str(bench.log.folder)) - start_up
+def command_stages(bench: Bench, rounds: int) -> None:
+    """What runs without Spark, its output thrown away."""
+    for _ in range(rounds):
+        for name, arguments in ((INSPECT, ("inspect", "--json")), (DECODE, ("decode",))):
+            for log in bench.logs:
+                command = [str(COMMAND), *arguments, str(log.folder)]
+                with bench.stage(name, log):
+                    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def command_seconds(*arguments: str) -> float:
-    """A command of ours, its output thrown away."""
-    began = time.perf_counter()
-    subprocess.run([str(COMMAND), *arguments], check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - began
-
-
-def spark_stages(bench: Bench) -> None:
-    """What runs in Spark, in one session that the small log has warmed up."""
+def spark_stages(bench: Bench, rounds: int) -> None:
+    """What runs in Spark, in one session, every round into new lakes."""
     spark = build_session(
         "bench", master="local[2]", settings={}, jars_folder=checkout_root() / "jars" / "spark"
     )
     try:
-        small = bench_log(WARM_UP_RECORDS)
-        warm = Bench(small, bench.scratch / "warm")
-        for each in (warm, bench):
-            lake = each.scratch / "lake"
-            bronze = lake / "bronze" / "records"
-            segments = f"segments:{each.log.folder}"
-            run(each, INGEST, spark, segments, lake, ALL_LAYERS)
-            with each.stage(SCAN):
-                bare_scan(spark, bronze)
-            run(each, GOLD, spark, f"delta:{bronze}", each.scratch / "gold", GOLD_ONLY)
-            run(each, GOLD_OF_SEGMENTS, spark, segments, each.scratch / "gold2", GOLD_ONLY)
-            run(each, SILVER, spark, f"delta:{bronze}", each.scratch / "silver", ALL_LAYERS)
+        for at in range(rounds):
+            for log in bench.logs:
+                with tempfile.TemporaryDirectory(dir=bench.scratch) as folder:
+                    spark_round(bench, log, spark, Path(folder))
+                sys.stderr.write(f"round {at + 1} of {rounds} done\n")
     finally:
         spark.stop()
 
 
-def run(
-    bench: Bench, name: str, spark: SparkSession, spec: str, lake: Path, layers: frozenset[str]
-) -> None:
-    """One audit into a new lake."""
-    source = parse_source(spec, load_config().source.split_target_bytes)
-    with bench.stage(name):
-        report = run_audit(spark, RunRequest(source, str(lake), "bench", layers=layers))
-    bench.steps[name] = report.seconds
+def spark_round(bench: Bench, log: BenchLog, spark: SparkSession, scratch: Path) -> None:
+    """Each stage once."""
+    lake = scratch / "lake"
+    segments = source_of(f"segments:{log.folder}")
+    with bench.stage(INGEST, log):
+        run_ingest(spark, IngestRequest(segments, str(lake), CLUSTER))
+    bronze = lake / "bronze" / "records"
+    with bench.stage(SCAN, log):
+        bare_scan(spark, bronze)
+    of_bronze = source_of(f"delta:{bronze}")
+    for name, request in (
+        (GOLD, RunRequest(of_bronze, str(scratch / "gold"), CLUSTER, layers=GOLD_ONLY)),
+        (GOLD_OF_SEGMENTS, RunRequest(segments, str(scratch / "gold2"), CLUSTER, layers=GOLD_ONLY)),
+        (SILVER, RunRequest(None, str(lake), CLUSTER, layers=ALL_LAYERS)),
+    ):
+        with bench.stage(name, log):
+            report = run_audit(spark, request)
+        bench.steps[name] = report.seconds
+
+
+def source_of(spec: str) -> Source:
+    """The source, cut up as by default."""
+    return parse_source(spec, load_config().source.split_target_bytes)
 
 
 def bare_scan(spark: SparkSession, bronze: Path) -> None:
-    """Everything read, nothing done: the floor."""
-    rows = spark.read.format("delta").load(str(bronze))
-    rows.agg(F.sum(F.octet_length("key")), F.sum(F.octet_length("value"))).collect()
+    """Every row made of what gold needs of it, and dropped: the floor."""
+    rows = spark.read.format("delta").load(str(bronze)).select(*SCANNED)
+    rows.write.format("noop").mode("overwrite").save()
 
 
 def show(bench: Bench, reducer: dict[str, float]) -> None:
-    """The table for people."""
-    table = Table(title=f"{bench.log.records:,} records, {bench.log.size_bytes / 1e6:,.0f} MB")
-    for heading in ("stage", "seconds", "records/s"):
-        table.add_column(heading, justify="left" if heading == "stage" else "right")
-    for name, seconds in bench.seconds.items():
-        table.add_row(name, f"{seconds:.1f}", f"{bench.speed(name):,.0f}")
-    ratios = Table(title="Ratios")
+    """The tables for people."""
+    small, large = bench.logs
+    table = Table(
+        title=f"{small.records:,} records, {small.size_bytes / 1e6:,.0f} MB,"
+        f" and {large.records:,} records, {large.size_bytes / 1e6:,.0f} MB"
+    )
+    headings = ("seconds", "seconds", "fixed s", "further records/s", "processor us/record")
+    table.add_column("stage")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for name, taken in bench.taken.items():
+        table.add_row(
+            name,
+            *(f"{taken[log].seconds:.1f}" for log in bench.logs),
+            f"{bench.fixed_s(name):.1f}",
+            f"{bench.speed(name):,.0f}",
+            f"{bench.cpu_us(name):.2f}",
+        )
+    ratios = Table(title="Ratios of further records a second")
     for heading in ("stage", "measured by", "ratio", "target", ""):
         ratios.add_column(heading)
     for name, by, ratio, target in found_ratios(bench):
@@ -199,11 +271,11 @@ def show(bench: Bench, reducer: dict[str, float]) -> None:
 def found_ratios(bench: Bench) -> Iterator[tuple[str, str, float, float]]:
     """Stage, what it is measured by, the ratio, the target; of what was measured."""
     for name, by, target in TARGETS:
-        if name in bench.seconds and by in bench.seconds:
+        if name in bench.taken and by in bench.taken:
             yield name, by, bench.speed(name) / bench.speed(by), target
 
 
-def remember(bench: Bench, reducer: dict[str, float]) -> None:
+def remember(bench: Bench, reducer: dict[str, float], load_before: float) -> None:
     """Add a line to the history."""
     revision = ["git", "-C", str(checkout_root()), "rev-parse", "--short", "HEAD"]
     line = {
@@ -212,9 +284,17 @@ def remember(bench: Bench, reducer: dict[str, float]) -> None:
             revision, check=True, capture_output=True, text=True
         ).stdout.strip(),
         "cores": os.cpu_count(),
-        "load_average": round(os.getloadavg()[0], 1),
-        "records": bench.log.records,
-        "seconds": {name: round(seconds, 2) for name, seconds in bench.seconds.items()},
+        "load_average_before": round(load_before, 1),
+        "records": [log.records for log in bench.logs],
+        "seconds": {
+            name: [round(taken[log].seconds, 2) for log in bench.logs]
+            for name, taken in bench.taken.items()
+        },
+        "cpu_seconds": {
+            name: [round(taken[log].cpu_s, 2) for log in bench.logs]
+            for name, taken in bench.taken.items()
+        },
+        "further_records_per_s": {name: round(bench.speed(name)) for name in bench.taken},
         "ratios": {f"{name} / {by}": round(ratio, 2) for name, by, ratio, _ in found_ratios(bench)},
         "reducer": {protocol: round(speed) for protocol, speed in reducer.items()},
     }

@@ -1,32 +1,28 @@
-"""The large logs that benchmarks read: simulated once, kept under `build/bench` by their size.
+"""The two large logs that benchmarks read, of one shape, made once and kept under `build/bench`.
 
-`python -m tests.perf.bench_log --records 4000000` makes one by hand.
+A log as one partition of a cluster of 4.3 has it: of a hundred records 99 are offset commits, a member commits its five
+partitions by one request, and a request is a batch; 400 groups of five members, of both protocols. The smaller log has
+a quarter of the records, of commits as of groups, and the same groups.
 """
 
-import argparse
-import shutil
-import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.resources import checkout_root
-from rebalance_audit.sim.broker import LogOptions
-from rebalance_audit.sim.options import FaultOptions, Overrides, SimulationOptions, draw_options
-from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.sim.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
 from rebalance_audit.wire.batches import Batch
 from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.segments import read_batches
+from tests.audit.story import TOPIC_IDS
+from tests.perf.scale_log import SHARE, START_MS, TOPIC, Shape, scale_log
+from tests.support.broker_folder import OFFSETS_TOPIC
+from tests.support.cluster_topics import ClusterTopic, creating
 
-BENCH: Final = checkout_root() / "build" / "bench"
-SEED: Final = 11
-MINUTES: Final = 10
-GROUPS: Final = 200
+SMALLER: Final = 4
+"""So many times the records of the smaller log are those of the larger one."""
+GROUPS: Final = 400
 MEMBERS: Final = 5
-FAULTS: Final = {"deploys": 0.1, "scale_changes": 0.1, "crashes": 0.05}
-"""What gives the groups something to rebalance about; nothing is compacted away."""
+RECORDS_PER_ROUND: Final = 500_000
+"""With two rebalances of each group about one record in a hundred is one of a group."""
 
 
 class BenchLog(NamedTuple):
@@ -34,18 +30,24 @@ class BenchLog(NamedTuple):
 
     folder: Path
     records: int
-    """Of `__consumer_offsets`, control records included."""
     size_bytes: int
     segments: tuple[Path, ...]
 
 
 def bench_log(records: int) -> BenchLog:
-    """A log with so many bulk commits, and what 200 groups of both protocols write beside them, in one partition."""
-    folder = BENCH / f"log-{records}"
-    if not folder.exists():
-        # Another process, so that what the simulation takes is free when the measuring begins.
-        command = [sys.executable, "-m", "tests.perf.bench_log", "--records", str(records)]
-        subprocess.run(command, check=True)
+    """A log of so many records; made where it is not there."""
+    shape = Shape(
+        records,
+        groups=GROUPS,
+        members=MEMBERS,
+        rounds=max(1, records // RECORDS_PER_ROUND),
+        partitions=1,
+        committed=MEMBERS * SHARE,
+        commits_per_batch=SHARE,
+        commit_version=4,
+    )
+    folder = scale_log(shape)
+    _write_metadata(folder / "__cluster_metadata-0" / f"{0:020}.log")
     segments = tuple(
         path for paths in open_log_folder(folder).partitions.values() for path in paths
     )
@@ -57,30 +59,16 @@ def bench_log(records: int) -> BenchLog:
     )
 
 
-def options(records: int) -> SimulationOptions:
-    """The simulation."""
-    overrides = Overrides(
-        MINUTES, GROUPS, MEMBERS, Dialect.R4_3, partitions=1, commits_per_minute=records // MINUTES
-    )
-    drawn = draw_options(SEED, overrides)
-    rates = dict.fromkeys(FaultOptions.__dataclass_fields__, 0.0) | FAULTS
-    drawn.faults = FaultOptions(**rates)
-    drawn.cluster = replace(drawn.cluster, log=LogOptions())
-    return drawn
-
-
-def main() -> None:
-    """Make one log."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, required=True)
-    records = parser.parse_args().records
-    folder = BENCH / f"log-{records}"
-    being_made = folder.with_suffix(".part")
-    shutil.rmtree(being_made, ignore_errors=True)
-    simulation = Simulation(SEED, options(records))
-    simulation.run()
-    simulation.write(being_made)
-    being_made.rename(folder)
+def _write_metadata(path: Path) -> None:
+    """What defines the topics: beside the segments of a controller that is a broker as well."""
+    topics = {
+        TOPIC: ClusterTopic(TOPIC_IDS[TOPIC], MEMBERS * SHARE),
+        OFFSETS_TOPIC: ClusterTopic(b"consumer-offsets", 1),
+    }
+    values = creating(topics, 0)
+    records = [LoggedRecord(at, START_MS, None, value) for at, value in enumerate(values)]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(encode_batch(records, 1, base_sequence=NO_SEQUENCE))
 
 
 def _record_count(segment: Path) -> int:
@@ -89,7 +77,3 @@ def _record_count(segment: Path) -> int:
         for found in read_batches(segment)
         if isinstance(found, Batch)
     )
-
-
-if __name__ == "__main__":
-    main()

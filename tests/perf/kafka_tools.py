@@ -1,12 +1,14 @@
 """What Kafka itself takes for the same log: its broker's load, and its dump tool."""
 
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.perf.bench_log import BenchLog
+from tests.perf.cpu import threads_cpu_s
 from tests.support.broker import Broker
 from tests.support.broker_folder import java, make_folder
 
@@ -17,27 +19,47 @@ COORDINATOR_SPEAKS: Final = """
 logger.runtime.name = org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime
 logger.runtime.level = INFO
 """
-LOADED: Final = re.compile(r"Finished loading of metadata from __consumer_offsets-0 .*?in (\d+)ms")
+LOADED: Final = re.compile(
+    r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms .*?Loaded (\d+) records"
+)
+LOADER: Final = "group-coordinat"
+"""How the names of the threads begin that read and replay the log."""
 
 
-def broker_load_seconds(log: BenchLog, folder: Path) -> float:
-    """What the broker's own log says of loading the partition, its JVM just started as after any fail-over."""
+class Load(NamedTuple):
+    """What a broker took to load a log."""
+
+    seconds: float
+    """As it says itself, from the moment when it may to the moment when clients may."""
+    cpu_s: float
+    """Processor seconds of the threads that load, compiling and garbage collection aside."""
+
+
+def broker_load(log: BenchLog, folder: Path) -> Load:
+    """Let a broker load a log, its JVM just started as after any fail-over; the folder is gone afterwards.
+
+    The log is one partition, so one thread loads it. All of its records must have been loaded.
+    """
     broker = Broker(folder, make_folder(folder, log.folder, {}), HEAP)
     with (folder / "log4j2.properties").open("a") as logging:
         logging.write(COORDINATOR_SPEAKS)
     try:
         broker.start()
+        assert broker.process is not None
         deadline = time.monotonic() + LOAD_SECONDS_MAX
         while not (told := LOADED.search((folder / "broker.log").read_text(errors="replace"))):
             assert time.monotonic() < deadline, broker.log_tail()
             time.sleep(0.2)
-        return int(told[1]) / 1000
+        partition, milliseconds, records = map(int, told.groups())
+        assert (partition, records) == (0, log.records), told[0]
+        return Load(milliseconds / 1000, threads_cpu_s(broker.process.pid, LOADER))
     finally:
         broker.kill()
+        shutil.rmtree(folder)
 
 
-def dump_seconds(segments: tuple[Path, ...], folder: Path) -> float:
-    """`kafka-dump-log --offsets-decoder` over all segments, the output thrown away; start-up included."""
+def dump(segments: tuple[Path, ...], folder: Path) -> None:
+    """`kafka-dump-log --offsets-decoder` over all segments, the output thrown away."""
     folder.mkdir(parents=True, exist_ok=True)
     files = ",".join(str(segment) for segment in segments)
     command = java(
@@ -48,6 +70,4 @@ def dump_seconds(segments: tuple[Path, ...], folder: Path) -> float:
         files,
         jvm_options=HEAP,
     )
-    began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - began

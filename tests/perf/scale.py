@@ -24,9 +24,8 @@ from rebalance_audit.resources import checkout_root
 from rebalance_audit.wire.batches import Batch
 from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, open_log_folder
 from rebalance_audit.wire.segments import read_batches
-from tests.perf.bench_log import BENCH
 from tests.perf.cost import JVM, MIB, WORKERS, Cost, Tasks, cost_of
-from tests.perf.scale_log import Shape, scale_log
+from tests.perf.scale_log import FOLDER, Shape, scale_log
 
 HISTORY: Final = checkout_root() / "docs" / "scale-history.jsonl"
 MASTER: Final = "local[2]"
@@ -117,13 +116,13 @@ def of_shapes(shapes: dict[str, Shape], settings: dict[str, str]) -> Iterator[Li
     """A run over a log of each shape, into a new lake."""
     for name, shape in shapes.items():
         log = log_at(scale_log(shape))
-        with tempfile.TemporaryDirectory(prefix="scale-", dir=BENCH) as scratch:
+        with tempfile.TemporaryDirectory(prefix="scale-", dir=FOLDER) as scratch:
             yield Line(name, log, run(log, Path(scratch) / "lake", settings))
 
 
 def increment(folder: Path, settings: dict[str, str], *, more: bool) -> Iterator[Line]:
     """A run over all of a log but its end, then one over the end."""
-    with tempfile.TemporaryDirectory(prefix="scale-", dir=BENCH) as scratch:
+    with tempfile.TemporaryDirectory(prefix="scale-", dir=FOLDER) as scratch:
         head, tail = Path(scratch) / "head", Path(scratch) / "tail"
         cut(folder, head, tail)
         lake, before = Path(scratch) / "lake", Path(scratch) / "before"

@@ -8,7 +8,7 @@ one phase have the same history, so that a log of millions of records is a matte
 import argparse
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from heapq import merge
 from pathlib import Path
@@ -19,7 +19,8 @@ from rebalance_audit.sim.batch_writer import LoggedRecord, encode_batch
 from rebalance_audit.sim.partition_log import segment_path
 from rebalance_audit.wire.messages import OffsetCommitKey, OffsetCommitValue
 from rebalance_audit.wire.records import encode_key, encode_value
-from tests.audit.story import GROUP, record_of
+from rebalance_audit.wire.topic_names import ZERO_TOPIC_ID
+from tests.audit.story import GROUP, TOPIC_IDS, record_of
 
 FOLDER: Final = checkout_root() / "build" / "bench"
 START_MS: Final = 1_760_000_000_000
@@ -29,16 +30,14 @@ PHASES: Final = 20
 """Groups of one phase have their rounds at the same moments; the last phase has its last one shortly before the end."""
 SHARE: Final = 5
 """Partitions of a member."""
-COMMITTED: Final = 5
-"""Partitions that a group commits."""
-COMMITS_PER_BATCH: Final = 200
-COMMIT_VERSION: Final = 3
+TOPIC: Final = "foo"
 SEGMENT_BYTES: Final = 100 << 20
 VERSIONS: Final = {2: 3}
 """Record type -> version of its value, 0 for all others."""
 KEY_HEAD: Final = struct.Struct(">hh")
 """Record type and length of the group's id: how every key begins."""
 OFFSET: Final = struct.Struct(">q")
+VERSION_WITH_TOPIC_ID: Final = 4
 
 
 class Shape(NamedTuple):
@@ -56,6 +55,11 @@ class Shape(NamedTuple):
     """Of 100 commits so many are the first group's."""
     partitions: int = 8
     """Of the log."""
+    committed: int = 5
+    """Partitions that a group commits."""
+    commits_per_batch: int = 200
+    commit_version: int = 3
+    """Of the values of commits; from 4 on they have the topic's id."""
 
     @property
     def name(self) -> str:
@@ -187,7 +191,9 @@ def _write_partition(shape: Shape, number: int, folder: Path) -> None:
         ),
         key=lambda each: each[:2],
     )
-    committed_at = _commit_times(max(0, shape.records // shape.partitions - of_groups))
+    commits = max(0, shape.records // shape.partitions - of_groups)
+    committed_at = _commit_times(commits, shape.commits_per_batch)
+    value_at = _commit_value(shape.commit_version)
     batches: Iterator[Due] = merge(written, committed_at, key=lambda each: each[0])
     keys = list(_commit_keys(shape, numbers))
     next_offset = committed = 0
@@ -198,7 +204,7 @@ def _write_partition(shape: Shape, number: int, folder: Path) -> None:
     for at_ms, name, what in batches:
         if isinstance(what, int):
             pairs = [
-                (keys[place % len(keys)], _commit_value(at_ms, place))
+                (keys[place % len(keys)], value_at(at_ms, place))
                 for place in range(committed, committed + what)
             ]
             committed += what
@@ -230,39 +236,47 @@ def _history_of(shape: Shape, number: int) -> History:
     return history(protocol, shape.members, rounds, number // 2 % PHASES)
 
 
-def _commit_times(commits: int) -> Iterator[tuple[int, str, int]]:
+def _commit_times(commits: int, per_batch: int) -> Iterator[tuple[int, str, int]]:
     """When how many offsets are committed."""
-    batches = -(-commits // COMMITS_PER_BATCH)
+    batches = -(-commits // per_batch)
     for place in range(batches):
-        size = min(COMMITS_PER_BATCH, commits - place * COMMITS_PER_BATCH)
+        size = min(per_batch, commits - place * per_batch)
         yield START_MS + SPAN_MS * place // batches, "", size
 
 
 def _commit_keys(shape: Shape, numbers: range) -> Iterator[bytes]:
     """Keys that are committed by turns."""
     others = [
-        encode_key(OffsetCommitKey(group_id(at), "orders", partition))
+        encode_key(OffsetCommitKey(group_id(at), TOPIC, partition))
         for at in numbers
-        for partition in range(COMMITTED)
+        for partition in range(shape.committed)
     ]
     if numbers.start or not shape.big_commits:
         yield from others
         return
     # All that the first group commits is in one partition: there its share is that of the whole log times these.
     share = min(99, shape.big_commits * shape.partitions)
-    big = others[:COMMITTED]
+    big = others[: shape.committed]
     for place, key in enumerate(others):
         for turn in range(share // (100 - share)):
-            yield big[(place + turn) % COMMITTED]
+            yield big[(place + turn) % shape.committed]
         yield key
 
 
-_COMMIT: Final = encode_value(OffsetCommitValue(0, "", 0), COMMIT_VERSION)
-"""A committed offset of 0 at the moment 0: behind the version the offset, at the end the moment."""
+def _commit_value(version: int) -> Callable[[int, int], bytes]:
+    """What makes the value of a commit from its moment and the committed offset."""
 
+    def value(at_ms: int, committed: int) -> bytes:
+        said = OffsetCommitValue(committed, "", at_ms, topic_id=topic_id)
+        return encode_value(said, version)
 
-def _commit_value(at_ms: int, committed: int) -> bytes:
-    return _COMMIT[:2] + OFFSET.pack(committed) + _COMMIT[10:-8] + OFFSET.pack(at_ms)
+    topic_id = TOPIC_IDS[TOPIC] if version >= VERSION_WITH_TOPIC_ID else ZERO_TOPIC_ID
+    marks = 0x0102030405060708, 0x1112131415161718
+    template = value(*marks)
+    before, rest = template.split(OFFSET.pack(marks[1]))
+    between, behind = rest.split(OFFSET.pack(marks[0]))
+    pack = OFFSET.pack
+    return lambda at_ms, committed: before + pack(committed) + between + pack(at_ms) + behind
 
 
 def main() -> None:
