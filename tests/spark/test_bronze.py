@@ -16,6 +16,7 @@ from rebalance_audit.lake.errors import LakeNotWritable
 from rebalance_audit.lake.ingest import Ingested, ingest
 from rebalance_audit.lake.ledger import Ledger
 from rebalance_audit.lake.sinks import Sink
+from rebalance_audit.lake.source_findings import source_findings
 from rebalance_audit.lake.sources import parse_source
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.wire.batches import Batch
@@ -156,7 +157,7 @@ def test_a_source_that_fills_holes_in_front(spark: SparkSession, log: Log, tmp_p
 def test_a_record_with_other_bytes_is_in_quarantine(
     spark: SparkSession, log: Log, tmp_path: Path
 ) -> None:
-    """The first source's record stands; the other one is kept with both sources' names, once."""
+    """The first source's record stands; the other one is kept with both sources' names, once, and is a finding."""
     lake = tmp_path / "lake"
     take(spark, log.spec, lake)
     before = bronze(spark, lake)
@@ -181,6 +182,18 @@ def test_a_record_with_other_bytes_is_in_quarantine(
     assert (row["reason"], row["source_file"]) == ("differs_between_sources", f"delta:{copy}")
     assert log.spec in row["detail"]
     assert row["before_offset"] is None
+    tables = Lake(spark, str(lake))
+    rows = source_findings(tables.read("silver.quarantine"), tables.read("bronze.records"))
+    (finding,) = rows_of(rows)
+    assert finding["kind"] == "sources_differ"
+    assert (finding["group_id"], finding["log_partition"]) == (None, PARTITION)
+    assert finding["from_offset"] == changed["offset"]
+    assert f"1 record(s) of partition {PARTITION}, from offset" in finding["detail"]
+    ours, other = finding["evidence"]
+    assert ours["offset"] == other["offset"] == changed["offset"]
+    assert ours["fact"].startswith(f"{log.spec} has it with digest ")
+    assert other["fact"].startswith(f"delta:{copy} has it with digest ")
+    assert ours["fact"].split()[6] != other["fact"].split()[6]
 
 
 def test_another_log_leaves_no_trace(spark: SparkSession, log: Log, tmp_path: Path) -> None:

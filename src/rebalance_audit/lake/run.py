@@ -29,6 +29,7 @@ from rebalance_audit.lake.output_rows import GROUP_RECORDS
 from rebalance_audit.lake.refusals import Refusals
 from rebalance_audit.lake.request import RunRequest, check_request
 from rebalance_audit.lake.run_log import RunReport
+from rebalance_audit.lake.source_findings import write_source_findings
 from rebalance_audit.lake.sources import DeltaSource
 from rebalance_audit.lake.standing import PROGRESS, RUNS, Standing, standing_of
 from rebalance_audit.lake.whole import run_whole
@@ -73,6 +74,7 @@ def _execute(context: RunContext, refusals: Refusals) -> RunReport:
     try:
         if request.with_silver:
             _ingest(context)
+            write_source_findings(context)
             _replay(context)
         else:
             run_whole(context, None)

@@ -14,6 +14,7 @@ from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
+from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.audit.findings.progress import (
     EpochWithoutTarget,
     RevokerBlocked,
@@ -67,7 +68,9 @@ WATCHERS: Sequence[type[Watcher]] = (
 """Found in a group's records."""
 OF_COMMITS: Sequence[type[FindingKind]] = (HangingTransaction, TopicGrowth)
 """Found in a lake, by the run that decodes offset commits."""
-KINDS: Sequence[type[FindingKind]] = (*WATCHERS, *OF_COMMITS)
+OF_SOURCES: Sequence[type[FindingKind]] = (SourcesDiffer,)
+"""Found in a lake, where sources meet."""
+KINDS: Sequence[type[FindingKind]] = (*WATCHERS, *OF_COMMITS, *OF_SOURCES)
 
 
 def definition_of(kind: type[FindingKind], rules: FindingRules) -> str:

@@ -1,0 +1,19 @@
+"""What two copies of one log show beside each other. Only a lake that got both can tell."""
+
+from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding_kind import FindingKind
+
+
+class SourcesDiffer(FindingKind):
+    """Two copies of a log that are not of one log, or one of them is damaged."""
+
+    kind = "sources_differ"
+    definition = (
+        "Two sources of one cluster have other bytes for one offset. What came first is in bronze and was audited, the "
+        "other is kept in `silver.quarantine`. One finding for each partition and source."
+    )
+    severity = Severity.WARNING
+    advice = (
+        "Compare both with the live log (`kafka-dump-log`, or `decode` of a new copy): one copy is damaged, or of "
+        "another cluster; give that a cluster name of its own."
+    )

@@ -1,0 +1,115 @@
+"""Findings that only ingests show: rows of gold.findings about the log itself, of no group."""
+
+from collections.abc import Callable
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.findings.of_sources import SourcesDiffer
+from rebalance_audit.lake.bronze import DIFFERS, QUARANTINED
+from rebalance_audit.lake.commit_findings import FINDINGS, ID_DIGITS, NO_TEXTS
+from rebalance_audit.lake.context import RunContext
+from rebalance_audit.lake.ledger import RECORDS
+from rebalance_audit.table_schemas import table_schemas
+
+DIGEST_DIGITS: Final = 16
+
+
+def write_source_findings(context: RunContext) -> None:
+    """The rows for all that sources were found to have otherwise than bronze, by this run's ingest or another."""
+    if context.sink.is_empty(QUARANTINED):
+        return
+    differing = context.of_cluster(QUARANTINED).where(F.col("reason") == DIFFERS)
+    if differing.isEmpty():
+        return
+    rows = source_findings(differing, context.of_cluster(RECORDS))
+    context.replace(FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
+
+
+def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
+    """Rows of gold.findings (without the cluster) from those of silver.quarantine and from bronze."""
+    other = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"))
+    found = (
+        differing.groupBy("partition", F.col("source_file").alias("other_source"))
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min(other).alias("first"),
+            F.max(other).alias("last"),
+        )
+        .localCheckpoint()
+    )
+    ends = found.select(
+        "partition", F.explode(F.array("first.offset", "last.offset")).alias("offset")
+    )
+    kept = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"), "source")
+    ours = (
+        bronze.join(F.broadcast(ends.distinct()), ["partition", "offset"])
+        .groupBy("partition")
+        .agg(F.collect_list(kept).alias("kept"))
+    )
+    with_ours = found.join(ours, "partition").withColumns(
+        {f"our_{end}": F.filter("kept", _is_at(end))[0] for end in ("first", "last")}
+    )
+    facts = F.array_distinct(F.concat(*[_facts(end) for end in ("first", "last")]))
+    identity = F.concat_ws("/", F.lit(SourcesDiffer.kind), "partition", "other_source")
+    columns = {
+        "finding_id": F.substring(F.sha2(identity, 256), 1, ID_DIGITS),
+        "kind": F.lit(SourcesDiffer.kind),
+        "severity": F.lit(SourcesDiffer.severity.value),
+        "group_id": F.lit(None).cast("string"),
+        "incarnation": F.lit(None).cast("int"),
+        "log_partition": F.col("partition"),
+        "from_at": F.col("our_first.at"),
+        "to_at": F.greatest("our_first.at", "our_last.at"),
+        "from_offset": F.col("first.offset"),
+        "member_ids": F.array().cast(NO_TEXTS),
+        "topics": F.array().cast(NO_TEXTS),
+        "detail": F.format_string(
+            "%d record(s) of partition %d, from offset %d on, have other bytes in %s than in %s.",
+            "records",
+            "partition",
+            "first.offset",
+            "other_source",
+            "our_first.source",
+        ),
+        "advice": F.lit(SourcesDiffer.advice),
+        "evidence": facts,
+    }
+    wanted = [name for name in table_schemas()[FINDINGS].column_names if name != "cluster"]
+    return with_ours.select(*[columns[name].alias(name) for name in wanted])
+
+
+def _digest() -> Column:
+    """Of key and value, null being other than empty."""
+    parts = [F.coalesce(F.hex(name), F.lit("null")) for name in ("key", "value")]
+    return F.substring(F.sha2(F.concat_ws("/", *parts), 256), 1, DIGEST_DIGITS)
+
+
+def _is_at(end: str) -> Callable[[Column], Column]:
+    return lambda record: record["offset"] == F.col(f"{end}.offset")
+
+
+def _facts(end: str) -> Column:
+    """The record in bronze and the other one, each with its source and digest."""
+    ours, other = F.col(f"our_{end}"), F.col(end)
+    return F.array(
+        _fact(
+            ours, F.format_string("%s has it with digest %s: kept", ours["source"], ours["digest"])
+        ),
+        _fact(
+            other,
+            F.format_string(
+                "%s has it with digest %s: in quarantine", "other_source", other["digest"]
+            ),
+        ),
+    )
+
+
+def _fact(record: Column, fact: Column) -> Column:
+    return F.struct(
+        F.col("partition").alias("partition"),
+        record["offset"].alias("offset"),
+        record["at"].alias("at"),
+        fact.alias("fact"),
+    )
