@@ -1,6 +1,8 @@
 """What the tests of live ingest share: an ingest in this process, and what must come out of it."""
 
+import time
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +19,8 @@ from tests.support.broker import Broker
 CLUSTER = "blue"
 RECORD = ("partition", "offset", "timestamp", "timestamp_type", "key", "value")
 """What every source tells of a record."""
+PATIENCE_S = 300
+"""With what comes by itself, on a machine that has much else to do."""
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
@@ -44,6 +48,18 @@ def segments(broker: Broker) -> str:
 def bronze(spark: SparkSession, lake: Path) -> Rows:
     """Every record in bronze, in order; one that is there twice is here twice."""
     return in_order(Lake(spark, str(lake)).read("bronze.records"))
+
+
+def batches(lake: Path) -> int:
+    """How often something was appended to bronze."""
+    commits = (lake / "bronze" / "records" / "_delta_log").glob("*.json")
+    return max(0, len(list(commits)) - 1)  # the first one makes the table
+
+
+def has_batches(lake: Path, count: int) -> Callable[[], bool]:
+    """Whether so many batches are in bronze, or will never be there."""
+    deadline = time.monotonic() + PATIENCE_S
+    return lambda: batches(lake) >= count or time.monotonic() > deadline
 
 
 def in_log(spark: SparkSession, broker: Broker) -> Rows:

@@ -11,15 +11,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.broker.live_ingest import CLUSTER, bronze, in_log, kafka, take
+from tests.broker.live_ingest import CLUSTER, batches, bronze, has_batches, in_log, kafka, take
 from tests.support.broker import Broker
 from tests.support.live_groups import at_work
 
 pytestmark = pytest.mark.broker
 
 KILLS = 2
-START_SECONDS_MAX = 240
-"""Until the first batch of a process is in bronze."""
 CONFIG = """\
 [source.kafka]
 trigger_seconds = 0.2
@@ -46,9 +44,8 @@ def test_an_ingest_that_is_killed_again_and_again(
             with (tmp_path / "output").open("ab") as output:
                 process = subprocess.Popen(command, stderr=output, start_new_session=True)
             try:
-                before = _commits(lake)
-                deadline = time.monotonic() + START_SECONDS_MAX
-                while _commits(lake) < before + 2 and time.monotonic() < deadline:
+                is_time = has_batches(lake, batches(lake) + 2)
+                while not is_time():
                     time.sleep(0.01)
                 time.sleep(chance.random())
             finally:
@@ -58,7 +55,3 @@ def test_an_ingest_that_is_killed_again_and_again(
     assert sizes == sorted(set(sizes)), "every process has added something"
     take(spark, kafka(broker), lake)
     assert bronze(spark, lake) == in_log(spark, broker)
-
-
-def _commits(lake: Path) -> int:
-    return len(list((lake / "bronze" / "records" / "_delta_log").glob("*.json")))

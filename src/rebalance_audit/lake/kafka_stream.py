@@ -5,6 +5,7 @@ kill or from a lost checkpoint, adds nothing.
 """
 
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,8 +26,8 @@ from rebalance_audit.lake.ledger import digest
 from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, SourceNotReadable
 
 POLL_SECONDS: Final = 1
-IDLE_SECONDS_MAX: Final = 60.0
-"""How long a batch that is running may take to end when the stream is to stop; one that is cut off is read again."""
+NOTED_SECONDS_MAX: Final = 60.0
+"""How long Spark may take to note a batch as done when the stream is to stop; one that is not is read again."""
 NO_PARTITIONS: Final = "you must specify all TopicPartitions"
 """What Spark says where it was told offsets of partitions that it does not see."""
 ASKING: Final = "Getting offsets"
@@ -64,6 +65,9 @@ class KafkaStream:
         self._error: Exception | None = None
         self._begins: Mapping[int, int] = {}
         self._asking_since: float | None = None
+        self._appending = threading.Lock()
+        self._last_appended = -1
+        self._is_over = False
 
     def run(
         self, duration: Duration, tell: Callable[[str], None], save: Callable[[], None]
@@ -104,7 +108,7 @@ class KafkaStream:
             try:
                 self._follow(query, duration, tell, save)
             finally:
-                _end(query)
+                self._end(query)
         except (StreamingQueryException, Py4JJavaError) as error:
             raise self._explained(error) from None
         if not duration.follow:
@@ -213,17 +217,21 @@ class KafkaStream:
 
     def _append(self, rows: DataFrame, batch_id: int) -> None:
         """One batch. Spark hands its number out again until it is noted as done."""
-        try:
-            # The first batch begins where an earlier process may have meant it to: look at the rows.
-            begins = self._offsets_of(batch_id - 1) if batch_id else None
-            if begins is not None:
-                # What an earlier batch did not know begins with this one.
-                begins = dict.fromkeys(self._view.partitions, 0) | begins
-            done = self._bronze.append(rows, self._source.spec, begins, is_empty=False)
-        except Exception as error:  # Spark makes a text of it, so it is kept
-            self._error = error
-            raise
-        self.appended.add(done)
+        with self._appending:
+            if self._is_over:
+                raise RuntimeError("The ingest has ended; the next one reads this batch.")
+            try:
+                # The first batch begins where an earlier process may have meant it to: look at the rows.
+                begins = self._offsets_of(batch_id - 1) if batch_id else None
+                if begins is not None:
+                    # What an earlier batch did not know begins with this one.
+                    begins = dict.fromkeys(self._view.partitions, 0) | begins
+                done = self._bronze.append(rows, self._source.spec, begins, is_empty=False)
+            except Exception as error:  # Spark makes a text of it, so it is kept
+                self._error = error
+                raise
+            self.appended.add(done)
+            self._last_appended = batch_id
 
     def _follow(
         self,
@@ -254,6 +262,23 @@ class KafkaStream:
             if told != self.appended.records:
                 told = self.appended.records
                 tell(f"reading {self._source.location}, {told:,} records so far")
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Stop a query between two batches: what it has begun to append is appended, counted and noted as done.
+
+        One that is stopped within a batch may have written it and not have said so.
+        """
+        with self._appending:
+            self._is_over = True
+        deadline = time.monotonic() + NOTED_SECONDS_MAX
+        with suppress(Py4JError):
+            while (
+                query.isActive
+                and max(self._names("commits"), default=-1) < self._last_appended
+                and time.monotonic() < deadline
+            ):
+                time.sleep(POLL_SECONDS / 20)
+            query.stop()
 
     def _require_life(self, query: StreamingQuery) -> None:
         """Raises SourceNotReadable where Spark has waited for offsets for so long that the cluster may be gone, and is.
@@ -349,15 +374,3 @@ def _waits(query: StreamingQuery) -> bool:
     """Whether the query has nothing to do just now."""
     status = query.status
     return not status["isTriggerActive"] and not status["isDataAvailable"]
-
-
-def _end(query: StreamingQuery) -> None:
-    """Stop a query, if it can be between two batches."""
-    deadline = time.monotonic() + IDLE_SECONDS_MAX
-    with suppress(Py4JError):
-        while query.isActive and time.monotonic() < deadline:
-            status = query.status
-            if not status["isTriggerActive"] or status["message"].startswith(ASKING):
-                break
-            time.sleep(POLL_SECONDS / 5)
-        query.stop()
