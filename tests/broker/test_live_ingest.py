@@ -1,6 +1,5 @@
 """A live cluster into bronze: what a real broker holds, once, however it is read."""
 
-import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -248,34 +247,6 @@ def known_lake(
     lake = tmp_path_factory.mktemp("known") / "lake"
     take(spark, kafka(broker), lake)
     return lake
-
-
-def test_a_broker_that_dies_in_the_middle(spark: SparkSession, tmp_path: Path) -> None:
-    """One sentence, a bronze that is a part of the log; the next ingest has the rest."""
-    lake = tmp_path / "lake"
-    impatient = KafkaSettings(timeout_ms=10_000, trigger_seconds=0.2, max_offsets_per_trigger=10)
-    with running_broker(tmp_path / "broker", settings=HASTE) as broker:
-        make_topic(broker)
-        work(broker, "first")
-
-        def kill_soon() -> None:
-            is_time = has_batches(lake, 2)
-            while not is_time():
-                time.sleep(0.05)
-            broker.kill()
-
-        killer = threading.Thread(target=kill_soon)
-        killer.start()
-        with pytest.raises(SourceNotReadable, match=r"Kafka at .* cannot be (asked|read): "):
-            take(spark, kafka(broker), lake, impatient, duration=Duration(follow=True))
-        killer.join()
-        part = bronze(spark, lake)
-        broker.start()
-        take(spark, kafka(broker), lake)
-        whole = in_log(spark, broker)
-        assert 0 < len(part) < len(whole)
-        assert set(part) < set(whole)
-        assert bronze(spark, lake) == whole
 
 
 def test_an_audit_of_a_live_cluster(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

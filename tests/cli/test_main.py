@@ -225,7 +225,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == exit_codes.PIPE_CLOSED
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
@@ -258,7 +258,7 @@ def test_ctrl_c_ends_with_130_and_one_word(tmp_path: Path) -> None:
     assert running.stdout is not None
     running.stdout.readline()
     os.killpg(running.pid, signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=300)
     assert running.returncode == exit_codes.INTERRUPTED
     assert errors.strip() == "Interrupted."
 

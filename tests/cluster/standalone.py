@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import NamedTuple
 import pyspark
 
 from rebalance_audit.resources import checkout_root
+from tests.support.ports import free_ports
 
 ROOT = checkout_root()
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -36,7 +36,7 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-START_SECONDS = 120
+START_SECONDS = 300
 
 
 class Submitted(NamedTuple):
@@ -103,7 +103,7 @@ def start(folder: Path, workers: int) -> Cluster:
     """A cluster that takes jobs."""
     (folder / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
     (folder / "python").chmod(0o755)
-    port = free_port()
+    (port,) = free_ports(1)
     url = f"spark://127.0.0.1:{port}"
     place = ("--host", "127.0.0.1", "--webui-port", "0")
     master = daemon(folder, "master", ("master.Master", *place, "--port", str(port)))
@@ -143,13 +143,6 @@ def environment(folder: Path) -> dict[str, str]:
         # Without `site` (-S) the path file of the editable install is not read.
         "PYTHONPATH": str(SITE_PACKAGES),
     }
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for(log: Path, words: str, times: int) -> None:

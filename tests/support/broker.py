@@ -22,8 +22,8 @@ from tests.support.cluster_topics import ClusterTopic
 
 NO_TOPICS: Final[Mapping[str, ClusterTopic]] = {}
 NO_SETTINGS: Final[Mapping[str, str]] = {}
-START_SECONDS_MAX: Final = 60
-STOP_SECONDS_MAX: Final = 30
+START_SECONDS_MAX: Final = 300
+STOP_SECONDS_MAX: Final = 300
 
 WRITER_OF_INTERNAL_TOPICS: Final = "__admin_client"
 """The client id whose produce requests a broker takes for internal topics."""

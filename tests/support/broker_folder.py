@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -16,6 +15,7 @@ from rebalance_audit.wire.batches import Batch
 from rebalance_audit.wire.segments import read_batches
 from rebalance_audit.wire.topic_names import topic_id_text
 from tests.support.cluster_topics import ONLY_BROKER, ClusterTopic, creating, read_topics
+from tests.support.ports import free_ports
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 CLUSTER_ID: Final = "cmViYWxhbmNlLWF1ZGl0LQ"
@@ -45,7 +45,8 @@ SETTINGS: Final = {
     "log.cleaner.enable": "false",
     "log.retention.ms": "-1",
     "offsets.retention.minutes": "52560000",
-    "group.consumer.session.timeout.ms": "60000",
+    "group.consumer.session.timeout.ms": "120000",
+    "group.consumer.max.session.timeout.ms": "120000",
 }
 
 LOGGING: Final = """\
@@ -93,7 +94,7 @@ def java(
 
 
 def _configure(folder: Path, offsets_partition_count: int) -> int:
-    client_port, controller_port = _free_ports(2)
+    client_port, controller_port = free_ports(2)
     settings = {
         **SETTINGS,
         "listeners": f"PLAINTEXT://127.0.0.1:{client_port},CONTROLLER://127.0.0.1:{controller_port}",
@@ -105,14 +106,6 @@ def _configure(folder: Path, offsets_partition_count: int) -> int:
     (folder / "server.properties").write_text("\n".join(lines))
     (folder / "log4j2.properties").write_text(LOGGING)
     return client_port
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def _format(folder: Path) -> None:

@@ -17,7 +17,7 @@ from kafka import KafkaAdminClient
 from rebalance_audit.wire.primitives import read_uvarint, uvarint
 from tests.support.broker import Broker
 
-LOAD_SECONDS_MAX: Final = 30
+LOAD_SECONDS_MAX: Final = 300
 CONSUMER_GROUP_DESCRIBE: Final = 69
 
 
@@ -124,7 +124,7 @@ def _consumer_groups(port: int, group_ids: list[str]) -> list[dict[str, Any]]:
     header = struct.pack(">hhih", CONSUMER_GROUP_DESCRIBE, 0, 1, -1) + no_tags
     asked = b"".join(uvarint(len(text) + 1) + text for text in map(str.encode, group_ids))
     request = header + uvarint(len(group_ids) + 1) + asked + no_operations + no_tags
-    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+    with socket.create_connection(("127.0.0.1", port), LOAD_SECONDS_MAX) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         with connection.makefile("rb") as stream:
             (size,) = struct.unpack(">i", stream.read(4))

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupState,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
@@ -16,7 +23,9 @@ from tests.support.broker_folder import OFFSETS_TOPIC
 TOPIC: Final = "orders"
 TOPIC_PARTITIONS: Final = 4
 POLL_SECONDS: Final = 0.02
-COMMIT_SECONDS_MAX: Final = 120
+PAUSE_SECONDS: Final = 0.5
+"""Between two groups: Spark shall get on too."""
+PATIENCE_S: Final = 300
 OVERTAKEN: Final = frozenset(
     {
         KafkaError.ILLEGAL_GENERATION,
@@ -62,7 +71,10 @@ def compact_at_once(broker: Broker) -> None:
 
 
 def work(broker: Broker, name: str, commits: int = 10) -> None:
-    """A group of each protocol: two members join one after the other, commit, and leave."""
+    """A group of each protocol: two members join one after the other, commit, and leave.
+
+    In the end both groups are empty: none of them has any more to write into the log.
+    """
     for protocol in PROTOCOLS:
         members: list[Consumer] = []
         try:
@@ -72,18 +84,19 @@ def work(broker: Broker, name: str, commits: int = 10) -> None:
         finally:
             for member in members:
                 member.close()
+    _await_empty(broker, {f"{name}-{protocol}" for protocol in PROTOCOLS})
 
 
 @contextmanager
 def at_work(broker: Broker) -> Iterator[None]:
-    """Groups come and go, without a pause, while inside."""
+    """Groups come and go, again and again, while inside."""
     over = threading.Event()
     failures: list[BaseException] = []
 
     def keep_on() -> None:
         number = 0
         try:
-            while not over.is_set():
+            while not over.wait(PAUSE_SECONDS):
                 work(broker, f"busy-{number % 3}")
                 number += 1
         except BaseException as error:  # noqa: BLE001 - raised again below, in the test's thread
@@ -107,7 +120,12 @@ def commit_in_transactions(broker: Broker) -> Producer:
     """
     consumer = _member(broker, "in-transactions", "classic")
     producer = Producer(
-        {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "test-transactions"}
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "transactional.id": "test-transactions",
+            # The longest that a broker allows: then it would abort the open one.
+            "transaction.timeout.ms": 900_000,
+        }
     )
     producer.init_transactions()
     try:
@@ -134,7 +152,7 @@ def _member(broker: Broker, group_id: str, protocol: str) -> Consumer:
         "enable.auto.commit": False,
     }
     if protocol == "classic":
-        settings["heartbeat.interval.ms"] = 100
+        settings |= {"heartbeat.interval.ms": 100, "session.timeout.ms": 120_000}
     member = Consumer(settings)
     member.subscribe([TOPIC])
     return member
@@ -143,7 +161,7 @@ def _member(broker: Broker, group_id: str, protocol: str) -> Consumer:
 def _commit(members: Sequence[Consumer], commits: int) -> None:
     """Let all take part in the group until the last of them has committed so often."""
     done = 0
-    deadline = time.monotonic() + COMMIT_SECONDS_MAX
+    deadline = time.monotonic() + PATIENCE_S
     while done < commits:
         assert time.monotonic() < deadline, "a group does not get on"
         for member in members:
@@ -161,3 +179,15 @@ def _commit(members: Sequence[Consumer], commits: int) -> None:
                     raise
                 continue
             done += member is members[-1]
+
+
+def _await_empty(broker: Broker, group_ids: set[str]) -> None:
+    admin = broker.admin()
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        groups = admin.list_consumer_groups().result().valid
+        empty = {group.group_id for group in groups if group.state is ConsumerGroupState.EMPTY}
+        if group_ids <= empty:
+            return
+        assert time.monotonic() < deadline, f"members stay in {group_ids - empty}"
+        time.sleep(POLL_SECONDS)

@@ -1,6 +1,5 @@
 """A broker with a second listener that wants a user and a password, and lets that user do what it was granted."""
 
-import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from confluent_kafka.admin import (
 
 from tests.support.broker import Broker, running_broker
 from tests.support.live_groups import HASTE
+from tests.support.ports import free_ports
 
 USER: Final = "audit"
 ANY_HOST: Final = "*"
@@ -35,8 +35,7 @@ def secured_broker(
     folder: Path, password: str, grants: Iterable[Grant]
 ) -> Iterator[tuple[Broker, int]]:
     """A broker, on whose own listener everybody may do everything, and the port of the listener with SASL/PLAIN."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     settings = {
         **HASTE,
