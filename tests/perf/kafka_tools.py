@@ -22,8 +22,8 @@ logger.runtime.level = INFO
 LOADED: Final = re.compile(
     r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms .*?Loaded (\d+) records"
 )
-LOADER: Final = "group-coordinat"
-"""How the names of the threads begin that read and replay the log."""
+LOADER: Final = "kafka-scheduler"
+"""How the names of the threads begin of which one reads and replays the log; the others have little to do meanwhile."""
 
 
 class Load(NamedTuple):
