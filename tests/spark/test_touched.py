@@ -45,10 +45,14 @@ CASES = {
     "old-rules": (snapshot("old-rules", rules="before"), None, "rebuilt"),
     "asked": (snapshot("asked", topics=("a", "renamed")), None, "rebuilt"),
     "asked-other": (snapshot("asked-other", topics=("a", "b")), None, None),
+    "told": (snapshot("told"), None, "resumed"),
+    "told-late": (snapshot("told-late"), 10, "rebuilt"),
     "lost-behind": (snapshot("lost-behind", partition=2, next_offset=5), None, "resumed"),
     "lost-before": (snapshot("lost-before", partition=2, next_offset=6), None, "rebuilt"),
 }
 """Group -> its snapshot, the offset of its new record, how it is replayed."""
+TOLD = [(1, "told", False), (1, "told-late", True)]
+"""What brokers' logs tell of, and whether of the past."""
 
 
 def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
@@ -66,8 +70,9 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
         LOG_END_MS,
         RULES,
         is_clean=True,
+        broker_news=spark.createDataFrame(TOLD, "partition int, group_id string, is_late boolean"),
     )
     touched = Touched(snapshots, news)
     found = {row["group_id"]: row["mode"] for row in touched.groups.collect()}
     assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (touched.resumed, touched.rebuilt) == (4, 5)
+    assert (touched.resumed, touched.rebuilt) == (5, 6)

@@ -41,15 +41,16 @@ class BrokerLogs(NamedTuple):
         """
         if not self.paths:
             return None
+        named = self.zone or configured_zone
         try:
-            zone = zone_of(self.zone or configured_zone)
+            zone = zone_of(named)
         except ValueError as error:
             raise click.UsageError(f"{error}.") from error
         facts = read_facts(self.paths, zone)
         wanted = frozenset(group_ids)
         if wanted:
             facts = (fact for fact in facts if fact.group_id is None or fact.group_id in wanted)
-        return BrokerLog.of(facts)
+        return BrokerLog.of(facts, named)
 
 
 def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit import __version__
 from rebalance_audit.lake import split, topics
-from rebalance_audit.lake.broker_logs import SentLog, by_clock_of
+from rebalance_audit.lake.broker_logs import BrokerLogs
 from rebalance_audit.lake.commit_findings import FINDINGS, Days, commit_findings, scope_of
 from rebalance_audit.lake.gold import rows_of
 from rebalance_audit.lake.output_rows import SNAPSHOTS
@@ -49,8 +49,6 @@ class RunContext:
         self.sink = Sink(self.lake, request.cluster, self.run_id)
         self.log = RunLog(self.lake, request, self.run_id, self.started_at, self.rules)
         self.report = RunReport(self.run_id)
-        self.is_increment = False
-        """Whether it was enough to replay what is new."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
@@ -126,11 +124,25 @@ class RunContext:
         rows = self.log.progress_rows(reached)
         self.note(PROGRESS, self.sink.rewrite(PROGRESS, rows, len(reached.partitions)))
 
+    @cached_property
+    def broker_logs(self) -> BrokerLogs:
+        """What brokers logged, by this run and earlier ones; not before the run log has the run."""
+        return BrokerLogs(self.sink, self.log.run_number, self.run_id)
+
     def reduce(
-        self, records: DataFrame, names: TopicNames, gaps: Gaps, log_end_ms: int | None
+        self,
+        records: DataFrame,
+        names: TopicNames,
+        gaps: Gaps,
+        log_end_ms: int | None,
+        groups: DataFrame | None = None,
     ) -> DataFrame:
-        """The reducer's stream, held from the first look at it: unpersist it."""
+        """The reducer's stream, held from the first look at it: unpersist it.
+
+        `groups` are those of the records, where it is not every group.
+        """
         request = self.request
+        broker_log = self.broker_logs.facts(groups)
         options = ReducerOptions(
             names,
             request.rules,
@@ -138,18 +150,9 @@ class RunContext:
             log_end_ms,
             gaps,
             request.with_silver,
-            self._broker_log(records),
+            None if broker_log is None else self.spark.sparkContext.broadcast(broker_log),
         )
         return reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
-
-    def _broker_log(self, records: DataFrame) -> SentLog | None:
-        """The brokers' logs for the workers, by the clock of these records."""
-        log = self.request.broker_log
-        if log is None:
-            return None
-        found = by_clock_of(records, log)
-        self.report.notes = found.notes
-        return self.spark.sparkContext.broadcast(found.log)
 
     def snapshot_rows(self, stream: DataFrame) -> DataFrame:
         """Rows of meta.snapshots (without the cluster)."""

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split
+from rebalance_audit.lake.broker_lines import moments_in_silver
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census
 from rebalance_audit.lake.commit_findings import days_of, is_of_commits
@@ -139,13 +140,15 @@ class _Increment:
         with context.step("replaying groups"):
             quarantine = quarantined_places(context.of_cluster(QUARANTINED), damage_only=False)
             gaps = gaps_of(quarantine.union(lost_places(small)))
+            records = split.group_records(small, None)
             news = News(
-                split.group_records(small, None),
+                records,
                 _lowest_new(gaps, standing.gaps),
                 differing,
                 reached.last_ms,
                 context.rules,
                 standing.is_clean,
+                self._broker_news(records),
             )
             touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news)
             if not touched.count and census.is_only_commits:
@@ -174,6 +177,15 @@ class _Increment:
         finally:
             stream.unpersist()
 
+    def _broker_news(self, records: DataFrame) -> DataFrame | None:
+        """Groups of which the brokers' logs say something that they did not before."""
+        context = self._context
+        logs = context.broker_logs
+        old = moments_in_silver(context.of_cluster(OUTPUTS[GROUP_RECORDS]))
+        logs.take(context.request.broker_log, records, old)
+        snapshots = context.of_cluster(SNAPSHOT_ROWS)
+        return logs.groups_with_news(snapshots, self._standing.run_number, self._standing.last_ms)
+
     def _lost_groups(self, stream: DataFrame) -> DataFrame:
         """Groups whose state could not be resumed."""
         rows = keys_gone(stream, SNAPSHOTS).collect()
@@ -190,7 +202,8 @@ class _Increment:
             found = touched.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
             history = history.where(F.col("partition").isin([row[0] for row in found]))
-        return self._context.reduce(touched.input(history), names, gaps, log_end_ms)
+        given = touched.input(history)
+        return self._context.reduce(given, names, gaps, log_end_ms, touched.groups)
 
     def _count(
         self,

@@ -52,6 +52,7 @@ AGES: Final = {
     "gold.group_hours": "hour",
     "meta.runs": "ended_at",
     "meta.checks": "checked_at",
+    "meta.broker_log": "logged_at",
 }
 """Table -> the moment that its rows' age counts from; null for a row that is not over yet, which is kept."""
 

@@ -38,11 +38,6 @@ GOLD_TABLES: Final = (*(f"gold.{name}" for name in GOLD_OF_GROUP), HOURS, TOPICS
 META_TABLES: Final = (RUNS, PROGRESS)
 LAYER_TABLES: Final = (RECORDS, COMMITS, f"silver.{GROUP_RECORDS}", SNAPSHOT_ROWS)
 
-OLDER_EPOCHS: Final = (
-    "The brokers' logs settle the epochs that this run has replayed, which are the new ones; for those of earlier runs"
-    " run it with --full and these logs."
-)
-
 
 def run_audit(
     spark: SparkSession, request: RunRequest, progress: Progress = lambda _: None
@@ -119,7 +114,6 @@ def _replay(context: RunContext) -> None:
         except ChangesGone:
             context.progress("what is new cannot be told any more; replaying everything")
         else:
-            context.is_increment = True
             return
     if not context.sink.of_cluster(RECORDS).limit(1).count():
         raise LakeNotReadable(
@@ -140,8 +134,7 @@ def _standing(context: RunContext) -> Standing | None:
 
 def _finish(context: RunContext) -> None:
     if context.request.broker_log is not None:
-        if context.is_increment:
-            context.report.notes.append(OLDER_EPOCHS)
+        context.report.notes += context.broker_logs.notes
         states = context.of_cluster("gold.group_states")
         context.report.notes += unmatched_notes(context.request.broker_log, states)
     layers = LAYER_TABLES if context.request.with_silver else ()

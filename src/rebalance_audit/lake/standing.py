@@ -39,6 +39,8 @@ class Standing:
     partitions: Mapping[int, PartitionStanding] = field(default_factory=dict)
     gaps: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """Log partition -> offsets, ascending, in front of which something is known to be lost."""
+    run_number: int = 0
+    """Number of the run that came so far."""
     is_clean: bool = True
     """The last run that wrote tables is the one that wrote this."""
 
@@ -96,6 +98,7 @@ def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standi
             for row in progress
         },
         gaps={row["partition"]: row["lost_before"] or () for row in progress},
+        run_number=number,
         is_clean=not later,
     )
 

@@ -1,8 +1,9 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
 A group is touched when it has new records, when the log has grown to the moment at which its rows change without any,
-when a record of its partition was found to be lost, when a topic that it asked about got another answer, and when its
-snapshot is of another program or other thresholds. Everything else stays as it is, unread.
+when a record of its partition was found to be lost, when a topic that it asked about got another answer, when a
+broker's log was given that tells of it, and when its snapshot is of another program or other thresholds. Everything
+else stays as it is, unread.
 """
 
 from collections.abc import Collection, Mapping
@@ -37,6 +38,8 @@ class News:
     """Digest of the thresholds."""
     is_clean: bool
     """Snapshots and gold are of one run."""
+    broker_news: DataFrame | None = None
+    """(partition, group_id, is_late) of groups of which brokers' logs tell something new; of what is past if late."""
 
 
 class Touched:
@@ -111,15 +114,21 @@ class Touched:
         known = self._snapshots.select(
             *GROUP, "next_offset", "state_format", "rules", "due_at", "topics"
         )
+        if news.broker_news is None:
+            known = known.withColumn("is_late", F.lit(None).cast("boolean"))
+        else:
+            known = known.join(F.broadcast(news.broker_news), [*GROUP], "left")
         lost_from = self._lost_from()
         is_other = (
             (F.col("state_format") != STATE_FORMAT)
             | (F.col("rules") != news.rules)
             | self._asked_again()
         )
-        is_touched = F.col("first_new").isNotNull() | is_other | self._is_due()
+        is_told = F.col("is_late").isNotNull()
+        is_touched = F.col("first_new").isNotNull() | is_other | self._is_due() | is_told
         is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
-        rebuild = F.lit(not news.is_clean) | F.coalesce(is_other | is_late, F.lit(False))
+        is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("is_late", F.lit(False))
+        rebuild = F.lit(not news.is_clean) | F.coalesce(is_other, F.lit(False)) | is_late
         return (
             known.join(new, [*GROUP], "full")
             .where(is_touched | lost_from.isNotNull())

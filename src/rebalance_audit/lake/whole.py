@@ -71,6 +71,7 @@ class _Whole:
         context = self._context
         records = split.group_records(small, self._request.groups_regex)
         with context.step("replaying groups"):
+            context.broker_logs.take(self._request.broker_log, split.group_records(small, None))
             gaps = self._gaps(small)
             stream = context.reduce(records, names, gaps, census.last_ms)
             if not self._with_silver and self._learn_from_commits(names, topics.unnamed(stream)):

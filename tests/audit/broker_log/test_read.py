@@ -108,7 +108,10 @@ def test_the_hour_that_comes_twice(tmp_path: Path) -> None:
 
 
 def test_plain_packed_and_rotated_files(tmp_path: Path) -> None:
-    """A folder is searched for files named like server.log; gzip is known by its bytes, not by its name."""
+    """A folder is searched for files named like server.log; gzip is known by its bytes, not by its name.
+
+    A line has the same place before and after its file is rotated or packed.
+    """
     line = LAYOUTS["Kafka's own"] + "\n"
     (tmp_path / "server.log").write_text(line, encoding="utf-8")
     (tmp_path / "server.log.2024-05-01-11").write_bytes(gzip.compress(line.encode()))
@@ -117,6 +120,7 @@ def test_plain_packed_and_rotated_files(tmp_path: Path) -> None:
     (tmp_path / "controller.log").write_text(line, encoding="utf-8")
     assert len(facts(tmp_path)) == 3
     assert len(facts(tmp_path, tmp_path / "controller.log", tmp_path / "server.log")) == 4
+    assert {fact.place for fact in facts(tmp_path)} == {"server.log:1"}
 
 
 def test_messages_over_several_lines(tmp_path: Path) -> None:

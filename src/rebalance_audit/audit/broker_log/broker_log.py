@@ -20,18 +20,21 @@ class BrokerLog:
     """Group id -> its lines in order of time."""
     by_partition: dict[int, tuple[BrokerFact, ...]] = field(default_factory=dict)
     """Partition of the offsets topic -> lines on its coordinator."""
+    zone: str = "UTC"
+    """The time zone that lines without one were read in."""
 
     @classmethod
-    def of(cls, facts: Iterable[BrokerFact]) -> "BrokerLog":
-        """Sort the lines out; those that concern neither a group nor a partition are left."""
+    def of(cls, facts: Iterable[BrokerFact], zone: str = "UTC") -> "BrokerLog":
+        """Sort the lines out, each once; those that concern neither a group nor a partition are left."""
         by_group: defaultdict[str, list[BrokerFact]] = defaultdict(list)
         by_partition: defaultdict[int, list[BrokerFact]] = defaultdict(list)
-        for fact in facts:
+        # The same line may stand in two copies of a log.
+        for fact in {each.content: each for each in facts}.values():
             if fact.group_id is not None:
                 by_group[fact.group_id].append(fact)
             elif fact.log_partition is not None:
                 by_partition[fact.log_partition].append(fact)
-        return cls(_in_time(by_group), _in_time(by_partition))
+        return cls(_in_time(by_group), _in_time(by_partition), zone)
 
     def facts_of(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
         """What concerns a group: its own lines, and those on its coordinator where it has any."""
@@ -41,6 +44,12 @@ class BrokerLog:
     def all(self) -> Iterable[BrokerFact]:
         """Every line of a group."""
         for facts in self.by_group.values():
+            yield from facts
+
+    def facts(self) -> Iterable[BrokerFact]:
+        """Every line, those on coordinators too."""
+        yield from self.all()
+        for facts in self.by_partition.values():
             yield from facts
 
     def unmatched(self, known: Collection[str]) -> Mapping[str, int]:
@@ -69,4 +78,4 @@ class BrokerLog:
 def _in_time(
     found: Mapping[_Key, list[BrokerFact]],
 ) -> dict[_Key, tuple[BrokerFact, ...]]:
-    return {key: tuple(sorted(facts, key=lambda fact: fact.at_ms)) for key, facts in found.items()}
+    return {key: tuple(sorted(facts, key=lambda fact: fact.order)) for key, facts in found.items()}

@@ -6,7 +6,7 @@ epochs that both name tell by how much. A log that fits nowhere is of another cl
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, NamedTuple
@@ -27,10 +27,10 @@ SHIFT_MS_MAX: Final = 26 * 3_600_000
 WITNESSES_MIN: Final = 3
 """So many epochs must agree on a shift before it is believed."""
 
-_SAMPLE: Final = 1_000
+SAMPLE: Final = 1_000
 """So many epochs of a broker are looked at."""
 
-_DATED: Final = frozenset(
+DATED: Final = frozenset(
     {
         FactKind.EPOCH_BUMPED,
         FactKind.GENERATION_STABILIZED,
@@ -46,6 +46,19 @@ class _Moment(NamedTuple):
     epoch: int
 
 
+def moments_of(record: Record, at_ms: int) -> Iterator[tuple[FactKind, int, int]]:
+    """What a record of any type, written at a moment, tells of an epoch: the line to expect, the epoch, and when."""
+    value = record.value
+    if isinstance(value, ConsumerGroupMetadataValue):
+        yield FactKind.EPOCH_BUMPED, value.epoch, at_ms
+    elif isinstance(value, GroupMetadataValue):
+        yield FactKind.ASSIGNMENT_RECEIVED, value.generation, at_ms
+        ended_ms = value.current_state_timestamp
+        if ended_ms >= 0:
+            kind = FactKind.GENERATION_STABILIZED if value.members else FactKind.GROUP_EMPTIED
+            yield kind, value.generation, ended_ms
+
+
 @dataclass(slots=True)
 class Moments:
     """When epochs began, by the records; only of groups that the brokers' logs name."""
@@ -57,30 +70,18 @@ class Moments:
 
     def note(self, record: Record, position: Position) -> None:
         """Look at one record of any type."""
-        value = record.value
-        if value is None or len(self._found) >= self.limit:
+        group_id = group_id_of(record.key)
+        if group_id not in self.groups or len(self._found) >= self.limit:
             return
-        at_ms = position.record_timestamp_ms
-        if isinstance(value, ConsumerGroupMetadataValue):
-            self._add(record, FactKind.EPOCH_BUMPED, value.epoch, at_ms)
-        elif isinstance(value, GroupMetadataValue):
-            self._add(record, FactKind.ASSIGNMENT_RECEIVED, value.generation, at_ms)
-            ended_ms = value.current_state_timestamp
-            if ended_ms >= 0:
-                kind = FactKind.GENERATION_STABILIZED if value.members else FactKind.GROUP_EMPTIED
-                self._add(record, kind, value.generation, ended_ms)
+        for kind, epoch, at_ms in moments_of(record, position.record_timestamp_ms):
+            self._found[_Moment(group_id, kind, epoch)].append(at_ms)
 
     def shifts_of(self, fact: BrokerFact) -> list[int]:
         """How much later the line is than each epoch that it may be about."""
-        if fact.kind not in _DATED or fact.epoch is None or fact.group_id is None:
+        if fact.kind not in DATED or fact.epoch is None or fact.group_id is None:
             return []
         found = self._found.get(_Moment(fact.group_id, fact.kind, fact.epoch), ())
         return [fact.at_ms - at_ms for at_ms in found]
-
-    def _add(self, record: Record, kind: FactKind, epoch: int, at_ms: int) -> None:
-        group_id = group_id_of(record.key)
-        if group_id in self.groups:
-            self._found[_Moment(group_id, kind, epoch)].append(at_ms)
 
 
 class Aligned(NamedTuple):
@@ -91,18 +92,20 @@ class Aligned(NamedTuple):
     """A sentence per broker whose clock or log was not right."""
 
 
-def aligned(log: BrokerLog, moments: Moments) -> Aligned:
-    """The log with every broker's lines shifted to the records' clock; brokers that fit nowhere are left out."""
-    by_broker: defaultdict[str, list[list[int]]] = defaultdict(list)
-    for fact in log.all():
-        shifts = moments.shifts_of(fact)
-        if shifts:
-            by_broker[fact.broker].append(shifts)
+class Clocks(NamedTuple):
+    """What was found out of the clocks of brokers."""
+
+    shift_of: dict[str, int | None]
+    """Broker -> milliseconds that its lines are late; None where its log is of no use. Others are as they are."""
+    notes: list[str]
+    """A sentence per broker whose clock or log was not right."""
+
+
+def clocks(found: Mapping[str, Sequence[Sequence[int]]]) -> Clocks:
+    """Broker -> for each line on an epoch that the records have, how much later it is than what it may be about."""
     shift_of: dict[str, int | None] = {}
-    """Broker -> milliseconds that its lines are late; None where its log is of no use."""
     notes: list[str] = []
-    for broker, found in sorted(by_broker.items()):
-        candidates = found[:: -(-len(found) // _SAMPLE)]
+    for broker, candidates in sorted(found.items()):
         shift_ms, support = _common_shift(candidates)
         shift_of[broker] = shift_ms
         share = f"{support} of {len(candidates)} epochs that the records have as well"
@@ -115,10 +118,22 @@ def aligned(log: BrokerLog, moments: Moments) -> Aligned:
             notes.append(
                 f"The log of broker {broker} is {_spelled(shift_ms)} the records, by {share}; its times were shifted."
             )
-    if not any(shift_of.get(broker, 0) != 0 for broker in by_broker):
-        return Aligned(log, notes)
-    facts = (*log.all(), *(fact for each in log.by_partition.values() for fact in each))
-    return Aligned(BrokerLog.of(_shifted(facts, shift_of)), notes)
+    return Clocks(shift_of, notes)
+
+
+def aligned(log: BrokerLog, moments: Moments) -> Aligned:
+    """The log with every broker's lines shifted to the records' clock; brokers that fit nowhere are left out."""
+    by_broker: defaultdict[str, list[list[int]]] = defaultdict(list)
+    for fact in log.all():
+        shifts = moments.shifts_of(fact)
+        if shifts:
+            by_broker[fact.broker].append(shifts)
+    found = clocks(
+        {broker: lines[:: -(-len(lines) // SAMPLE)] for broker, lines in by_broker.items()}
+    )
+    if not any(shift != 0 for shift in found.shift_of.values()):
+        return Aligned(log, found.notes)
+    return Aligned(BrokerLog.of(_shifted(log.facts(), found.shift_of), log.zone), found.notes)
 
 
 def _shifted(
@@ -130,7 +145,7 @@ def _shifted(
             yield fact._replace(at_ms=fact.at_ms - shift_ms)
 
 
-def _common_shift(candidates: list[list[int]]) -> tuple[int | None, int]:
+def _common_shift(candidates: Sequence[Sequence[int]]) -> tuple[int | None, int]:
     """The shift on which most lines agree, 0 where it is none, None where too few do; and how many agree."""
     pairs = sorted((shift, line) for line, shifts in enumerate(candidates) for shift in shifts)
     shifts = [shift for shift, _ in pairs]

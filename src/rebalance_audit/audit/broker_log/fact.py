@@ -75,7 +75,7 @@ class BrokerFact(NamedTuple):
     broker: str
     """Who logged it: the broker's id, or the file where the line has none."""
     place: str
-    """File and line."""
+    """File, by the name that it has before it is rotated, and number of the line."""
     epoch: int | None = None
     """Group epoch or generation; of a prepared rebalance the generation before."""
     member_id: str | None = None
@@ -88,3 +88,14 @@ class BrokerFact(NamedTuple):
     log_partition: int | None = None
     text: str | None = None
     """Reason, subscription or assignor."""
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What makes it the line that it is, wherever it was read."""
+        return tuple(self._replace(place=""))
+
+    @property
+    def order(self) -> tuple[int, str, str, int]:
+        """Lines of one moment in the order of their file."""
+        file, _, number = self.place.rpartition(":")
+        return self.at_ms, self.broker, file, int(number)

@@ -109,7 +109,7 @@ def _cause_of(
     if ended is None:
         return None
     expired = ended.cause is RebalanceCause.MEMBER_SESSION_EXPIRED
-    if expired and witness.was_ever_away(member_id):
+    if expired and witness.was_away_before(member_id, until_ms):
         # Whether it was away just then only its records would tell.
         return ended.cause, (RebalanceCause.STATIC_MEMBER_EXPIRED,)
     return ended.cause, ended.alternatives

@@ -1,6 +1,7 @@
 """Reads the files of a broker's log: plain or gzip, as many as there are, rotated or not, of one broker or several."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
@@ -15,6 +16,8 @@ from rebalance_audit.wire.log_folder import SourceNotReadable
 GZIP_MAGIC: Final = b"\x1f\x8b"
 FILE_PATTERN: Final = "*server*.log*"
 """Files of a folder that are taken for broker logs."""
+_ROTATED: Final = re.compile(r"(?<=\.log)[.\-_].*")
+"""What rotation and packing put behind the name: the lines are the same before and after, with the same numbers."""
 _CONTINUED_LINES_MAX: Final = 20
 """A message may go over some lines (a group id with a line break in it); a stack trace is none."""
 
@@ -53,7 +56,7 @@ def _facts_of(path: Path, zone: tzinfo) -> Iterator[BrokerFact]:
         line = layout.read(event)
         if line is None:
             continue
-        yield from facts_of_line(line, f"{path.name}:{number}")
+        yield from facts_of_line(line, f"{_ROTATED.sub('', path.name)}:{number}")
 
 
 def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:

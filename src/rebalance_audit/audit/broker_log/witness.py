@@ -170,10 +170,10 @@ class Witness:
             for fact in self.between(from_ms, end.at_ms)
         )
 
-    def was_ever_away(self, member_id: str) -> bool:
+    def was_away_before(self, member_id: str, before_ms: int) -> bool:
         """Whether a static member left for a while at some time; that it came back under its id is not logged."""
         told = self._by_member.get(member_id, ())
-        return any(fact.kind is FactKind.MEMBER_AWAY for fact in told)
+        return any(fact.kind is FactKind.MEMBER_AWAY and fact.at_ms <= before_ms for fact in told)
 
     def left_by(self, prepared: BrokerFact) -> BrokerFact | None:
         """The line on the member whose LeaveGroup set a rebalance off, where that does not name it."""
