@@ -2,8 +2,9 @@
 
     python -m tests.endurance [--minutes 10] [--seed 1] [--folder DIR]
 
-Exit code 4 when a table differs from that of one clean run, a record is lost or doubled, or a process that nobody
-killed ended otherwise than done, or, while the broker was away, with one sentence and code 3.
+Exit code 4 when a table differs from that of one clean run, a record is lost or doubled, a protocol has no epoch, or a
+process ended otherwise than done; with a sentence as its last line it may end with code 3 while the broker was away,
+and with code 1 when its Java or its Python workers were killed.
 """
 
 import argparse
@@ -27,10 +28,10 @@ from rich.table import Table
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from tests.endurance.clients import SESSION_TIMEOUT_MS, TOPICS
 from tests.endurance.programs import Ended, Repeated
-from tests.endurance.verdict import differences
+from tests.endurance.verdict import differences, epochs_of_protocols
 from tests.spark.lakes import CLUSTER
 from tests.support.broker import Broker, running_broker
-from tests.support.live_groups import HASTE
+from tests.support.live_groups import HASTE, PROTOCOLS
 from tests.support.spark_sessions import spark_session
 
 CLIENTS: Final = 3
@@ -240,7 +241,7 @@ def _report(
     for each in foul:
         console.print(f"[red]ended otherwise than it may:[/] {each}")
     table = Table("", "rows", "lost", "too many", title=f"{minutes:g} minutes")
-    is_equal = True
+    is_equal = is_whole = True
     if last[0].code == last[1].code == last[2].code == DONE:
         with spark_session() as spark:
             data = broker.folder / "data"
@@ -251,6 +252,9 @@ def _report(
                 is_equal = is_equal and not examples
                 for example in examples:
                     console.print(f"{name}: {example}", markup=False, highlight=False)
+            epochs = epochs_of_protocols(spark, endurance.lake)
+            console.print(f"epochs: {epochs}")
+            is_whole = all(epochs.get(protocol) for protocol in PROTOCOLS)
     console.print(table)
     for command in ("ingest", "run"):
         mine = [each for each in ends if each.name.startswith(command)]
@@ -262,7 +266,7 @@ def _report(
     console.print(
         f"broker killed {endurance.broker_kills} times, clients {endurance.client_kills} times; seed {endurance._seed}"
     )
-    return DONE if is_equal and not foul else CHECK_FAILED
+    return DONE if is_equal and is_whole and not foul else CHECK_FAILED
 
 
 @contextmanager

@@ -11,14 +11,17 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from rebalance_audit.cli.exit_codes import DONE, NOT_READABLE
+from rebalance_audit.cli.exit_codes import DONE, NOT_READABLE, UNFORESEEN
 from tests.cli.call import PROGRAM
+from tests.support.processes import below, javas_below, kill
 
 KILLED_SHARE: Final = 0.6
 """So many of the processes are killed, if they live long enough."""
 FIRST_GUESS_SECONDS: Final = 40.0
 """How long a process is taken to live before one has come to its end."""
 POLL_SECONDS: Final = 0.1
+TOLD: Final = "Error: "
+"""How the last line begins of what did not come to its end: a sentence, no stack trace."""
 WHOLE, DRIVER, JVM, WORKERS = "whole", "driver", "jvm", "workers"
 KINDS: Final = (WHOLE, WHOLE, DRIVER, JVM, WORKERS, WORKERS)
 """What of a process is killed: all of it, Python's or Java's half of the driver, the Python workers."""
@@ -38,10 +41,15 @@ class Ended:
 
     @property
     def is_foul(self) -> bool:
-        """Whether it ended otherwise than it may: not killed, and neither done nor for want of a broker."""
-        if self.killed:
+        """Whether it ended otherwise than it may: neither done, nor with a sentence on what it was deprived of."""
+        if self.killed in {WHOLE, DRIVER}:
             return False
-        return self.code != DONE and not (self.excused and self.code == NOT_READABLE)
+        codes = {DONE}
+        if self.excused:
+            codes.add(NOT_READABLE)
+        if self.killed:
+            codes.add(UNFORESEEN)
+        return self.code not in codes or (self.code != DONE and not self.last_line.startswith(TOLD))
 
 
 @dataclass
@@ -115,11 +123,10 @@ def _kill(pid: int, kind: str) -> str | None:
     if kind == DRIVER:
         os.kill(pid, signal.SIGKILL)
         return kind
-    below = _below(pid)
-    javas = [each for each in below if _name(each) == "java"]
-    victims = javas if kind == JVM else [each for java in javas for each in _below(java)]
+    javas = javas_below(pid)
+    victims = javas if kind == JVM else [each for java in javas for each in below(java)]
     for victim in victims:
-        _kill_one(victim)
+        kill(victim)
     return kind if victims else None
 
 
@@ -128,30 +135,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _below(pid: int) -> list[int]:
-    """Processes that a process has started, and those that these have."""
-    try:
-        children = [
-            int(child)
-            for task in Path(f"/proc/{pid}/task").iterdir()
-            for child in (task / "children").read_text().split()
-        ]
-    except OSError:  # it has ended meanwhile
-        return []
-    return [found for child in children for found in (child, *_below(child))]
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _kill_one(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return

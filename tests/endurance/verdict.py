@@ -35,6 +35,12 @@ def differences(
         yield _compared(name, *sides)
 
 
+def epochs_of_protocols(spark: SparkSession, lake: Path) -> dict[str, int]:
+    """Protocol -> epochs: what the comparison is about."""
+    counted = _of(spark, lake, "gold.epochs").groupBy("protocol").count()
+    return {row["protocol"]: row["count"] for row in counted.collect()}
+
+
 def _of(spark: SparkSession, lake: Path, name: str) -> DataFrame:
     return Lake(spark, str(lake)).read(name).where(F.col("cluster") == CLUSTER)
 

@@ -10,18 +10,21 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from rebalance_audit.cli.exit_codes import UNFORESEEN
 from rebalance_audit.lake.errors import LakeBusy
 from rebalance_audit.lake.run import run_audit
 from tests.cli.call import PROGRAM
 from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, request_of, table
 from tests.spark.mixed_log import write_log
+from tests.support.processes import javas_below, kill
 
 SEED = 7
-SHARES = (0.7, 1.0)
-"""Of the log, as the runs that are killed find it."""
+KILLS = ((0.7, "all"), (1.0, "java"))
+"""How much of the log a run finds, and what of its processes is killed."""
 COMMITS = (2, 16)
 """A run over what is new makes about so many: it is killed behind one of them."""
-PATIENCE_S = 300
+PATIENCE_S = 900
+JAVA_GONE = "Error: Spark's Java process ended in the middle of the work (by signal 9). "
 
 
 def commits(lake: Path) -> int:
@@ -32,22 +35,23 @@ def commits(lake: Path) -> int:
 def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
     spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
-    """Driver and workers are killed behind some commit, again and again; then the tables are those of one run.
+    """Driver and workers are killed behind some commit, then Java alone; then the tables are those of one run.
 
-    While a run is at work, another one over the same cluster is turned away.
+    While a run is at work, another one over the same cluster is turned away. Without its Java a run tells so, and ends.
     """
     random = Random(SEED)
     lake = tmp_path / "lake"
     log = write_log(tmp_path / "log", share=0.4)
     run_audit(spark, request_of(f"segments:{log}", lake))
-    for share in SHARES:
+    for share, victim in KILLS:
         write_log(log, share=share)
         before = commits(lake)
         enough = before + random.randint(*COMMITS)
         arguments = ("run", "--source", f"segments:{log}", "--lake", lake, "--cluster", CLUSTER)
         with subprocess.Popen(
             [*PROGRAM, *map(str, arguments)],
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             start_new_session=True,
         ) as process:
             deadline = time.monotonic() + PATIENCE_S
@@ -59,7 +63,15 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
                         run_audit(spark, request_of(None, lake))
                     turned_away = True
                 time.sleep(0.02)
-            os.killpg(process.pid, signal.SIGKILL)
+            if victim == "java":
+                (java,) = javas_below(process.pid)
+                kill(java)
+                _, told = process.communicate(timeout=PATIENCE_S)
+                assert "Traceback" not in told
+                assert told.splitlines()[-1].startswith(JAVA_GONE)
+                assert process.returncode == UNFORESEEN
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
         assert turned_away
     run_audit(spark, request_of(f"segments:{log}", lake))
     outcomes = {row["outcome"] for row in table(lake, "meta.runs")}

@@ -27,6 +27,14 @@ CODE_BY_ERROR: Final = {
 }
 """Path of an exception class -> exit code; a subclass answers as its nearest listed ancestor."""
 
+SENTENCES: Final = frozenset({"rebalance_audit.lake.errors.SparkEnded"})
+"""Unforeseen, but with a message for people: where it happened would tell them nothing more."""
+
+
+def says_it_all(error: BaseException) -> bool:
+    """Whether the message is all that there is to tell of an error that nobody foresaw."""
+    return f"{type(error).__module__}.{type(error).__qualname__}" in SENTENCES
+
 
 def code_of(error: BaseException) -> int:
     """Exit code for an error that ended a command; UNFORESEEN for what the table does not list."""

@@ -133,7 +133,7 @@ def _report(error: Exception, invocation: Invocation) -> int:
     code = exit_codes.code_of(error)
     if invocation.debug:
         traceback.print_exception(error)
-    if code == exit_codes.UNFORESEEN:
+    if code == exit_codes.UNFORESEEN and not exit_codes.says_it_all(error):
         hint = "" if invocation.debug else " Run it again with --debug to see where."
         # The text of an error of Spark's ends with a stack trace of Java's.
         said = str(error).partition(JAVA_TRACE)[0].replace("\n", " ").rstrip(".")

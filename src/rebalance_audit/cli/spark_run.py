@@ -19,6 +19,7 @@ from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.session import SUBMITTED, build_session
 from rebalance_audit.lake.sources import Source, local_path, parse_source
+from rebalance_audit.lake.spark_end import stopped_at_the_end, told_where_it_ends
 from rebalance_audit.resources import checkout_root
 
 SECRET: Final = re.compile(
@@ -109,20 +110,22 @@ def ingest(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
 
 @contextmanager
 def session(command: str, lake: str, config: Config, tell: Tell) -> Iterator[Any]:
-    """A session of its own for a command. Raises click.ClickException without Java, LakeError without Delta."""
+    """A session of its own for a command.
+
+    Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
+    """
     if SUBMITTED not in os.environ:
         require_java()
     tell("starting Spark")
-    spark = build_session(
-        f"rebalance-audit {command}",
-        master=config.spark.master,
-        settings={**catalog_settings(lake), **config.spark.settings},
-        jars_folder=_jars_folder(Path(config.spark.jars_folder)),
-    )
-    try:
+    with told_where_it_ends():
+        spark = build_session(
+            f"rebalance-audit {command}",
+            master=config.spark.master,
+            settings={**catalog_settings(lake), **config.spark.settings},
+            jars_folder=_jars_folder(Path(config.spark.jars_folder)),
+        )
+    with stopped_at_the_end(spark):
         yield spark
-    finally:
-        spark.stop()
 
 
 def _recorded(config: Config) -> str:

@@ -17,5 +17,9 @@ class LakeBusy(LakeError):  # noqa: N818 - as above
     """Another run is at work on the same cluster of the lake."""
 
 
+class SparkEnded(Exception):  # noqa: N818 - as above
+    """Spark's Java process or a Python worker ended in the middle of the work: nothing that the program foresees."""
+
+
 class BadRequest(ValueError):  # noqa: N818 - as above
     """An argument of a run makes no sense: a source, a regular expression, a window, a layer."""

@@ -12,12 +12,12 @@ from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.catalog_names import is_catalog
-from rebalance_audit.lake.errors import LakeError, LakeNotWritable
+from rebalance_audit.lake.errors import LakeError, LakeNotWritable, SparkEnded
 from rebalance_audit.lake.sources import Source, local_path
+from rebalance_audit.lake.spark_end import text_of, worker_end
 from rebalance_audit.wire.log_folder import SourceNotReadable
 
 REFUSED: Final = re.compile(
@@ -36,16 +36,19 @@ class Refusals:
         # Asked now: a process that has ended tells nothing.
         self._scratch = spark.sparkContext.getConf().get(SCRATCH) or tempfile.gettempdir()
 
-    def explain(self, error: Exception) -> LakeError | SourceNotReadable | None:
+    def explain(self, error: Exception) -> LakeError | SourceNotReadable | SparkEnded | None:
         """A sentence for what the user can mend; None for any other error, and for one that is such a sentence."""
-        if isinstance(error, LakeError | SourceNotReadable):
+        if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
-        found = REFUSED.search(_text(error))
+        found = REFUSED.search(text_of(error))
         if found is not None:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or where Spark keeps what it has between two"
                 f" steps ({SCRATCH}: {self._scratch}{_free(self._scratch)}); what is half done the next run mends."
             )
+        ended = worker_end(error)
+        if ended is not None:
+            return ended
         if self._source is not None and isinstance(error, PySparkException | Py4JJavaError):
             return self._source.explain(error)
         return None
@@ -60,12 +63,6 @@ class Refusals:
             if known is None:
                 raise
             raise known from error
-
-
-def _text(error: Exception) -> str:
-    """The error with its Java stack trace."""
-    trace = error._stackTrace if isinstance(error, CapturedException) else ""  # noqa: SLF001 - told nowhere else
-    return f"{error}\n{trace}"
 
 
 def _free(location: str) -> str:
