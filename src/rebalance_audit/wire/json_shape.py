@@ -4,7 +4,9 @@ Uuids are url-safe base64, bytes are standard base64, numbers are numbers. In a 
 members are consumers, the subscription and assignment bytes are shown as objects.
 """
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire import consumer_protocol, json_fields
 from rebalance_audit.wire.messages import GroupMetadataValue
@@ -18,6 +20,11 @@ _SUBSCRIPTION_FIELDS: Final[tuple[json_fields.FieldsOf, ...]] = (
 )
 _ASSIGNMENT_FIELDS: Final[json_fields.FieldsOf] = json_fields.consumer_protocol_assignment_v3
 """The same in every version."""
+_KNOWN: Final = 1024
+"""So many of the last subscriptions, and assignments, are kept: a generation repeats those of most of its members."""
+_KNOWN_BYTES: Final = 1024
+"""Longer ones are always read, so that what is kept stays below some megabytes."""
+_Shape: TypeAlias = Callable[[bytes], dict[str, Any] | None]
 
 
 def key_data(record: Record) -> dict[str, Any]:
@@ -26,7 +33,10 @@ def key_data(record: Record) -> dict[str, Any]:
 
 
 def value_data(record: Record) -> dict[str, Any]:
-    """Fields of the record's value, which must not be a tombstone."""
+    """Fields of the record's value, which must not be a tombstone.
+
+    Treat what is nested as read-only: values that repeat each other share it.
+    """
     value = record.value
     assert value is not None
     assert record.value_version is not None
@@ -43,10 +53,30 @@ def value_data(record: Record) -> dict[str, Any]:
 
 def _show_payloads(subscription: bytes, assignment: bytes, shown: dict[str, Any]) -> None:
     """Replace the base64 of a member's bytes by what they say; malformed bytes stay as they are."""
-    read = consumer_protocol.decode_subscription(subscription)
-    if read is not None:
-        known_version = min(read.protocol_version, consumer_protocol.NEWEST_VERSION)
-        shown["subscription"] = _SUBSCRIPTION_FIELDS[known_version](read)
-    assigned = consumer_protocol.decode_assignment(assignment)
-    if assigned is not None:
-        shown["assignment"] = _ASSIGNMENT_FIELDS(assigned)
+    said = _again(_known_subscription, _subscription, subscription)
+    if said is not None:
+        shown["subscription"] = said
+    said = _again(_known_assignment, _assignment, assignment)
+    if said is not None:
+        shown["assignment"] = said
+
+
+def _again(known: _Shape, shape: _Shape, payload: bytes) -> dict[str, Any] | None:
+    return (known if len(payload) <= _KNOWN_BYTES else shape)(payload)
+
+
+def _subscription(payload: bytes) -> dict[str, Any] | None:
+    read = consumer_protocol.decode_subscription(payload)
+    if read is None:
+        return None
+    known_version = min(read.protocol_version, consumer_protocol.NEWEST_VERSION)
+    return _SUBSCRIPTION_FIELDS[known_version](read)
+
+
+def _assignment(payload: bytes) -> dict[str, Any] | None:
+    assigned = consumer_protocol.decode_assignment(payload)
+    return None if assigned is None else _ASSIGNMENT_FIELDS(assigned)
+
+
+_known_subscription: Final[_Shape] = lru_cache(_KNOWN)(_subscription)
+_known_assignment: Final[_Shape] = lru_cache(_KNOWN)(_assignment)

@@ -7,6 +7,7 @@ ids, and an id with two names is a contradiction in the log.
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -170,6 +171,7 @@ class TopicNames(Mapping[bytes, TopicName]):
         return tuple(self._ids_by_name.get(name, ()))
 
 
+@lru_cache(4096)
 def topic_id_text(topic_id: bytes) -> str:
     """A topic id as Kafka prints it: url-safe base64 without padding. Raises ValueError for other than 16 bytes."""
     if len(topic_id) != TOPIC_ID_BYTES:
