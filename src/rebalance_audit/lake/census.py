@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER
@@ -88,23 +88,47 @@ def take_census(records: DataFrame) -> Census:
     is_record = " and ".join(
         f"{mark} is null" for mark in (DAMAGE, PASSED_OVER) if mark in records.columns
     )
-    found = (
-        records.groupBy("partition")
-        .agg(
+    return _census(
+        records.groupBy("partition").agg(
             (F.count_if(F.expr(is_record or "true")) + left_out).alias("records"),
             (F.count_if(is_commit()) + left_out).alias("commits"),
             F.count_if(is_control()).alias("controls"),
             F.count_if(F.col("is_transactional")).alias("transactional"),
-            F.min("offset").alias("first_offset"),
-            (F.max("offset") + 1).alias("next_offset"),
-            F.unix_millis(F.min("timestamp")).alias("first_ms"),
-            F.unix_millis(F.max("timestamp")).alias("last_ms"),
+            *_ends(),
         )
-        .collect()
     )
+
+
+def take_census_beside(records: DataFrame, small: DataFrame) -> Census:
+    """The same where `small` has all records but the offset commits, and is held: no key is read for it.
+
+    The keys are a third of a log. `records` must not have rows that stand for anything else.
+    """
+    others = small.groupBy("partition").agg(
+        F.count(F.lit(1)).alias("others"), F.count_if(is_control()).alias("controls")
+    )
+    every = records.groupBy("partition").agg(
+        F.count(F.lit(1)).alias("records"),
+        F.count_if(F.col("is_transactional")).alias("transactional"),
+        *_ends(),
+    )
+    found = every.join(F.broadcast(others), "partition", "left").fillna(0, ["others", "controls"])
+    return _census(found.withColumn("commits", F.col("records") - F.col("others")))
+
+
+def _ends() -> tuple[Column, ...]:
+    return (
+        F.min("offset").alias("first_offset"),
+        (F.max("offset") + 1).alias("next_offset"),
+        F.unix_millis(F.min("timestamp")).alias("first_ms"),
+        F.unix_millis(F.max("timestamp")).alias("last_ms"),
+    )
+
+
+def _census(found: DataFrame) -> Census:
     return Census(
         {
             row["partition"]: PartitionCensus(**{name: row[name] for name in _FIELDS})
-            for row in found
+            for row in found.collect()
         }
     )

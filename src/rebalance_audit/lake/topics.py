@@ -4,6 +4,8 @@ What comes back to the driver is one row per topic.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 import pyarrow as pa
@@ -29,6 +31,12 @@ TOPIC_LISTS: Final = (
     RecordType.STREAMS_GROUP_PARTITION_METADATA,
 )
 """Records that name the topics of a group."""
+ASSIGNMENTS: Final = (
+    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+)
+"""Records that say who owns what."""
 VERSION_WITH_TOPIC_ID: Final = "X'0004'"
 TOPIC_ID_TAG: Final = "X'010010'"
 """How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
@@ -38,18 +46,29 @@ NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, 
 def names_in_commits(records: DataFrame) -> list[TopicName]:
     """From offset commits that carry a topic id, by one look at the end of each value.
 
-    One record per id is decoded, so a text that only looks like an id names nothing.
+    One record per id is decoded, so a text that only looks like an id names nothing. First it is found which one: what
+    holds no bytes and no structs is gathered in a hash table, where all commits would have to be sorted else.
     """
-    candidates = (
+    places = (
         records.where(is_commit())
         .where(f"substring(value, 1, 2) = {VERSION_WITH_TOPIC_ID}")
         .where(f"substring(value, -19, 3) = {TOPIC_ID_TAG}")
-        .groupBy(F.expr("substring(value, -16, 16)"))
-        .agg(F.min_by(F.struct("key", "value"), F.struct("partition", "offset")).alias("first"))
+        .groupBy(F.expr("substring(value, -16, 16)").alias("topic_id"), "partition")
+        .agg(F.min("offset").alias("offset"))
+        .groupBy("topic_id")
+        .agg(F.min(F.struct("partition", "offset")).alias("first"))
         .select("first.*")
+        .collect()
     )
+    if not places:
+        return []
+    at_one = F.lit(False)
+    for partition, rows in groupby(sorted(places), key=itemgetter("partition")):
+        offsets = [row["offset"] for row in rows]
+        at_one |= (F.col("partition") == partition) & F.col("offset").isin(offsets)
+    firsts = records.where(at_one & is_commit()).orderBy("partition", "offset")
     names = TopicNames()
-    for row in candidates.collect():
+    for row in firsts.select("key", "value").collect():
         found = decode_record(bytes(row["key"]), bytes(row["value"]))
         if isinstance(found, Record):
             names.add_record(found.key, found.value, NO_TIMESTAMP_MS)
@@ -58,8 +77,11 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
 
 def names_in_silver(commits: DataFrame) -> list[TopicName]:
     """The same from rows of silver.offset_commits."""
+    # Of each name the first place: in a hash table, where all commits would have to be sorted by id else.
     found = (
         commits.where("topic_id is not null")
+        .groupBy("topic_id", "topic", "partition")
+        .agg(F.min("offset").alias("offset"))
         .groupBy("topic_id")
         .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
     )
@@ -82,6 +104,11 @@ def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
         TopicName(bytes(row["topic_id"]), row["topic"], TopicNameSource(row["source"]), None)
         for row in found.collect()
     ]
+
+
+def any_by_id(records: DataFrame) -> bool:
+    """Whether any record gives partitions to somebody by the topic's id."""
+    return not records.where(has_type(*ASSIGNMENTS) & F.col("value").isNotNull()).isEmpty()
 
 
 def unnamed(stream: DataFrame) -> list[bytes]:

@@ -16,7 +16,7 @@ from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP
 from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split, topics
 from rebalance_audit.lake.bronze import QUARANTINED
-from rebalance_audit.lake.census import Census, take_census
+from rebalance_audit.lake.census import Census, take_census, take_census_beside
 from rebalance_audit.lake.commit_findings import is_of_commits
 from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
@@ -25,7 +25,7 @@ from rebalance_audit.lake.ingest import damaged_stretches
 from rebalance_audit.lake.ledger import RECORDS
 from rebalance_audit.lake.offset_commits import COMMITS
 from rebalance_audit.lake.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
-from rebalance_audit.lake.record_columns import DAMAGE
+from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.reducer import Gaps
 from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
@@ -46,6 +46,7 @@ class _Whole:
         self._report = context.report
         self._bronze_version = bronze_version
         self._with_silver = bronze_version is not None
+        self._has_asked_commits = False
 
     def run(self) -> None:
         context, request = self._context, self._request
@@ -56,11 +57,14 @@ class _Whole:
                 # A source that leaves out the commits says in the small side how many they are.
                 counts = request.source is not None and request.source.counts_what_it_leaves_out
                 counted = not self._with_silver and counts
-                census = take_census(small if counted else source)
+                census = take_census(small) if counted else self._census(source, small)
             undecodable = self._write_commits(source, small, census) if self._with_silver else None
             with context.step("finding topic names"):
                 commits = context.of_cluster(COMMITS) if self._with_silver else None
                 names = context.topic_names(small, commits)
+                if not (self._with_silver or names.values()) and topics.any_by_id(small):
+                    # Else the groups would be replayed only to find out that the names are wanted.
+                    self._merge_names_of_commits(names)
             self._replay_groups(small, census, names, undecodable)
         finally:
             small.unpersist()
@@ -99,6 +103,10 @@ class _Whole:
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, split.COMMIT_TYPES)
 
+    def _census(self, source: DataFrame, small: DataFrame) -> Census:
+        marked = {DAMAGE, PASSED_OVER} & {*source.columns}
+        return take_census(source) if marked else take_census_beside(source, small)
+
     def _write_commits(
         self, source: DataFrame, small: DataFrame, census: Census
     ) -> DataFrame | None:
@@ -121,12 +129,17 @@ class _Whole:
 
         Without silver nobody has looked at the commits, and where the metadata log is there nobody need.
         """
-        source = self._request.source
-        if not missing or source is None:
+        if not missing or self._has_asked_commits:
             return False
+        self._merge_names_of_commits(names)
+        return any(names.name_of(topic_id) is not None for topic_id in missing)
+
+    def _merge_names_of_commits(self, names: TopicNames) -> None:
+        source = self._request.source
+        assert source is not None  # without one there is silver
         records = source.records(self._context.spark, self._request.cluster)
         names.merge(topics.names_in_commits(records))
-        return any(names.name_of(topic_id) is not None for topic_id in missing)
+        self._has_asked_commits = True
 
     def _gaps(self, small: DataFrame) -> Gaps:
         """Where records of any group may be missing: damaged stretches, and records that tell no group."""
