@@ -136,10 +136,11 @@ class RunContext:
         gaps: Gaps,
         log_end_ms: int | None,
         groups: DataFrame | None = None,
+        tasks: int | None = None,
     ) -> DataFrame:
         """The reducer's stream, held from the first look at it: unpersist it.
 
-        `groups` are those of the records, where it is not every group.
+        `groups` are those of the records, where it is not every group; for `tasks` see `reduce_groups`.
         """
         request = self.request
         broker_log = self.broker_logs.facts(groups)
@@ -152,7 +153,7 @@ class RunContext:
             request.with_silver,
             None if broker_log is None else self.spark.sparkContext.broadcast(broker_log),
         )
-        return reduce_groups(records, options).persist(StorageLevel.MEMORY_AND_DISK)
+        return reduce_groups(records, options, tasks).persist(StorageLevel.MEMORY_AND_DISK)
 
     def snapshot_rows(self, stream: DataFrame) -> DataFrame:
         """Rows of meta.snapshots (without the cluster)."""

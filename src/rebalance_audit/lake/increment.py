@@ -5,7 +5,9 @@ The tables come out as if all of bronze had been replayed. What is not touched i
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
+from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
@@ -39,10 +41,17 @@ from rebalance_audit.lake.output_rows import (
 from rebalance_audit.lake.reach import HandedOut
 from rebalance_audit.lake.reducer import Gaps
 from rebalance_audit.lake.sinks import Written, handed_out
+from rebalance_audit.lake.small_queries import small_queries
 from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
 from rebalance_audit.lake.touched import News, Touched
 from rebalance_audit.wire.topic_names import TopicNames
+
+FEW_RECORDS: Final = 1_000_000
+"""Up to so many new ones, what follows their decoding is over before compiled code has paid for itself."""
+
+FEW_GROUP_RECORDS: Final = 10_000
+"""New ones and states of groups that one task replays in a second or two."""
 
 
 class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
@@ -63,6 +72,8 @@ class _Increment:
         self._bronze_version = bronze_version
         self._report = context.report
         self._cluster = context.request.cluster
+        self._few = ExitStack()
+        """Settings for few records, as long as there are few."""
 
     def run(self) -> None:
         context = self._context
@@ -72,6 +83,8 @@ class _Increment:
             census = self._census(records)
         try:
             commits = self._write_commits(records, census)
+            if census.records <= FEW_RECORDS:
+                self._few.enter_context(small_queries(context.spark))
             try:
                 with context.step("finding topic names"):
                     names = context.topic_names(small, None if commits is None else commits.rows)
@@ -79,6 +92,7 @@ class _Increment:
                 before.merge(context.known_topics)
                 self._replay(small, census, commits, names, _differing(before, names))
             finally:
+                self._few.close()
                 if commits is not None:
                     commits.release()
         finally:
@@ -138,8 +152,11 @@ class _Increment:
         context, standing = self._context, self._standing
         reached = standing.after(census)
         with context.step("replaying groups"):
-            quarantine = quarantined_places(context.of_cluster(QUARANTINED), damage_only=False)
-            gaps = gaps_of(quarantine.union(lost_places(small)))
+            places = lost_places(small)
+            if not context.sink.is_empty(QUARANTINED):
+                quarantine = context.of_cluster(QUARANTINED)
+                places = places.union(quarantined_places(quarantine, damage_only=False))
+            gaps = gaps_of(places)
             records = split.group_records(small, None)
             news = News(
                 records,
@@ -154,13 +171,13 @@ class _Increment:
             if not touched.count and census.is_only_commits:
                 stream = context.spark.createDataFrame([], stream_ddl())
             else:
-                stream = self._reduce(touched, names, gaps, reached.last_ms)
+                stream = self._reduce(census, touched, names, gaps)
             handed = HandedOut(stream)
             if handed.gone(SNAPSHOTS):
                 lost = self._lost_groups(stream)
                 stream.unpersist()
                 touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news, lost)
-                stream = self._reduce(touched, names, gaps, reached.last_ms)
+                stream = self._reduce(census, touched, names, gaps)
                 handed = HandedOut(stream)
         try:
             self._count(small, stream, census, touched, handed)
@@ -173,7 +190,7 @@ class _Increment:
                 if census.records or touched.rebuilt:
                     days = None if touched.rebuilt else days_of(census)
                     context.write_commit_findings(reached.last_ms, days)
-                self._write_standing(stream, handed, names, reached, gaps)
+                self._write_standing(stream, handed, touched, names, reached, gaps)
         finally:
             stream.unpersist()
 
@@ -194,16 +211,24 @@ class _Increment:
             "partition int, group_id string",
         )
 
-    def _reduce(
-        self, touched: Touched, names: TopicNames, gaps: Gaps, log_end_ms: int | None
-    ) -> DataFrame:
+    def _reduce(self, census: Census, touched: Touched, names: TopicNames, gaps: Gaps) -> DataFrame:
         history = split.group_records(split.small_side(self._history()), None)
         if touched.rebuilt:
+            self._few.close()
             found = touched.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
             history = history.where(F.col("partition").isin([row[0] for row in found]))
-        given = touched.input(history)
-        return self._context.reduce(given, names, gaps, log_end_ms, touched.groups)
+        of_groups = census.records - census.commits - census.controls
+        # All that follows looks at each of the tasks' rows, table by table.
+        is_one_task = not touched.rebuilt and of_groups + touched.resumed <= FEW_GROUP_RECORDS
+        return self._context.reduce(
+            touched.input(history),
+            names,
+            gaps,
+            self._standing.after(census).last_ms,
+            touched.groups,
+            1 if is_one_task else None,
+        )
 
     def _count(
         self,
@@ -247,7 +272,8 @@ class _Increment:
         writes = [
             partial(self._write_output, stream, output, touched, handed)
             for output in (*GOLD_OF_GROUP, GROUP_RECORDS)
-            if handed.rows(output) or touched.rebuilt
+            if handed.rows(output)
+            or (touched.rebuilt and not self._context.sink.is_empty(OUTPUTS[output]))
         ]
         with ThreadPoolExecutor(WRITERS) as pool:
             done = list(pool.map(_call, writes))
@@ -304,14 +330,19 @@ class _Increment:
         self,
         stream: DataFrame,
         handed: HandedOut,
+        touched: Touched,
         names: TopicNames,
         reached: Standing,
         gaps: Gaps,
     ) -> None:
         """Snapshots, then topics, then progress: what a run that is cut short in between finds stale it makes again."""
         context = self._context
-        given = handed.rows(SNAPSHOTS)
-        context.upsert(SNAPSHOT_ROWS, context.snapshot_rows(stream), given=given)
+        given, rows = handed.rows(SNAPSHOTS), context.snapshot_rows(stream)
+        if touched.rebuilt:
+            context.upsert(SNAPSHOT_ROWS, rows, given=given)
+        elif given:
+            written = context.sink.put(SNAPSHOT_ROWS, rows, given, handed.reach(SNAPSHOTS))
+            context.note(SNAPSHOT_ROWS, written)
         context.write_topics(names)
         context.write_progress(Standing(self._bronze_version, reached.partitions, gaps))
 

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.lake.small_queries import small_queries
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.log_folder import FileMark
@@ -148,7 +149,8 @@ class Ledger:
         frame = self.lake.spark.createDataFrame(rows, types)
         cluster = self.cluster.replace("\\", "\\\\").replace("'", "\\'")
         writer = frame.write.format("delta").mode("overwrite").option("userMetadata", run_id)
-        self.lake.save(INGESTED, writer.option("replaceWhere", f"cluster = '{cluster}'"))
+        with small_queries(self.lake.spark):
+            self.lake.save(INGESTED, writer.option("replaceWhere", f"cluster = '{cluster}'"))
         self._saved = self._state()
 
     @property
@@ -160,7 +162,8 @@ class Ledger:
         return dict(self.partitions), self.bronze_version, self.cluster_id, self.topic_id
 
     def _load(self) -> None:
-        rows = self.lake.read(INGESTED).where(F.col("cluster") == self.cluster).collect()
+        with small_queries(self.lake.spark):
+            rows = self.lake.read(INGESTED).where(F.col("cluster") == self.cluster).collect()
         fields = PartitionInBronze.__dataclass_fields__
         for row in rows:
             # Null in a lake of an earlier release.

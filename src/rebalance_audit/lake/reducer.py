@@ -86,17 +86,19 @@ class ReducerOptions:
         return self.broker_log.value.facts_of(group_id, log_partition)
 
 
-def reduce_groups(records: DataFrame, options: ReducerOptions) -> DataFrame:
+def reduce_groups(
+    records: DataFrame, options: ReducerOptions, tasks: int | None = None
+) -> DataFrame:
     """Rows of all outputs, see `output_rows`, from group records with the columns INPUT.
 
-    Records without a group id are those whose key does not tell one: they end in quarantine.
+    In so many tasks; as many as a shuffle has by itself where that is left open. Records without a group id are those
+    whose key does not tell one: they end in quarantine.
     """
-    ordered = (
-        records.select(*INPUT)
-        # A group has its records in one partition of the log: both columns, so that a damaged id changes nothing.
-        .repartition("partition", "group_id")
-        .sortWithinPartitions("partition", "group_id", "offset")
-    )
+    given = records.select(*INPUT)
+    # A group has its records in one partition of the log: both columns, so that a damaged id changes nothing.
+    group = ("partition", "group_id")
+    by_group = given.repartition(*group) if tasks is None else given.repartition(tasks, *group)
+    ordered = by_group.sortWithinPartitions(*group, "offset")
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return reduced(batches, options)

@@ -29,6 +29,7 @@ from rebalance_audit.lake.output_rows import GROUP_RECORDS
 from rebalance_audit.lake.refusals import Refusals
 from rebalance_audit.lake.request import RunRequest, check_request
 from rebalance_audit.lake.run_log import RunReport
+from rebalance_audit.lake.small_queries import small_queries
 from rebalance_audit.lake.source_findings import write_source_findings
 from rebalance_audit.lake.sources import DeltaSource
 from rebalance_audit.lake.standing import PROGRESS, RUNS, Standing, standing_of
@@ -129,7 +130,8 @@ def _standing(context: RunContext) -> Standing | None:
     request = context.request
     if request.full or not request.is_whole:
         return None
-    return standing_of(context.lake, request.cluster, context.rules, context.log.run_number)
+    with small_queries(context.spark):
+        return standing_of(context.lake, request.cluster, context.rules, context.log.run_number)
 
 
 def _finish(context: RunContext) -> None:

@@ -81,6 +81,19 @@ class Sink:
         old = self.of_cluster(name).where(reach.condition())
         return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), reach)
 
+    def put(self, name: str, rows: DataFrame, count: int, reach: Reach) -> Written:
+        """Add `count` rows of that reach, or put them in the place of those with their key, without a look at these.
+
+        For rows that always differ from what is there.
+        """
+        schema = table_schemas()[name]
+        rows = self._shaped(schema, rows)
+        if self.is_empty(name):
+            return self._append(schema, rows)
+        change = F.lit(UPDATE).alias(CHANGE)
+        self._merge(schema, rows.select(change, "*").localCheckpoint(), reach)
+        return Written(updated=count)
+
     def replace(
         self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
     ) -> Written:
@@ -195,14 +208,16 @@ class Sink:
             writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
             writer = writer.option("txnVersion", version + 1)
         self.lake.save(name, writer)
+        if self.lake.version(name) == version:
+            return Written()  # of no rows Delta makes no commit
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
     def _apply(
         self, schema: TableSchema, changes: DataFrame, reach: Reach | None = None
     ) -> Written:
         """Do with each row what its CHANGE says; no commit where there is none. All of them are in `reach`."""
-        # Cut off from what led to it: MERGE plans its source over and over.
-        changes = changes.localCheckpoint()
+        # Cut off from what led to it: MERGE plans its source over and over. The count below is what computes it.
+        changes = changes.localCheckpoint(eager=False)
         counts = {row[CHANGE]: row["count"] for row in changes.groupBy(CHANGE).count().collect()}
         hours = None
         if HOURS in changes.columns and counts:
@@ -232,7 +247,8 @@ class Sink:
                 .merge(changes.alias("source"), match)
                 .whenMatchedDelete(change == DELETE)
                 .whenMatchedUpdate(change == UPDATE, set=values)
-                .whenNotMatchedInsert(change == INSERT, values=values)
+                # A row that is to be put in the place of one that is not there is a new one.
+                .whenNotMatchedInsert(change != DELETE, values=values)
                 .execute()
             )
 

@@ -54,7 +54,7 @@ class Touched:
             lost = rebuild.select(*GROUP).withColumn("lost", F.lit(True))
             mode = F.when(F.col("lost"), REBUILT).otherwise(F.col("mode"))
             groups = groups.join(lost, [*GROUP], "left").withColumn("mode", mode).drop("lost")
-        self.groups = groups.localCheckpoint()
+        self.groups = groups.localCheckpoint(eager=False)
         """Columns of GROUP, and `mode`."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode").agg(F.count(F.lit(1)).alias("rows"), few)

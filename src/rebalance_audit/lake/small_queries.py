@@ -1,0 +1,39 @@
+"""Settings for queries over few rows: what makes large ones fast costs more than it saves.
+
+A run over what is new makes some hundred queries of a task or two. They are over before code that is made for each has
+paid for itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+SETTINGS: Final[Mapping[str, str]] = {
+    # A class for each stage, and for each projection and order, is compiled and then run cold: of tasks over some
+    # thousand rows that is half of the time.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # By default a shuffle of a few rows becomes as many tasks as there are cores.
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    # What is merged is held already, cut off from what led to it, when MERGE would hold it once more.
+    "spark.databricks.delta.merge.materializeSource": "none",
+}
+
+
+@contextmanager
+def small_queries(spark: SparkSession, *, where: bool = True) -> Iterator[None]:
+    """These settings for all queries of the session inside, if there is a reason to (`where`)."""
+    names = SETTINGS if where else {}
+    before = {name: spark.conf.get(name, None) for name in names}
+    try:
+        for name in names:
+            spark.conf.set(name, SETTINGS[name])
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
