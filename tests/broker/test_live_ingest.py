@@ -21,6 +21,7 @@ from rebalance_audit.wire.topic_names import TopicNameSource
 from tests.broker.live_ingest import (
     CLUSTER,
     PATIENCE_S,
+    batches,
     bronze,
     has_batches,
     in_log,
@@ -51,16 +52,24 @@ def test_batch_stream_and_segments_give_the_same_rows(
 ) -> None:
     """Streams in small batches while groups are at work, what came after them, a batch: all equal the broker's files.
 
-    A stream ends when it is asked to, or when its time is over, in the middle of a log that grows: what it says that it
-    has appended is what it has.
+    A stream ends when it is asked to, or when its time is over, in the middle of a log that grows: it goes no further
+    than the batch that it is at, and what it says that it has appended is what it has.
     """
     lake = tmp_path / "lake"
     often = KafkaSettings(max_offsets_per_trigger=40, trigger_seconds=0.2)
-    asked = Duration(follow=True, stopped=has_batches(lake, 4))
+    seen: list[int] = []
+
+    def enough() -> bool:
+        seen.append(batches(lake))
+        return is_time()
+
+    is_time = has_batches(lake, 4)
+    asked = Duration(follow=True, stopped=enough)
     in_time = Duration(follow=True, stop_after_s=1)
     with at_work(broker):
         followed = take(spark, kafka(broker), lake, often, duration=asked)
         assert followed.records == len(bronze(spark, lake)) > 80
+        assert batches(lake) <= seen[-1] + 2
         more = take(spark, kafka(broker), lake, often, duration=in_time)
     rest = take(spark, kafka(broker), lake)
     expected = in_log(spark, broker)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from tests.broker.live_ingest import CLUSTER, batches, bronze, has_batches, in_log, kafka, take
 from tests.support.broker import Broker
 from tests.support.live_groups import at_work
+from tests.support.spark_sessions import configuration
 
 pytestmark = pytest.mark.broker
 
@@ -22,9 +23,6 @@ CONFIG = """\
 [source.kafka]
 trigger_seconds = 0.2
 max_offsets_per_trigger = 25
-[spark.settings]
-"spark.driver.memory" = "1g"
-"spark.sql.shuffle.partitions" = "2"
 """
 
 
@@ -33,11 +31,10 @@ def test_an_ingest_that_is_killed_again_and_again(
 ) -> None:
     """With kill -9, at any moment of a batch: the next ingest goes on, no record is lost and none is there twice."""
     lake = tmp_path / "lake"
-    (tmp_path / "own.toml").write_text(CONFIG)
     chance = random.Random(7)
     command = [sys.executable, "-m", "rebalance_audit.cli.main", "ingest", "--follow"]
     command += ["--source", kafka(broker), "--lake", str(lake), "--cluster", CLUSTER]
-    command += ["--config", str(tmp_path / "own.toml")]
+    command += ["--config", str(configuration(tmp_path, CONFIG))]
     sizes = [0]
     with at_work(broker):
         for _ in range(KILLS):

@@ -1,7 +1,9 @@
 """The Spark of the tests: small, on two cores, without the network."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -40,3 +42,12 @@ def spark_session(settings: Mapping[str, str] = SETTINGS) -> Iterator[SparkSessi
         yield session
     finally:
         session.stop()
+
+
+def configuration(folder: Path, more: str = "") -> Path:
+    """A file for `--config`: the same settings for a process of its own, and `more` sections in front of them."""
+    # What a text is in JSON it is in TOML.
+    settings = [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in SETTINGS.items()]
+    path = folder / "own.toml"
+    path.write_text("\n".join([more, "[spark.settings]", *settings, ""]))
+    return path
