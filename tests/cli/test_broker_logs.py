@@ -65,7 +65,7 @@ def test_explain_names_the_line() -> None:
     told = call("explain", CAPTURE, "fleet", "--epoch", "5", "--broker-log", LOG)
     text = " ".join(told.out.split())
     assert "as the broker logged: the member session expired." in text
-    assert "Evidence: broker 1 logged (server.log.gz:" in text
+    assert "Evidence: broker 1 logged (server.log:" in text
     refused = call("explain", "--lake", "somewhere", "fleet", "--broker-log", LOG)
     assert refused.code == 2
     assert "for a lake give it to `run`" in refused.err
