@@ -47,6 +47,17 @@ def test_rows_put_take_the_place_of_those_with_their_key(spark: SparkSession, la
     assert lake.version(TOPICS) == 3
 
 
+def test_rows_are_counted_where_commits_do_not_tell(spark: SparkSession, lake: Lake) -> None:
+    """Delta without metrics, which a site can switch off: what was appended is counted in the table."""
+    sink = Sink(lake, "blue", "run")
+    sink.append(TOPICS, topics(spark, a="one"))
+    spark.conf.set("spark.databricks.delta.history.metricsEnabled", "false")
+    try:
+        assert sink.append(TOPICS, topics(spark, b="two", c="three")).rows == 2
+    finally:
+        spark.conf.unset("spark.databricks.delta.history.metricsEnabled")
+
+
 def test_no_rows_are_no_commit(spark: SparkSession, lake: Lake) -> None:
     """Groups that are replayed whole may have no row of a table to which nothing was ever written."""
     sink = Sink(lake, "blue", "run")

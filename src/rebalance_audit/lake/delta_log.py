@@ -6,7 +6,8 @@ each time. Hadoop's file systems reach them wherever the lake is.
 
 import json
 import re
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -37,8 +38,22 @@ def version_or_none(spark: SparkSession, path: str) -> int | None:
     return max(versions, default=None)
 
 
-def rows_appended(spark: SparkSession, path: str, run_id: str) -> int:
-    """How many rows the newest commit of a run has added to the table at a path. Raises OSError."""
+class Appended(NamedTuple):
+    """A commit that has added rows."""
+
+    version: int
+    rows: int | None
+    """None where the commit does not say: metrics can be switched off, and be lost with a worker."""
+
+    @classmethod
+    def of(cls, version: int, metrics: Mapping[str, str] | None) -> "Appended":
+        """From the metrics of the commit."""
+        rows = (metrics or {}).get("numOutputRows")
+        return cls(version, None if rows is None else int(rows))
+
+
+def appended(spark: SparkSession, path: str, run_id: str) -> Appended:
+    """The newest commit of a run to the table at a path. Raises OSError."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
     for version in range(latest_version(spark, path), -1, -1):
         file = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log/{version:020d}.json")
@@ -54,7 +69,7 @@ def rows_appended(spark: SparkSession, path: str, run_id: str) -> int:
         infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
         info: dict[str, Any] = next(filter(None, infos), {})
         if info.get("userMetadata") == run_id:
-            return int(info["operationMetrics"]["numOutputRows"])
+            return Appended.of(version, info.get("operationMetrics"))
     raise OSError(f"no commit of {path} is one of run {run_id}")
 
 

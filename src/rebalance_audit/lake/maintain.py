@@ -215,14 +215,12 @@ class _Table:
 
     def _compact(self, old: Any) -> int:
         """Delete the old records that a compacted log would not have."""
-        doomed = self._superseded(old).persist()
-        try:
-            count = doomed.count()
-            if count and not self._request.dry_run:
-                with _changeable(self._lake, self._name):
-                    _delete_rows(self._table, doomed)
-        finally:
-            doomed.unpersist()
+        # Not persisted: MERGE refuses a source that is cached while it runs.
+        doomed = self._superseded(old).localCheckpoint()
+        count = doomed.count()
+        if count and not self._request.dry_run:
+            with _changeable(self._lake, self._name):
+                _delete_rows(self._table, doomed)
         return count
 
     def _superseded(self, old: Any) -> DataFrame:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSessio
 
 from rebalance_audit.lake import delta_log
 from rebalance_audit.lake.catalog_names import CATALOG, is_catalog, parse_catalog
+from rebalance_audit.lake.delta_log import Appended
 from rebalance_audit.table_schemas import TableSchema
 
 RECENT_COMMITS: Final = 100
@@ -33,8 +34,8 @@ class Place(Protocol):
     def version(self, schema: TableSchema) -> int | None:
         """Newest version; None where there is no table. Raises OSError."""
 
-    def rows_appended(self, schema: TableSchema, run_id: str) -> int:
-        """How many rows the newest commit of a run has added. Raises OSError."""
+    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+        """The newest commit of a run. Raises OSError."""
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """The table, as of a version or as it is. Raises AnalysisException."""
@@ -80,9 +81,9 @@ class Folder:
         """By the names in the table's log."""
         return delta_log.version_or_none(self._spark, self.address(schema))
 
-    def rows_appended(self, schema: TableSchema, run_id: str) -> int:
+    def appended(self, schema: TableSchema, run_id: str) -> Appended:
         """By the table's log."""
-        return delta_log.rows_appended(self._spark, self.address(schema), run_id)
+        return delta_log.appended(self._spark, self.address(schema), run_id)
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By path."""
@@ -135,16 +136,16 @@ class Catalog:
         assert newest is not None
         return int(newest[0])
 
-    def rows_appended(self, schema: TableSchema, run_id: str) -> int:
+    def appended(self, schema: TableSchema, run_id: str) -> Appended:
         """By the table's history."""
         history = self.delta_table(schema).history(RECENT_COMMITS)
         commits = history.where(history["userMetadata"] == run_id).orderBy(
             history["version"].desc()
         )
-        newest = commits.select("operationMetrics").first()
+        newest = commits.select("version", "operationMetrics").first()
         if newest is None:
             raise OSError(f"no commit of {self.address(schema)} is one of run {run_id}")
-        return int(newest[0]["numOutputRows"])
+        return Appended.of(*newest)
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By name."""

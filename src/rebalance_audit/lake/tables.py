@@ -122,7 +122,14 @@ class Lake:
 
     def rows_appended(self, name: str, run_id: str) -> int:
         """How many rows the newest commit of a run has added to a table. Raises OSError."""
-        return self._place.rows_appended(table_schemas()[name], run_id)
+        commit = self._place.appended(table_schemas()[name], run_id)
+        if commit.rows is not None:
+            return commit.rows
+        now, before = (
+            self.read(name, version=version).count()
+            for version in (commit.version, commit.version - 1)
+        )
+        return now - before
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
