@@ -1,6 +1,7 @@
 """Runs that are killed anywhere, and two runs at once."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -67,8 +68,9 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
                 (java,) = javas_below(process.pid)
                 kill(java)
                 _, told = process.communicate(timeout=PATIENCE_S)
-                assert "Traceback" not in told
-                assert told.splitlines()[-1].startswith(JAVA_GONE)
+                # Spark's Python workers may add a traceback of theirs, before or after.
+                assert JAVA_GONE in told
+                assert not re.search(r'File ".*rebalance_audit/', told), told
                 assert process.returncode == UNFORESEEN
             else:
                 os.killpg(process.pid, signal.SIGKILL)
