@@ -36,6 +36,9 @@ A finding is about the group's records. The log's end changes it only where time
 "at least" while it lasts, `to_at` is null, and the row stays the same, whatever is written for other groups, until
 a record of the group or the passing of the threshold makes it another one. The kinds that this holds for say so.
 
+`hanging_transaction`, `topic_growth` and `sources_differ` are found in a lake only, by the runs that decode offset
+commits and by ingests; `inspect` does not have them.
+
 Severity: *critical*, records are probably not consumed or consumed twice; *warning*, it costs time or hides a fault;
 *info*, worth knowing.
 
