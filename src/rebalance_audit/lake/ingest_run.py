@@ -16,6 +16,7 @@ from rebalance_audit.lake.refusals import Refusals
 from rebalance_audit.lake.request import RunRequest, check_request
 from rebalance_audit.lake.sources import Source
 from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.turns import in_turn
 from rebalance_audit.table_schemas import table_schemas
 
 RUNS: Final = "meta.runs"
@@ -166,5 +167,5 @@ class _Row:
         if self._is_there:
             condition = f"run_id = '{self._values['run_id']}'"
             writer = writer.mode("overwrite").option("replaceWhere", condition)
-        self._lake.save(RUNS, writer)
+        in_turn(lambda: self._lake.save(RUNS, writer))
         self._is_there = True

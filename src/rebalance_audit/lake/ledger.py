@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.lake.small_queries import small_queries
 from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.turns import in_turn
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.log_folder import FileMark
 
@@ -150,7 +151,8 @@ class Ledger:
         cluster = self.cluster.replace("\\", "\\\\").replace("'", "\\'")
         writer = frame.write.format("delta").mode("overwrite").option("userMetadata", run_id)
         with small_queries(self.lake.spark):
-            self.lake.save(INGESTED, writer.option("replaceWhere", f"cluster = '{cluster}'"))
+            writer = writer.option("replaceWhere", f"cluster = '{cluster}'")
+            in_turn(lambda: self.lake.save(INGESTED, writer))
         self._saved = self._state()
 
     @property

@@ -11,6 +11,7 @@ from rebalance_audit import __version__
 from rebalance_audit.lake.request import GOLD, RunRequest
 from rebalance_audit.lake.standing import ALL, PROGRESS, RUNS, Standing
 from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.turns import in_turn
 from rebalance_audit.table_schemas import table_schemas
 
 DONE: Final = "done"
@@ -156,7 +157,8 @@ class RunLog:
     def _update(self, row: Mapping[str, Any]) -> None:
         rows = _rows(self._lake.spark, RUNS, [row]).write.format("delta").mode("overwrite")
         # One commit, and for one row much less work than a MERGE.
-        self._lake.save(RUNS, rows.option("replaceWhere", f"run_id = '{self._run_id}'"))
+        writer = rows.option("replaceWhere", f"run_id = '{self._run_id}'")
+        in_turn(lambda: self._lake.save(RUNS, writer))
 
 
 def _rows(spark: SparkSession, name: str, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

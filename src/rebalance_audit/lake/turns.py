@@ -1,4 +1,4 @@
-"""Commits of runs over other clusters of the same lake may come in between."""
+"""Commits of runs over other clusters of the same lake may come in between, and those of an ingest beside a run."""
 
 import random
 import time
@@ -12,7 +12,7 @@ PAUSE_SECONDS: Final = 0.5
 
 
 def in_turn(commit: Callable[[], None]) -> None:
-    """Make a commit that reads and writes one cluster's rows; try again where another cluster's run came in between."""
+    """Make a commit that reads and writes rows of its own alone; try again where another program came in between."""
     for attempt in range(1, ATTEMPTS):
         try:
             commit()

@@ -1,0 +1,23 @@
+"""Which errors tell of a Python worker that was lost."""
+
+import pytest
+
+from rebalance_audit.lake.spark_end import worker_end
+
+AT_PYTHON = "\tat org.apache.spark.api.python.PythonWorkerFactory.create(PythonWorkerFactory.scala)"
+AT_FILES = "\tat org.apache.hadoop.fs.FSDataInputStream.read(FSDataInputStream.java)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_lost"),
+    [
+        (["Job aborted: Lost task 0.0: Python worker exited unexpectedly (crashed)"], True),
+        (["Job aborted: Lost task 0.0: java.io.IOException: Stream closed", AT_PYTHON], True),
+        (["Caused by: java.net.SocketException: Connection reset", AT_PYTHON], True),
+        (["Job aborted: Lost task 0.0: java.io.IOException: Stream closed", AT_FILES], False),
+        (["org.apache.spark.api.python.PythonException: ValueError", AT_PYTHON], False),
+    ],
+)
+def test_a_lost_worker_is_told_from_other_trouble(lines: list[str], is_lost: bool) -> None:
+    """What Java says of a stream counts only where it was one to Python; an error in Python is none of it."""
+    assert (worker_end(RuntimeError("\n".join(lines))) is not None) == is_lost
