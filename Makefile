@@ -71,7 +71,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 .PHONY: test
 test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-swarm test-spark test-quality test-cluster test-broker test-dags ## Run all tests
 
-# Not even read, which takes as long as many a test.
+# Tests that are not run are not even read, which takes as long as many a test, in each process: folders beside marks.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 
 # A Spark session, and a broker, for each of two processes: the driver of one plans while the other's tasks run.
@@ -90,19 +90,19 @@ test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
-	$(PY) -m pytest -m spark $(IN_TWO)
+	$(PY) -m pytest -m spark $(IN_TWO) tests/cli tests/spark
 
 .PHONY: test-quality
 test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
-	$(PY) -m pytest -m quality $(IN_TWO)
+	$(PY) -m pytest -m quality $(IN_TWO) tests/quality
 
 .PHONY: test-cluster
 test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Spark cluster on this machine
-	$(PY) -m pytest -m cluster
+	$(PY) -m pytest -m cluster tests/cluster
 
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker
-	$(PY) -m pytest -m broker $(IN_TWO)
+	$(PY) -m pytest -m broker $(IN_TWO) tests/broker
 
 .PHONY: test-dags
 test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake

@@ -1,6 +1,7 @@
 """The first minute of a new user: what `make` says when something is missing, and what it does the second time."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -134,6 +135,22 @@ def test_what_is_installed_is_installed_once(
         os.utime(project / changed, (3_000, 3_000))
     told = make(project, "--dry-run", "setup")
     assert ("scripts/install" in told.stdout) is installs
+
+
+@pytest.mark.parametrize("mark", ["spark", "quality", "cluster", "broker"])
+def test_every_file_with_a_mark_is_read_by_the_target_of_the_mark(mark: str, project: Path) -> None:
+    """`make test-spark` and its like read some folders: nothing that has their mark lies elsewhere."""
+    told = make(project, "--dry-run", f"test-{mark}")
+    (command,) = (line for line in told.stdout.splitlines() if f"-m {mark}" in line)
+    read = {word for word in command.split() if word.startswith("tests/")}
+    root = checkout_root()
+    files = [
+        file.relative_to(root)
+        for file in root.glob("tests/**/*.py")
+        if re.search(rf"pytest\.mark\.{mark}\b", file.read_text())
+    ]
+    assert files
+    assert [file for file in files if not read & set(map(str, file.parents))] == []
 
 
 def test_help_comes_first(project: Path) -> None:

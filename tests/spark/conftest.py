@@ -1,5 +1,9 @@
+import os
+import pickle
 from collections.abc import Iterator
+from fcntl import LOCK_EX, flock
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from pyspark.sql import SparkSession
@@ -28,7 +32,18 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """One run of all layers over the mixed log into a new lake: nobody changes more of it than what tells of runs."""
-    folder = tmp_path_factory.mktemp("whole")
-    log, lake = write_log(folder / "log"), folder / "lake"
-    return Whole(log, lake, run_audit(spark, request_of(f"segments:{log}", lake)))
+    """One run of all layers over the mixed log into a new lake, which all processes read and nobody changes."""
+    common = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        common = common.parent
+    made = common / "whole.pickle"
+    with (common / "whole.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if made.exists():
+            whole: Whole = pickle.loads(made.read_bytes())  # noqa: S301 - our own, of a minute ago
+            return whole
+        folder = Path(mkdtemp(prefix="whole-", dir=common))
+        log, lake = write_log(folder / "log"), folder / "lake"
+        whole = Whole(log, lake, run_audit(spark, request_of(f"segments:{log}", lake)))
+        made.write_bytes(pickle.dumps(whole))
+        return whole
