@@ -53,6 +53,8 @@ class TableSchema:
     append_only: bool
     begins_at: str | None
     """The column that says when a row begins: a window of time takes rows by it. None where rows have no time."""
+    open_while_null: str | None
+    """The column that is null as long as a row may change. None where rows are rarely changed, or tell it otherwise."""
     columns: tuple[Column, ...]
     checks: tuple[Check, ...]
 
@@ -101,7 +103,7 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
         path,
         json.loads(text),
         required=("layer", "name", "description", "grain", "key", "columns", "checks"),
-        optional=("clustered_by", "append_only", "begins_at"),
+        optional=("clustered_by", "append_only", "begins_at", "open_while_null"),
     )
     columns = tuple(_column(path, column) for column in data["columns"])
     names = [column.name for column in columns]
@@ -119,6 +121,7 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
         clustered_by=tuple(data.get("clustered_by", ())),
         append_only=data.get("append_only", False),
         begins_at=data.get("begins_at"),
+        open_while_null=data.get("open_while_null"),
         columns=columns,
         checks=(
             Check("unique", "fail", key),

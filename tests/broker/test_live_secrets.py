@@ -11,6 +11,7 @@ from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceTyp
 from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.live_groups import make_topic, work
 from tests.support.secured_broker import USER, Grant, secured_broker
+from tests.support.spark_sessions import JVM_OPTIONS
 
 pytestmark = pytest.mark.broker
 
@@ -85,7 +86,8 @@ class _Scene:
             "spark.eventLog.dir" = "{events.as_uri()}"
             "spark.log.level" = "INFO"
             "spark.driver.memory" = "1g"
-            "spark.driver.extraJavaOptions" = "-Dlog4j2.configurationFile={logging.as_uri()}"
+            "spark.sql.shuffle.partitions" = "2"
+            "spark.driver.extraJavaOptions" = "{JVM_OPTIONS} -Dlog4j2.configurationFile={logging.as_uri()}"
             """
         )
         self.environment = {**os.environ, "PASSWORD": PASSWORD}

@@ -13,13 +13,14 @@ from rebalance_audit.report.overview import print_overview
 from rebalance_audit.report.terminal import file_console
 from rebalance_audit.wire.log_folder import open_log_folder
 from tests.cli.call import call, process
+from tests.support.spark_sessions import configuration
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """The folder that `demo` left, and what it said on stdout and stderr."""
+    """The folder that `demo` left with the settings that users have, and what it said on stdout and stderr."""
     out = tmp_path_factory.mktemp("demo") / "out"
     done = process("demo", "--out", out)
     assert done.returncode == 0, done.stderr
@@ -65,12 +66,11 @@ def test_state_of_the_lake_is_that_of_the_segments(demo: tuple[Path, str, str]) 
     assert "no records of cluster blue" in other.err
 
 
-def test_run_repeated_changes_no_row(demo: tuple[Path, str, str]) -> None:
+def test_run_repeated_changes_no_row(demo: tuple[Path, str, str], tmp_path: Path) -> None:
     """The same log over the same lake: a summary that adds up, and nothing new."""
     out, _, _ = demo
-    done = process(
-        "run", "--source", f"segments:{out / 'log'}", "--lake", out, "--cluster", "demo", "--json"
-    )
+    where = ("--source", f"segments:{out / 'log'}", "--lake", out, "--cluster", "demo")
+    done = process("run", *where, "--config", configuration(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     records = summary["records"]
@@ -79,10 +79,11 @@ def test_run_repeated_changes_no_row(demo: tuple[Path, str, str]) -> None:
     assert set(changed) == {"meta.progress"}
 
 
-def test_a_bad_regular_expression_is_a_2(demo: tuple[Path, str, str]) -> None:
+def test_a_bad_regular_expression_is_a_2(demo: tuple[Path, str, str], tmp_path: Path) -> None:
     """Java matches, so Java judges; the sentence says where it went wrong."""
     out, _, _ = demo
-    done = process("run", "--source", f"segments:{out / 'log'}", "--lake", out, "--groups", "a(b")
+    where = ("--source", f"segments:{out / 'log'}", "--lake", out)
+    done = process("run", *where, "--config", configuration(tmp_path), "--groups", "a(b")
     assert done.returncode == exit_codes.BAD_ARGUMENTS
     assert "Error: 'a(b' is no regular expression" in done.stderr
     assert "Traceback" not in done.stderr

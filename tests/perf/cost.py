@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +27,8 @@ MIB: Final = 1024
 JVM, WORKERS, DRIVER = "jvm", "workers", "driver"
 START = "start"
 """What happens before a command tells its first step."""
+ROUND_BEGINS: Final = "creating tables"
+"""The first step of a run: a command may make several."""
 SETTINGS: Final = {
     "spark.eventLog.enabled": "true",
     "spark.eventLog.compress": "false",
@@ -55,6 +57,17 @@ class Tasks:
 
 
 @dataclass
+class Round:
+    """One run of a command that makes several."""
+
+    began: float
+    """Epoch seconds."""
+    workers_before_s: float
+    """What the Python workers had used by then."""
+    total: Tasks = field(default_factory=Tasks)
+
+
+@dataclass
 class Cost:
     """What one command cost."""
 
@@ -69,6 +82,7 @@ class Cost:
     """What Spark calls a query, with the tables in its plan."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Table -> rows written."""
+    rounds: list[Round] = field(default_factory=list)
 
     @property
     def task_cpu_s(self) -> float:
@@ -76,8 +90,15 @@ class Cost:
         return self.total.cpu_s + self.cpu_s[WORKERS]
 
 
-def cost_of(arguments: Sequence[str], settings: Mapping[str, str]) -> Cost:
-    """Run a command of ours and see what it costs. Raises CalledProcessError where it fails."""
+def cost_of(
+    arguments: Sequence[str],
+    settings: Mapping[str, str],
+    when_round_begins: Callable[[int, subprocess.Popen[str]], None] = lambda *_: None,
+) -> Cost:
+    """Run a command of ours and see what it costs; the callback gets the number of each round, from 1 on.
+
+    Raises CalledProcessError where it fails.
+    """
     with tempfile.TemporaryDirectory(prefix="cost-") as scratch:
         events, config, summary = (
             Path(scratch) / name for name in ("events", "own.toml", "summary")
@@ -93,6 +114,7 @@ def cost_of(arguments: Sequence[str], settings: Mapping[str, str]) -> Cost:
         )
         samples = _Samples(process.pid)
         told: list[tuple[float, str]] = [(began, START)]
+        rounds: list[Round] = []
         said = []
         assert process.stderr is not None
         for line in process.stderr:
@@ -100,11 +122,15 @@ def cost_of(arguments: Sequence[str], settings: Mapping[str, str]) -> Cost:
             step = line.split(" s  ", 1)
             if len(step) > 1:
                 told.append((time.time(), step[1].strip()))
+                if told[-1][1] == ROUND_BEGINS:
+                    rounds.append(Round(told[-1][0], samples.cpu_s()[WORKERS]))
+                    when_round_begins(len(rounds), process)
         status = process.wait()
         samples.stop()
         if status:
             raise subprocess.CalledProcessError(status, command, stderr="".join(said))
         cost = Cost(time.time() - began, samples.cpu_s(), samples.peak_kib())
+        cost.rounds = rounds
         cost.rows = orjson.loads(summary.read_bytes())["rows_changed"]
         for log in events.iterdir():
             _count_tasks(log, told, cost)
@@ -130,7 +156,7 @@ class _Samples:
     def cpu_s(self) -> dict[str, float]:
         """Seconds by kind."""
         found = {JVM: 0.0, WORKERS: 0.0, DRIVER: 0.0}
-        for kind, seconds in self._cpu.values():
+        for kind, seconds in [*self._cpu.values()]:
             found[kind] += seconds
         return found
 
@@ -185,6 +211,7 @@ def _processes_under(root: int) -> Iterator[tuple[int, str, float, int, int]]:
 def _count_tasks(log: Path, told: Sequence[tuple[float, str]], cost: Cost) -> None:
     """Count the tasks of an event log: in all, by step, by query."""
     stages: dict[int, tuple[str, str]] = {}
+    round_of: dict[int, Round] = {}
     queries: dict[str, str] = {}
     with log.open("rb") as lines:
         for line in lines:
@@ -198,14 +225,19 @@ def _count_tasks(log: Path, told: Sequence[tuple[float, str]], cost: Cost) -> No
                     step = [name for moment, name in told if moment <= at][-1]
                     properties = event.get("Properties") or {}
                     query = properties.get("spark.sql.execution.id", "none")
+                    begun = [one for one in cost.rounds if one.began <= at]
                     for stage in event["Stage IDs"]:
                         stages.setdefault(stage, (step, query))
+                        if begun:
+                            round_of.setdefault(stage, begun[-1])
                 case "SparkListenerTaskEnd":
                     step, query = stages.get(event["Stage ID"], (START, "none"))
                     metrics = event.get("Task Metrics")
                     if metrics is None:
                         continue
                     cost.total.add(metrics)
+                    if event["Stage ID"] in round_of:
+                        round_of[event["Stage ID"]].total.add(metrics)
                     cost.steps.setdefault(step, Tasks()).add(metrics)
                     name = f"{step}: {queries.get(query, query)}"
                     cost.queries.setdefault(name, Tasks()).add(metrics)

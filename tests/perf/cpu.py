@@ -4,24 +4,21 @@ import os
 from pathlib import Path
 from typing import Final
 
+from tests.support.processes import below
+
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 PROC: Final = Path("/proc")
 
 
 def tree_cpu_s() -> float:
     """Seconds of this process and all under it, those that have ended and been waited for among them."""
-    parents: dict[int, int] = {}
-    spent: dict[int, int] = {}
-    for folder in PROC.iterdir():
-        if not folder.name.isdecimal():
-            continue
+    ticks = 0
+    for pid in (os.getpid(), *below(os.getpid())):
         try:
-            fields = _fields(folder / "stat")
+            ticks += sum(map(int, _fields(PROC / str(pid) / "stat")[11:15]))
         except OSError:
             continue  # it has just ended
-        parents[int(folder.name)] = int(fields[1])
-        spent[int(folder.name)] = sum(map(int, fields[11:15]))
-    return sum(ticks for pid, ticks in spent.items() if _is_under(pid, parents)) / TICKS
+    return ticks / TICKS
 
 
 def threads_cpu_s(pid: int, name: str) -> float:
@@ -36,11 +33,3 @@ def threads_cpu_s(pid: int, name: str) -> float:
 def _fields(stat: Path) -> list[str]:
     """What follows the name, which may hold blanks: state, parent, ..."""
     return stat.read_text().rpartition(")")[2].split()
-
-
-def _is_under(pid: int, parents: dict[int, int]) -> bool:
-    while pid in parents:
-        if pid == os.getpid():
-            return True
-        pid = parents[pid]
-    return False

@@ -7,10 +7,12 @@ command in processes of its own, a JVM that has just started included: that is w
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
@@ -33,6 +35,9 @@ TAIL: Final = 0.01
 """The part of a log that an increment reads."""
 MILLION: Final = 1_000_000
 GROUP_RECORDS: Final = "silver.group_records"
+
+REAL: Final = {"commits_per_batch": 5, "commit_version": 4}
+"""As in real logs: a batch is one request of a few commits, and these have the topic's id."""
 
 SHAPES: Final = {
     "records": {
@@ -91,6 +96,11 @@ def main() -> None:
     increments.add_argument("--records", type=int, nargs="+", default=[MILLION, 4 * MILLION])
     increments.add_argument("--log", type=Path, nargs="*", help="logs of your own in their place")
     increments.add_argument(
+        "--stays",
+        action="store_true",
+        help="the last but one and the last 1 % by one `run --every`",
+    )
+    increments.add_argument(
         "--more", action="store_true", help="nothing new, and all of the log given again"
     )
     shapes = commands.add_parser("shapes", help="logs of several shapes")
@@ -103,10 +113,16 @@ def main() -> None:
     }
     if flags.what == "increment":
         folders = flags.log or [
-            scale_log(Shape(records, rounds=records // MILLION)) for records in flags.records
+            scale_log(Shape(records, rounds=records // MILLION, **REAL))
+            for records in flags.records
         ]
         for folder in folders:
-            tell(increment(folder, settings, more=flags.more), folder.name, flags)
+            lines = (
+                stays(folder, settings)
+                if flags.stays
+                else increment(folder, settings, more=flags.more)
+            )
+            tell(lines, folder.name, flags)
     else:
         for which in flags.which:
             tell(of_shapes(SHAPES[which], settings), which, flags)
@@ -137,14 +153,55 @@ def increment(folder: Path, settings: dict[str, str], *, more: bool) -> Iterator
             yield Line("or a copy of the whole log", whole, run(whole, before, settings))
 
 
+def stays(folder: Path, settings: dict[str, str]) -> Iterator[Line]:
+    """A run over all of a log but its end, then two more in one session over what comes meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="scale-", dir=FOLDER) as scratch:
+        head, end, lake = (Path(scratch) / name for name in ("head", "end", "lake"))
+        parts = [Path(scratch) / name for name in ("last-but-one", "last")]
+        cut(folder, head, end, 2 * TAIL)
+        cut(end, parts[0], parts[1], 0.5)
+        begin = log_at(head)
+        yield Line("the first 98 %", begin, run(begin, lake, settings))
+        growing = Path(scratch) / "growing"
+
+        def come(part: Path) -> None:
+            for file in part.glob("*/*"):
+                place = growing / file.relative_to(part)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if not place.exists():
+                    os.link(file, place)
+
+        def when_round_begins(number: int, process: subprocess.Popen[str]) -> None:
+            if number == 2:
+                come(parts[1])
+            elif number > 3:
+                process.terminate()
+
+        come(parts[0])
+        logs = [log_at(part) for part in parts]
+        source = f"segments:{growing}"
+        arguments = ("run", "--source", source, "--lake", str(lake), "--every", "0.1")
+        cost = cost_of(arguments, settings, when_round_begins)
+        ends = [one.workers_before_s for one in cost.rounds[1:]] + [cost.cpu_s[WORKERS]]
+        used = [after - one.workers_before_s for one, after in zip(cost.rounds, ends, strict=True)]
+        later = max(range(1, len(used)), key=lambda number: cost.rounds[number].total.tasks)
+        for name, log, number in zip(("then 1 %", "and 1 % more"), logs, (0, later), strict=True):
+            cpu_s = {**cost.cpu_s, WORKERS: used[number]}
+            yield Line(
+                name,
+                log,
+                replace(cost, total=cost.rounds[number].total, cpu_s=cpu_s, steps={}, rows={}),
+            )
+
+
 def run(log: Log, lake: Path, settings: dict[str, str]) -> Cost:
     """`rebalance-audit run` over a log."""
     sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {log.folder.name} → {lake.name}\n")
     return cost_of(["run", "--source", f"segments:{log.folder}", "--lake", str(lake)], settings)
 
 
-def cut(folder: Path, head: Path, tail: Path) -> None:
-    """Cut a log's partitions at the same share of their records, between two batches."""
+def cut(folder: Path, head: Path, tail: Path, share: float = TAIL) -> None:
+    """Cut a log's partitions so that the tail has the same share of their records, between two batches."""
     for path in folder.glob("__cluster_metadata-0/*"):
         for part in (head, tail):
             (part / path.parent.name).mkdir(parents=True, exist_ok=True)
@@ -162,7 +219,7 @@ def cut(folder: Path, head: Path, tail: Path) -> None:
             if isinstance(found, Batch)
         ]
         counts = [count for *_, count in places]
-        before = sum(counts) * (1 - TAIL)
+        before = sum(counts) * (1 - share)
         at = bisect_right(list(accumulate(counts)), before)
         path, position, base_offset, _ = places[at]
         name = f"{OFFSETS_TOPIC}-{number}"

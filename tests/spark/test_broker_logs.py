@@ -23,7 +23,7 @@ from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.sources import Source, parse_source
 from rebalance_audit.time_zones import zone_of
 from tests.spark.in_process import names_of
-from tests.spark.lakes import TABLES, Whole, difference, request_of, table
+from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of, table
 from tests.spark.pieces import Pieces
 from tests.support.log_entries import records_of
 from tests.wire.golden import capture
@@ -94,9 +94,10 @@ def test_lines_of_groups_without_rows_are_counted(spark: SparkSession) -> None:
 
 @pytest.fixture(scope="module")
 def logged(spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The lake of one run over all of the mixed log that is given all that the brokers logged."""
-    lake = tmp_path_factory.mktemp("logged") / "lake"
-    run_audit(spark, request_of(f"segments:{whole.log}", lake, broker_log=broker_log(*LOGGED)))
+    """The lake of one replay of all of the mixed log that is given all that the brokers logged."""
+    lake = Path(shutil.copytree(whole.lake, tmp_path_factory.mktemp("logged") / "lake"))
+    report = run_audit(spark, request_of(None, lake, full=True, broker_log=broker_log(*LOGGED)))
+    assert report.rebuilt == report.groups == whole.report.groups
     assert difference("gold.rebalance_causes", lake, whole.lake)
     return lake
 
@@ -142,7 +143,7 @@ def test_however_records_and_lines_come(
     """
     pieces = Pieces(spark, whole.lake, tmp_path, SEED)
     first, second = sorted(Random(SEED).sample(range(5, 60), 2))
-    lake = tmp_path / "lake"
+    lake = empty_lake(tmp_path / "lake", whole.lake)
 
     def log(*parts: slice) -> BrokerLog:
         return broker_log(*LOGGED, shift_ms=TWO_HOURS_MS, parts=parts)

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.lake.commit_findings import Days, commit_findings
-from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import rows_of
+from tests.spark.lakes import frame_of
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR_MS = 3_600_000
@@ -60,14 +60,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     """The rows as the tables have them; columns that are not given are null."""
-    frames = {}
-    for name, rows in ROWS.items():
-        columns = [c for c in table_schemas()[name].columns if c.name != "cluster"]
-        frames[name] = spark.createDataFrame(
-            [tuple(row.get(column.name) for column in columns) for row in rows],
-            ", ".join(f"`{column.name}` {column.type}" for column in columns),
-        )
-    return frames
+    return {name: frame_of(spark, name, rows) for name, rows in ROWS.items()}
 
 
 def found(tables: dict[str, DataFrame], days: Days | None = None, end: float = 60) -> list[Any]:

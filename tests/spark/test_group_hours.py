@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake import commit_hours, group_hours
 from rebalance_audit.lake.wanted_hours import KEY, Wanted
-from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import in_order, rows_of
+from tests.spark.lakes import frame_of
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC)
 LOG_END_MS = int((MIDNIGHT + timedelta(hours=3, minutes=30)).timestamp() * 1000)
@@ -98,15 +98,8 @@ ZEROS = (*group_hours.COUNTED, "commits", "commit_gaps")
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     """The rows as the tables have them; columns that are not given are null."""
-    frames = {}
-    for name in TABLES:
-        columns = [c for c in table_schemas()[name].columns if c.name != "cluster"]
-        rows = [{"completeness": "complete", "incarnation": 0} | row for row in ROWS[name]]
-        frames[name] = spark.createDataFrame(
-            [tuple(row.get(column.name) for column in columns) for row in rows],
-            ", ".join(f"`{column.name}` {column.type}" for column in columns),
-        )
-    return frames
+    common = {"completeness": "complete", "incarnation": 0}
+    return {name: frame_of(spark, name, [common | row for row in ROWS[name]]) for name in TABLES}
 
 
 def expected() -> list[dict[str, Any]]:

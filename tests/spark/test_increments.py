@@ -9,10 +9,23 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.sources import Source
-from tests.spark.lakes import TABLES, Whole, difference, request_of, table
+from rebalance_audit.wire.log_folder import open_log_folder
+from tests.spark.in_process import in_order
+from tests.spark.lakes import (
+    OF_THE_AUDIT,
+    SILVER_TABLES,
+    TABLES,
+    Whole,
+    difference,
+    empty_lake,
+    request_of,
+    table,
+    without_commits,
+)
 from tests.spark.mixed_log import write_log
 from tests.spark.pieces import Pieces
 
@@ -23,7 +36,7 @@ def test_pieces_of_a_log_give_the_tables_of_the_whole(
 ) -> None:
     """Cut inside of writes and transactions, limited runs in between, holes filled later, bronze laid out anew."""
     pieces = Pieces(spark, whole.lake, tmp_path, seed)
-    lake = tmp_path / "lake"
+    lake = empty_lake(tmp_path / "lake", whole.lake)
 
     def audit(source: Source | str | None, **fields: Any) -> RunReport:
         return run_audit(spark, request_of(source, lake, **fields))
@@ -60,9 +73,13 @@ def test_other_thresholds_and_another_cluster(
     rules = DepartureRules(consumer_session_timeout_ms=10_000)
     report = run_audit(spark, request_of(None, lake, rules=rules))
     assert report.rebuilt == report.groups == len(table(lake, "meta.snapshots"))
-    back = run_audit(spark, request_of(None, lake))
-    assert back.rebuilt == report.groups
-    for name in TABLES:
+    expected = audit_segments(open_log_folder(whole.log), rules).tables
+    for name in OF_THE_AUDIT:
+        rows = in_order(name, expected[name.partition(".")[2]])
+        assert without_commits(table(lake, name)) == rows, name
+    assert difference("gold.rebalance_causes", lake, whole.lake)
+    for name in (*SILVER_TABLES, "bronze.records"):
         assert not difference(name, lake, whole.lake), name
+    for name in TABLES:
         assert table(lake, name, "it's green") == green[name], name
     assert green["gold.epochs"]

@@ -15,9 +15,10 @@ from rebalance_audit.cli.exit_codes import UNFORESEEN
 from rebalance_audit.lake.errors import LakeBusy
 from rebalance_audit.lake.run import run_audit
 from tests.cli.call import PROGRAM
-from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, request_of, table
+from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, empty_lake, request_of, table
 from tests.spark.mixed_log import write_log
 from tests.support.processes import javas_below, kill
+from tests.support.spark_sessions import configuration
 
 SEED = 7
 KILLS = ((0.7, "all"), (1.0, "java"))
@@ -41,16 +42,18 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
     While a run is at work, another one over the same cluster is turned away. Without its Java a run tells so, and ends.
     """
     random = Random(SEED)
-    lake = tmp_path / "lake"
+    lake = empty_lake(tmp_path / "lake", whole.lake)
     log = write_log(tmp_path / "log", share=0.4)
     run_audit(spark, request_of(f"segments:{log}", lake))
+    config = configuration(tmp_path)
     for share, victim in KILLS:
         write_log(log, share=share)
         before = commits(lake)
         enough = before + random.randint(*COMMITS)
-        arguments = ("run", "--source", f"segments:{log}", "--lake", lake, "--cluster", CLUSTER)
+        command = [*PROGRAM, "run", "--source", f"segments:{log}", "--lake", str(lake)]
+        command += ["--cluster", CLUSTER, "--config", str(config)]
         with subprocess.Popen(
-            [*PROGRAM, *map(str, arguments)],
+            command,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,

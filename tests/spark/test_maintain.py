@@ -82,6 +82,18 @@ def test_layout_changes_no_row_and_a_run_finds_nothing_new(spark: SparkSession, 
     assert {name for name in GOLD_TABLES if after[name] != before[name]} == set()
 
 
+def test_what_goes_on_stays_apart(lake: Lake) -> None:
+    """No file has rows that have ended beside rows that go on, and the change feed does not tell of the layout."""
+    name = "gold.ownership"
+    assert care(lake, tables=[name]).tables[name].files_added == 2
+    is_open = F.col("to_offset").isNull().alias("is_open")
+    kinds = lake.read(name).select(F.input_file_name().alias("file"), is_open).distinct()
+    assert kinds.count() == kinds.select("file").distinct().count() == 2
+    version = lake.version(name)
+    assert version is not None
+    assert lake.added(name, version - 1, version).count() == 0
+
+
 def test_a_dry_run_tells_and_does_nothing(lake: Lake) -> None:
     """The rows and files that would go are counted; no version changes, no file is gone."""
     before = versions(lake)

@@ -1,7 +1,6 @@
 """Runs end to end: from a log of several releases, with transactions and damage, to the tables of a lake."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -12,10 +11,9 @@ from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.cli.segment_audit import audit_segments
 from rebalance_audit.lake import topics
 from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.group_hours import HOURS
 from rebalance_audit.lake.request import GOLD_ONLY
 from rebalance_audit.lake.run import GOLD_TABLES, run_audit
-from rebalance_audit.lake.sources import parse_source
+from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.wire.batches import Batch, TransactionMarker, parse_marker
 from rebalance_audit.wire.json_shape import key_data, value_data
@@ -23,10 +21,17 @@ from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments import read_batches
 from tests.spark.in_process import Rows, in_order
-from tests.spark.lakes import OF_COMMITS, SILVER_TABLES, Whole, request_of, table, without_commits
+from tests.spark.lakes import (
+    OF_COMMITS,
+    OF_THE_AUDIT,
+    SILVER_TABLES,
+    Whole,
+    empty_lake,
+    request_of,
+    table,
+    without_commits,
+)
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
-
-OF_THE_AUDIT = tuple(name for name in GOLD_TABLES if name != HOURS)
 
 
 def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
@@ -167,34 +172,32 @@ def test_a_second_run_changes_nothing(spark: SparkSession, whole: Whole, tmp_pat
     assert [row["outcome"] for row in table(lake, "meta.runs")] == ["done", "done"]
 
 
-def test_gold_alone_from_segments_and_from_a_delta_copy(
-    spark: SparkSession, whole: Whole, tmp_path: Path
+def assert_gold_alone(
+    report: RunReport, whole: Whole, lake: Path, but: tuple[str, ...] = ()
 ) -> None:
-    """Straight from the source, without bronze and silver: the same gold."""
-    sources = {
-        "segments": parse_source(f"segments:{whole.log}"),
-        "delta": parse_source(f"delta:{whole.lake}/bronze/records"),
-    }
+    """No bronze, no silver, and the gold of a run that has them, `but` for some groups."""
+    assert report.counts.read == whole.report.counts.read
+    # Two of the planted records are commits, and nobody looked at those.
     commits = len(table(whole.lake, "silver.offset_commits"))
-    for kind, source in sources.items():
-        lake = tmp_path / kind
-        request = replace(
-            request_of(f"segments:{whole.log}", lake, layers=GOLD_ONLY), source=source
+    assert report.counts.passed_over == commits + 2
+    assert report.counts.quarantined == len(BAD_RECORDS) - 2
+    assert not (lake / "bronze").exists()
+    for name in OF_THE_AUDIT[:-1]:  # topics come last, and only those that were needed
+        found, expected = (
+            [row for row in rows if row["group_id"] not in but]
+            for rows in (table(lake, name), without_commits(table(whole.lake, name)))
         )
-        report = run_audit(spark, request)
-        assert report.counts.read == whole.report.counts.read
-        # Two of the planted records are commits, and nobody looked at those.
-        assert report.counts.passed_over == commits + 2
-        assert report.counts.quarantined == len(BAD_RECORDS) - 2
-        assert report.counts.damaged_stretches == (1 if kind == "segments" else 0)
-        assert not (lake / "bronze").exists()
-        for name in OF_THE_AUDIT[:-1]:  # topics come last, and only those that were needed
-            found, expected = table(lake, name), without_commits(table(whole.lake, name))
-            if kind == "delta":
-                # A copy of records does not know of the batch that could not be read.
-                found = [row for row in found if row["group_id"] != "fleet"]
-                expected = [row for row in expected if row["group_id"] != "fleet"]
-            assert found == expected, (kind, name)
+        assert found == expected, name
+
+
+def test_gold_alone_from_a_delta_copy(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
+    """Straight from the source, without bronze and silver: the same gold."""
+    lake = empty_lake(tmp_path / "lake", whole.lake, "gold", "meta")
+    source = f"delta:{whole.lake}/bronze/records"
+    report = run_audit(spark, request_of(source, lake, layers=GOLD_ONLY))
+    assert report.counts.damaged_stretches == 0
+    # A copy of records does not know of the batch that could not be read.
+    assert_gold_alone(report, whole, lake, but=("fleet",))
 
 
 def test_some_groups_and_a_window(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
@@ -202,7 +205,7 @@ def test_some_groups_and_a_window(spark: SparkSession, whole: Whole, tmp_path: P
     rows = {name: table(whole.lake, name) for name in GOLD_TABLES}
     starts = sorted(row["started_at"] for row in rows["gold.epochs"] if row["group_id"] == "mover")
     from_ms, to_ms = starts[3], starts[-3]
-    lake = tmp_path / "lake"
+    lake = empty_lake(tmp_path / "lake", whole.lake)
     request = request_of(
         f"segments:{whole.log}", lake, groups_regex="^mov|^anch", from_ms=from_ms, to_ms=to_ms
     )
@@ -261,10 +264,10 @@ def test_what_a_user_got_wrong(spark: SparkSession, whole: Whole, tmp_path: Path
     assert [path.name for path in lake.iterdir()] == ["meta"]
 
 
-def test_a_run_that_fails_says_so(
+def test_gold_alone_from_segments_by_a_run_that_fails_and_the_next(
     spark: SparkSession, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run log keeps the sentence, and the next run mends what the failed one left."""
+    """The run log keeps the sentence, and the next run mends what the failed one left: the same gold."""
     lake = tmp_path / "lake"
 
     def lose_power(*_: object) -> None:
@@ -277,9 +280,9 @@ def test_a_run_that_fails_says_so(
             run_audit(spark, request)
     (failed,) = table(lake, "meta.runs")
     assert (failed["outcome"], failed["error"]) == ("failed", "the lights went out")
-    run_audit(spark, request)
-    for name in OF_THE_AUDIT[:-1]:
-        assert table(lake, name) == without_commits(table(whole.lake, name))
+    report = run_audit(spark, request)
+    assert report.counts.damaged_stretches == 1
+    assert_gold_alone(report, whole, lake)
 
 
 def read_log(log: Path) -> Rows:

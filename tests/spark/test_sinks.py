@@ -12,6 +12,7 @@ from rebalance_audit.lake.tables import Lake
 from tests.spark.lakes import table
 
 TOPICS = "gold.topics"
+STATES = "gold.group_states"
 
 
 @pytest.fixture
@@ -66,3 +67,48 @@ def test_no_rows_are_no_commit(spark: SparkSession, lake: Lake) -> None:
     groups = spark.createDataFrame([("g",)], "group_id string")
     assert sink.patch(TOPICS, none, topics(spark), groups).rows == 0
     assert lake.version(TOPICS) == 0
+
+
+def states(spark: SparkSession, **ends: int | None) -> DataFrame:
+    """Rows of gold.group_states: one of each group, with the offset that ends it."""
+    frame = spark.createDataFrame([*ends.items()], "group_id string, to_offset bigint")
+    known = {
+        "incarnation": F.lit(1),
+        "from_offset": F.lit(0).cast("bigint"),
+        "protocol": F.lit("classic"),
+        "group_state": F.lit("Stable"),
+        "log_partition": F.lit(0),
+        "completeness": F.lit("complete"),
+    }
+    absent = {"from_at": "timestamp", "to_at": "timestamp", "duration_ms": "bigint"}
+    absent |= {"epoch": "bigint", "assignment_epoch": "bigint", "members": "int"}
+    return frame.withColumns(
+        known | {name: F.lit(None).cast(kind) for name, kind in absent.items()}
+    )
+
+
+def ended(lake: Lake) -> dict[str, tuple[int | None, str]]:
+    """Group -> offset that ends its state, and the file that the row lies in."""
+    rows = lake.read(STATES).select("group_id", "to_offset", F.input_file_name()).collect()
+    return {group: (to_offset, file) for group, to_offset, file in rows}
+
+
+def test_what_has_ended_is_not_written_anew(spark: SparkSession, lake: Lake) -> None:
+    """Rows that go on change in files of their own; one that has ended and changes all the same is found too."""
+    lake.create([STATES])
+    sink = Sink(lake, "blue", "run")
+    sink.append(STATES, states(spark, a=5, b=7, c=None, d=None))
+    before = ended(lake)
+    assert before["a"][1] == before["b"][1] != before["c"][1] == before["d"][1]
+    assert sink.upsert(STATES, states(spark, c=9, e=None)).rows == 2
+    after = ended(lake)
+    assert {group: after[group] for group in "ab"} == {group: before[group] for group in "ab"}
+    assert {group: after[group][0] for group in "cde"} == {"c": 9, "d": None, "e": None}
+    assert sink.upsert(STATES, states(spark, a=6, d=9)).rows == 2
+    assert {group: end for group, (end, _) in ended(lake).items()} == {
+        "a": 6,
+        "b": 7,
+        "c": 9,
+        "d": 9,
+        "e": None,
+    }

@@ -1,9 +1,5 @@
 """`rebalance-audit ingest`: from a source into the bronze layer of a lake, with Spark."""
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -11,6 +7,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
@@ -43,13 +40,7 @@ Examples:
     help='Where the first ingest of a live cluster begins: earliest, latest, or offsets as {"0": 1200}.',
 )
 @click.option("--follow", is_flag=True, help="Go on: a batch every few seconds, until stopped.")
-@click.option(
-    "--stop-after",
-    "stop_after_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="With --follow: stop after so long.",
-)
+@options.seconds("--stop-after", "stop_after_s", text="With --follow: stop after so long.")
 @summarised()
 @configured
 def ingest(
@@ -82,26 +73,12 @@ def ingest(
         raise click.UsageError("No source: give --source kafka:HOST:PORT or --source segments:DIR.")
     from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
 
-    with _asked_to_end(follow) as stopped, progress() as tell:
+    with asked_to_end(goes_on=follow) as stopped, progress() as tell:
         request = spark_run.ingest_request_of(
             config, follow=follow, stopped=stopped.is_set, **flags
         )
         report = spark_run.ingest(request, config, tell)
     hand_out(_shape(request, report), _summary(request, report))
-
-
-@contextmanager
-def _asked_to_end(follow: bool) -> Iterator[threading.Event]:
-    """Set when a process that follows is asked to end (SIGTERM), as schedulers do: it finishes its batch then."""
-    asked = threading.Event()
-    if not follow:
-        yield asked
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: asked.set())
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _summary(request: "IngestRequest", report: "IngestReport") -> str:

@@ -27,6 +27,12 @@ def moment(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")
 
 
+def seconds(*names: str, text: str) -> Callable[[Decorated], Decorated]:
+    """An option that takes a span of time; `text` is its help."""
+    positive = click.FloatRange(min=0, min_open=True)
+    return click.option(*names, type=positive, metavar="SECONDS", help=text)
+
+
 broker_logs: Final = click.option(
     "--broker-log",
     "broker_logs",

@@ -11,13 +11,14 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.clocks import DATED, moments_of
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.lake.arrow_types import MOMENT, micros_of
+from rebalance_audit.lake.arrow_types import arrow_type, column_of, micros_of
 from rebalance_audit.lake.split import has_type
+from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 
 BROKER_LOG: Final = "meta.broker_log"
-MOMENT_DDL: Final = "group_id string, kind string, epoch bigint, at_ms bigint"
+MOMENT: Final = {"group_id": "string", "kind": "string", "epoch": "bigint", "at_ms": "bigint"}
 """When an epoch was, by the records, and which line speaks of that."""
 CLOCK: Final = ("broker", "zone")
 """Lines of one clock: one that was read in two zones is two."""
@@ -27,25 +28,14 @@ _AS_THEY_ARE: Final = (
     *("group_id", "log_partition", "broker", "place", "epoch", "member_id", "instance_id"),
     *("old_member_id", "size", "metadata_hash", "text"),
 )
-_TYPES: Final = {
-    "line_id": pa.string(),
-    "logged_at": MOMENT,
-    "kind": pa.string(),
-    "members": pa.list_(pa.string()),
-    **dict.fromkeys(_AS_THEY_ARE, pa.string()),
-    "log_partition": pa.int32(),
-    "epoch": pa.int64(),
-    "size": pa.int32(),
-    "metadata_hash": pa.int64(),
-}
+_OF_LINES: Final = ("line_id", "logged_at", "kind", "members", *_AS_THEY_ARE)
 
 
 def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
     """Every line once, without what a run adds: the cluster, the clock and itself."""
     rows: dict[str, dict[str, Any]] = {}
     for fact in sorted(log.facts(), key=lambda each: each.order):
-        logged_at = micros_of(fact.at_ms)
-        if logged_at is None:
+        if micros_of(fact.at_ms) is None:
             continue  # a damaged line: no record is of that time
         line_id = sha256(repr(fact.content).encode()).hexdigest()
         rows.setdefault(
@@ -53,13 +43,15 @@ def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
             {name: getattr(fact, name) for name in _AS_THEY_ARE}
             | {
                 "line_id": line_id,
-                "logged_at": logged_at,
+                "logged_at": fact.at_ms,
                 "kind": fact.kind.value,
                 "members": list(fact.members),
             },
         )
-    schema = pa.schema(list(_TYPES.items()))
-    table = pa.Table.from_pylist(list(rows.values()), schema=schema)
+    types = {column.name: column.type for column in table_schemas()[BROKER_LOG].columns}
+    table = pa.table(
+        {name: column_of(types[name], [row[name] for row in rows.values()]) for name in _OF_LINES}
+    )
     return spark.createDataFrame(table).withColumn("zone", F.lit(log.zone))
 
 
@@ -77,10 +69,10 @@ def is_dated() -> Column:
 
 
 def moments_in(records: DataFrame) -> DataFrame:
-    """Rows of MOMENT_DDL from group records with key and value."""
+    """Rows of MOMENT from group records with key and value."""
     found = records.where(has_type(*_EPOCHS) & F.col("value").isNotNull())
     columns = found.select("group_id", F.unix_millis("timestamp").alias("at_ms"), "key", "value")
-    return columns.mapInArrow(_moments, MOMENT_DDL)
+    return columns.mapInArrow(_moments, ", ".join(map(" ".join, MOMENT.items())))
 
 
 def moments_in_silver(records: DataFrame) -> DataFrame:
@@ -116,14 +108,7 @@ def _moment(kind: Column, epoch: Column, at_ms: Column) -> Column:
 
 
 def _moments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema(
-        [
-            ("group_id", pa.string()),
-            ("kind", pa.string()),
-            ("epoch", pa.int64()),
-            ("at_ms", pa.int64()),
-        ]
-    )
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind in MOMENT.items()])
     for batch in batches:
         rows = []
         for given in batch.to_pylist():

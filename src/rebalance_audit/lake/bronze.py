@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.errors import LakeNotWritable
 from rebalance_audit.lake.ledger import RECORDS, Ledger
+from rebalance_audit.lake.local_rows import local_rows
 from rebalance_audit.lake.record_columns import RECORD
 from rebalance_audit.lake.sinks import Sink
 from rebalance_audit.wire.log_folder import SourceNotReadable
@@ -126,8 +127,9 @@ class Bronze:
             )
             for number, (first, after) in stretches.items()
         ]
-        names = "partition int, offset bigint, reason string, detail string, source_file string"
-        frame = self._lake.spark.createDataFrame(rows, f"{names}, before_offset bigint")
+        texts = dict.fromkeys(("reason", "detail", "source_file"), "string")
+        columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
+        frame = local_rows(self._lake.spark, columns, rows)
         return self._sink.insert_new(QUARANTINED, _as_quarantine(frame)).rows
 
     def _append_between(

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, TypeAlias
 from rebalance_audit import __version__
 from rebalance_audit.lake.check_frames import Scope
 from rebalance_audit.lake.commits import commit_metadata
+from rebalance_audit.lake.local_rows import table_rows
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.table_checks import CheckKind, Severity
-from rebalance_audit.table_schemas import table_schemas
 
 CHECKS: Final = "meta.checks"
 ALL_CLUSTERS: Final = "*"
@@ -42,7 +42,6 @@ def new_check_id(now: datetime) -> str:
 
 def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[Finding]) -> None:
     """Append a check's findings to meta.checks in one commit. Raises LakeNotWritable."""
-    columns = table_schemas()[CHECKS].columns
     common = {
         "cluster": ALL_CLUSTERS if scope.cluster is None else scope.cluster,
         "check_id": check_id,
@@ -54,12 +53,9 @@ def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[F
     rows = [common | _row(finding) for finding in findings]
     with commit_metadata(lake.spark, check_id):
         lake.create([CHECKS])
-        frame = lake.spark.createDataFrame(
-            [tuple(row[column.name] for column in columns) for row in rows],
-            ", ".join(f"`{column.name}` {column.type}" for column in columns),
-        )
         # One file: a check is some two hundred short rows.
-        lake.save(CHECKS, frame.coalesce(1).write.format("delta").mode("append"))
+        frame = table_rows(lake.spark, CHECKS, rows).coalesce(1)
+        lake.save(CHECKS, frame.write.format("delta").mode("append"))
 
 
 def _row(finding: Finding) -> dict[str, Any]:

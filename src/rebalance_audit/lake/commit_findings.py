@@ -11,17 +11,15 @@ from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.census import Census
+from rebalance_audit.lake.commit_hours import DAY_MS
+from rebalance_audit.lake.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.group_hours import HOURS
 from rebalance_audit.lake.offset_commits import COMMITS, OPEN
 from rebalance_audit.lake.output_rows import GROUP_RECORDS
-from rebalance_audit.table_schemas import table_schemas
 
-FINDINGS: Final = "gold.findings"
-DAY_MS: Final = 86_400_000
 OFFSET_COMMITS: Final = "offset commits"
-ID_DIGITS: Final = 24
-NO_TEXTS: Final = "array<string>"
 
 
 class Days(NamedTuple):
@@ -43,15 +41,15 @@ def days_of(census: Census) -> Days:
     return Days(first_ms // DAY_MS * DAY_MS, (last_ms // DAY_MS + 1) * DAY_MS)
 
 
-def is_of_commits() -> Column:
-    """Whether a row of gold.findings is one of these."""
-    return F.col("kind").isin([kind.kind for kind in OF_COMMITS])
+def is_of_records(output: str) -> Column:
+    """Which rows of a gold table the reducer makes: of gold.findings all but these, of others all."""
+    return ~_is_of_commits() if output == OUTPUT else F.lit(True)
 
 
 def scope_of(days: Days | None) -> Column:
     """The rows of gold.findings that `commit_findings` of these days makes; None for all days."""
     if days is None:
-        return is_of_commits()
+        return _is_of_commits()
     growth = (F.col("kind") == TopicGrowth.kind) & days.hold("from_at")
     return (F.col("kind") == HangingTransaction.kind) | growth
 
@@ -68,6 +66,10 @@ def commit_findings(
     """
     hanging = _hanging(read(COMMITS), rules, log_end_ms)
     return hanging.unionByName(_growth(read, rules, days))
+
+
+def _is_of_commits() -> Column:
+    return F.col("kind").isin([kind.kind for kind in OF_COMMITS])
 
 
 def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) -> DataFrame:
@@ -91,8 +93,12 @@ def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) ->
         "commits",
     )
     return _rows(
-        found, HangingTransaction, detail, F.lit(None).cast("timestamp"), "committed in the open transaction"
-    )  # fmt: skip
+        found,
+        HangingTransaction,
+        "committed in the open transaction",
+        topics="topics",
+        detail=detail,
+    )
 
 
 def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | None) -> DataFrame:
@@ -140,9 +146,7 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
             F.max_by(record, F.struct("timestamp", "offset")).alias("last"),
         )
     )
-    found = grown.join(ends, ["group_id", "type", "day"]).withColumn(
-        "topics", F.array().cast(NO_TEXTS)
-    )
+    found = grown.join(ends, ["group_id", "type", "day"])
     detail = F.format_string(
         "It wrote %d records (%s) in %d hour(s) of the day, %d in one hour at the most.",
         "records",
@@ -150,46 +154,26 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
         "hours",
         "most",
     )
-    return _rows(found, TopicGrowth, detail, F.col("last.at"), "written in such an hour", "type")
+    fact = "written in such an hour"
+    return _rows(found, TopicGrowth, fact, "type", to_at="last.at", detail=detail)
 
 
 def _rows(
-    found: DataFrame,
-    kind: type[FindingKind],
-    detail: Column,
-    to_at: Column,
-    fact: str,
-    *subject: str,
+    found: DataFrame, kind: type[FindingKind], fact: str, *subject: str, **columns: Column | str
 ) -> DataFrame:
-    """Rows of the table from rows with `group_id`, `topics` and structs `first` and `last` of a record."""
+    """Rows of the table from rows with `group_id` and structs `first` and `last` of a record.
+
+    Commits do not tell which life of the group they are of.
+    """
     ends = F.array_distinct(F.array("first", "last"))
-    evidence = F.transform(
-        ends,
-        lambda record: F.struct(
-            record["partition"].alias("partition"),
-            record["offset"].alias("offset"),
-            record["at"].alias("at"),
-            F.lit(fact).alias("fact"),
+    shared: dict[str, Column | str] = {
+        "group_id": "group_id",
+        "log_partition": "first.partition",
+        "from_at": "first.at",
+        "from_offset": "first.offset",
+        "evidence": F.transform(
+            ends, lambda record: evidence(record["partition"], record, F.lit(fact))
         ),
-    )
-    identity = F.concat_ws(
-        "/", F.lit(kind.kind), "group_id", "first.partition", "first.offset", *subject
-    )
-    columns = {
-        "finding_id": F.substring(F.sha2(identity, 256), 1, ID_DIGITS),
-        "kind": F.lit(kind.kind),
-        "severity": F.lit(kind.severity.value),
-        "group_id": F.col("group_id"),
-        "incarnation": F.lit(None).cast("int"),  # commits do not tell which life of the group they are of
-        "log_partition": F.col("first.partition"),
-        "from_at": F.col("first.at"),
-        "to_at": to_at,
-        "from_offset": F.col("first.offset"),
-        "member_ids": F.array().cast(NO_TEXTS),
-        "topics": F.col("topics"),
-        "detail": detail,
-        "advice": F.lit(kind.advice),
-        "evidence": evidence,
-    }  # fmt: skip
-    wanted = [name for name in table_schemas()[FINDINGS].column_names if name != "cluster"]
-    return found.select(*[columns[name].alias(name) for name in wanted])
+    }
+    identity = ("group_id", "first.partition", "first.offset", *subject)
+    return finding_rows(found, kind, identity, shared | columns)

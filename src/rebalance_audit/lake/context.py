@@ -16,7 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit import __version__
 from rebalance_audit.lake import split, topics
 from rebalance_audit.lake.broker_logs import BrokerLogs
-from rebalance_audit.lake.commit_findings import FINDINGS, Days, commit_findings, scope_of
+from rebalance_audit.lake.commit_findings import Days, commit_findings, scope_of
+from rebalance_audit.lake.finding_rows import FINDINGS
 from rebalance_audit.lake.gold import rows_of
 from rebalance_audit.lake.output_rows import SNAPSHOTS
 from rebalance_audit.lake.reducer import Gaps, ReducerOptions, reduce_groups

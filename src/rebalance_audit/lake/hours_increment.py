@@ -121,13 +121,13 @@ def _of_commits(context: RunContext, planned: _Plan, known: DataFrame) -> DataFr
     """What is to be said of the commits of each of the hours."""
     names = [*KEY, *OF_COMMITS]
     as_before = planned.pairs.where("not again").select(*KEY)
-    there = known.where(planned.reach.condition()).where("commits > 0").select(*names)
+    parts = []
     if planned.continued is not None:
         continued = planned.continued.where("not again").select(*names)
         as_before = as_before.join(continued.select(*KEY), [*KEY], "left_anti")
-        parts = [there.join(as_before, [*KEY], "left_semi"), continued]
-    else:
-        parts = [there.join(as_before, [*KEY], "left_semi")]
+        parts.append(continued)
+    there = known.where(planned.reach.condition()).where("commits > 0").select(*names)
+    parts.append(there.join(as_before, [*KEY], "left_semi"))
     if planned.has_again:
         wanted = Wanted.of(planned.pairs.where("again").select(*KEY))
         parts.append(commit_hours(wanted, context.of_cluster(COMMITS), known).select(*names))

@@ -15,13 +15,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, MEMBERS, REBALANCES
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split
 from rebalance_audit.lake.broker_lines import moments_in_silver
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census
-from rebalance_audit.lake.commit_findings import days_of, is_of_commits
+from rebalance_audit.lake.commit_findings import days_of, is_of_records
 from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
@@ -29,6 +29,7 @@ from rebalance_audit.lake.gold import continue_stints, keys_gone, rows_of, whole
 from rebalance_audit.lake.group_memory import answers
 from rebalance_audit.lake.hours_increment import HoursNews, patch_hours
 from rebalance_audit.lake.ledger import RECORDS
+from rebalance_audit.lake.local_rows import local_rows
 from rebalance_audit.lake.offset_commits import COMMITS, NewCommits, add_commits
 from rebalance_audit.lake.output_rows import (
     GROUP_RECORDS,
@@ -41,13 +42,13 @@ from rebalance_audit.lake.output_rows import (
 from rebalance_audit.lake.reach import HandedOut
 from rebalance_audit.lake.reducer import Gaps
 from rebalance_audit.lake.sinks import Written, handed_out
-from rebalance_audit.lake.small_queries import small_queries
+from rebalance_audit.lake.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
 from rebalance_audit.lake.touched import News, Touched
 from rebalance_audit.wire.topic_names import TopicNames
 
-FEW_RECORDS: Final = 1_000_000
+FEW_COMMITS: Final = 1_000_000
 """Up to so many new ones, what follows their decoding is over before compiled code has paid for itself."""
 
 FEW_GROUP_RECORDS: Final = 10_000
@@ -81,9 +82,11 @@ class _Increment:
             records = self._new_records()
             small = split.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
             census = self._census(records)
+        if census.records <= FEW_RECORDS:
+            self._few.enter_context(small_queries(context.spark))
         try:
             commits = self._write_commits(records, census)
-            if census.records <= FEW_RECORDS:
+            if census.records <= FEW_COMMITS:
                 self._few.enter_context(small_queries(context.spark))
             try:
                 with context.step("finding topic names"):
@@ -92,10 +95,10 @@ class _Increment:
                 before.merge(context.known_topics)
                 self._replay(small, census, commits, names, _differing(before, names))
             finally:
-                self._few.close()
                 if commits is not None:
                     commits.release()
         finally:
+            self._few.close()
             small.unpersist()
 
     # -- what is new ----------------------------------------------------------------------------
@@ -206,9 +209,10 @@ class _Increment:
     def _lost_groups(self, stream: DataFrame) -> DataFrame:
         """Groups whose state could not be resumed."""
         rows = keys_gone(stream, SNAPSHOTS).collect()
-        return self._context.spark.createDataFrame(
+        return local_rows(
+            self._context.spark,
+            {"partition": "int", "group_id": "string"},
             [(row["log_partition"], row["group_id"]) for row in rows],
-            "partition int, group_id string",
         )
 
     def _reduce(self, census: Census, touched: Touched, names: TopicNames, gaps: Gaps) -> DataFrame:
@@ -295,7 +299,7 @@ class _Increment:
             handed_out(name, new, gone),
             whole_rows_of(stream, output) if touched.rebuilt else None,
             touched.rebuilt_groups() if touched.rebuilt else None,
-            scope=~is_of_commits() if output == FINDINGS else None,
+            scope=is_of_records(output),
             footprint=hours.footprint_of(output),
             reach=reach,
         )

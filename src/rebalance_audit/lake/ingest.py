@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -18,6 +18,7 @@ from rebalance_audit.lake.ledger import INGESTED, RECORDS, Ledger
 from rebalance_audit.lake.lock import sole_run
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.sinks import Sink
+from rebalance_audit.lake.small_queries import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources import SegmentsSource, Source
 from rebalance_audit.lake.tables import Lake
 
@@ -127,7 +128,10 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     known = ledger.files()
     if all(marks <= known.get(number, frozenset()) for number, marks in files.items()):
         return Ingested()
-    ingested = _ingest_rows(source.without(known), bronze, sink, None)
+    new = (mark for number, marks in files.items() for mark in marks - known.get(number, set()))
+    is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
+    with small_queries(ledger.lake.spark) if is_small else nullcontext():
+        ingested = _ingest_rows(source.without(known), bronze, sink, None)
     for number in files.keys() & ledger.partitions.keys():
         ledger.note(number, files=files[number])
     return ingested

@@ -12,12 +12,12 @@ from rebalance_audit import __version__
 from rebalance_audit.lake.errors import BadRequest
 from rebalance_audit.lake.ingest import INGEST_TABLES, Ingested, ingest
 from rebalance_audit.lake.kafka_stream import Duration
+from rebalance_audit.lake.local_rows import table_rows
 from rebalance_audit.lake.refusals import Refusals
 from rebalance_audit.lake.request import RunRequest, check_request
 from rebalance_audit.lake.sources import Source
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.lake.turns import in_turn
-from rebalance_audit.table_schemas import table_schemas
 
 RUNS: Final = "meta.runs"
 COMMAND: Final = "ingest"
@@ -158,14 +158,9 @@ class _Row:
             }
             values["batches_quarantined"] = found.damaged_stretches
             values["table_versions"] = dict(report.versions)
-        columns = table_schemas()[RUNS].columns
-        frame = self._lake.spark.createDataFrame(
-            [tuple(values.get(column.name) for column in columns)],
-            ", ".join(f"`{column.name}` {column.type}" for column in columns),
-        )
-        writer = frame.write.format("delta").mode("append")
+        writer = table_rows(self._lake.spark, RUNS, [values]).write.format("delta")
         if self._is_there:
-            condition = f"run_id = '{self._values['run_id']}'"
-            writer = writer.mode("overwrite").option("replaceWhere", condition)
-        in_turn(lambda: self._lake.save(RUNS, writer))
+            self._lake.overwrite(RUNS, writer, "run_id", self._values["run_id"])
+        else:
+            in_turn(lambda: self._lake.save(RUNS, writer.mode("append")))
         self._is_there = True

@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.lake.local_rows import table_rows
 from rebalance_audit.lake.small_queries import small_queries
 from rebalance_audit.lake.tables import Lake
-from rebalance_audit.lake.turns import in_turn
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.log_folder import FileMark
 
@@ -144,15 +144,14 @@ class Ledger:
         rows = []
         for number, part in sorted(self.partitions.items()):
             values = {name: getattr(part, name, None) for name in schema.column_names}
-            values |= common | {"partition": number, "files": sorted(part.files)}
-            rows.append(tuple(values[name] for name in schema.column_names))
-        types = ", ".join(f"`{column.name}` {column.type}" for column in schema.columns)
-        frame = self.lake.spark.createDataFrame(rows, types)
-        cluster = self.cluster.replace("\\", "\\\\").replace("'", "\\'")
-        writer = frame.write.format("delta").mode("overwrite").option("userMetadata", run_id)
+            rows.append(values | common | {"partition": number, "files": sorted(part.files)})
+        writer = (
+            table_rows(self.lake.spark, INGESTED, rows)
+            .write.format("delta")
+            .option("userMetadata", run_id)
+        )
         with small_queries(self.lake.spark):
-            writer = writer.option("replaceWhere", f"cluster = '{cluster}'")
-            in_turn(lambda: self.lake.save(INGESTED, writer))
+            self.lake.overwrite(INGESTED, writer, "cluster", self.cluster)
         self._saved = self._state()
 
     @property

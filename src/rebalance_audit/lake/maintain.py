@@ -27,6 +27,7 @@ from rebalance_audit.lake.commits import commit_metadata
 from rebalance_audit.lake.context import Progress
 from rebalance_audit.lake.delta_log import java_message
 from rebalance_audit.lake.errors import BadRequest, LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.layout import files_of, laid_out
 from rebalance_audit.lake.lock import sole_run
 from rebalance_audit.lake.tables import WRITERS, Lake
 from rebalance_audit.table_schemas import table_schemas
@@ -184,10 +185,7 @@ class _Table:
             done.rows_deleted = self._delete(done.older_than)
         if not self._request.dry_run and done.files_before > 1:
             self._progress(f"{self._name}: laying out files")
-            metrics = self._table.optimize().executeCompaction().select("metrics.*").first()
-            assert metrics is not None
-            done.files_added = metrics["numFilesAdded"]
-            done.files_removed = metrics["numFilesRemoved"]
+            self._lay_out(done)
         hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
         self._progress(f"{self._name}: removing unused files")
         done.vacuum_hours = hours
@@ -196,6 +194,29 @@ class _Table:
             self._table.vacuum(hours)
         done.version = self._lake.version(self._name)
         return done
+
+    def _lay_out(self, done: TableCare) -> None:
+        """Fewer files; OPTIMIZE would lay what goes on and what has ended together, see `layout`.
+
+        It does so in a catalog, where writing all of a table anew by its name could make another table of it.
+        """
+        schema = table_schemas()[self._name]
+        if schema.open_while_null is None or not self._lake.is_folder:
+            metrics = self._table.optimize().executeCompaction().select("metrics.*").first()
+            assert metrics is not None
+            done.files_added = metrics["numFilesAdded"]
+            done.files_removed = metrics["numFilesRemoved"]
+            return
+        files = files_of(done.bytes_before)
+        if done.files_before <= files + 1:
+            return
+        rows = laid_out(schema, self._lake.read(self._name, pinned=True), files)
+        # The rows are the same: no reader of the change feed, and no stream, is to see them once more.
+        writer = rows.write.format("delta").mode("overwrite").option("dataChange", "false")
+        self._lake.save(self._name, writer)
+        detail = self._table.detail().select("numFiles").first()
+        assert detail is not None
+        done.files_added, done.files_removed = detail[0], done.files_before
 
     def _unused_files(self, hours: int) -> int:
         name = self._lake.sql_name(self._name)

@@ -63,7 +63,7 @@ def _execute(context: RunContext, refusals: Refusals) -> RunReport:
     """All steps, in order; the run log's row is the first commit and the last."""
     request = context.request
     tables = [*META_TABLES, *GOLD_TABLES, QUARANTINED]
-    with context.step("creating tables"):
+    with context.step("creating tables"), small_queries(context.spark):
         context.lake.create([RUNS])
         context.lake.create([*tables, *LAYER_TABLES] if request.with_silver else tables)
         context.log.start()
@@ -143,7 +143,8 @@ def _finish(context: RunContext) -> None:
     tables = sorted({*GOLD_TABLES, QUARANTINED, *layers} - {SNAPSHOT_ROWS})
     versions = {name: context.lake.version(name) for name in tables}
     context.report.versions = {name: at for name, at in versions.items() if at is not None}
-    context.log.end(context.report)
+    with small_queries(context.spark):
+        context.log.end(context.report)
 
 
 def _check_regex(spark: SparkSession, regex: str | None) -> None:

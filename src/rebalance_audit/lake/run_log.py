@@ -1,18 +1,17 @@
 """meta.runs and meta.progress: what ran, and how far. Written first (running) and last (done, failed)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from rebalance_audit import __version__
+from rebalance_audit.lake.local_rows import table_rows
 from rebalance_audit.lake.request import GOLD, RunRequest
 from rebalance_audit.lake.standing import ALL, PROGRESS, RUNS, Standing
 from rebalance_audit.lake.tables import Lake
-from rebalance_audit.lake.turns import in_turn
-from rebalance_audit.table_schemas import table_schemas
 
 DONE: Final = "done"
 FAILED: Final = "failed"
@@ -84,7 +83,7 @@ class RunLog:
         The table's version numbers the runs: every run makes commits of its own, one after the other.
         """
         self.run_number = (self._lake.version(RUNS) or 0) + 1
-        rows = _rows(self._lake.spark, RUNS, [self._row(RUNNING)])
+        rows = table_rows(self._lake.spark, RUNS, [self._row(RUNNING)])
         self._lake.save(RUNS, rows.write.format("delta").mode("append"))
 
     def end(self, report: RunReport) -> None:
@@ -131,7 +130,7 @@ class RunLog:
             }
             for partition, reached in standing.partitions.items()
         ]
-        return _rows(self._lake.spark, PROGRESS, rows)
+        return table_rows(self._lake.spark, PROGRESS, rows)
 
     def _row(self, outcome: str) -> dict[str, Any]:
         request = self._request
@@ -155,19 +154,8 @@ class RunLog:
         }
 
     def _update(self, row: Mapping[str, Any]) -> None:
-        rows = _rows(self._lake.spark, RUNS, [row]).write.format("delta").mode("overwrite")
-        # One commit, and for one row much less work than a MERGE.
-        writer = rows.option("replaceWhere", f"run_id = '{self._run_id}'")
-        in_turn(lambda: self._lake.save(RUNS, writer))
-
-
-def _rows(spark: SparkSession, name: str, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Rows of a small table from what the driver knows."""
-    columns = table_schemas()[name].columns
-    return spark.createDataFrame(
-        [tuple(row.get(column.name) for column in columns) for row in rows],
-        ", ".join(f"`{column.name}` {column.type}" for column in columns),
-    )
+        writer = table_rows(self._lake.spark, RUNS, [row]).write.format("delta")
+        self._lake.overwrite(RUNS, writer, "run_id", self._run_id)
 
 
 def _now() -> datetime:

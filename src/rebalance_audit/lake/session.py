@@ -17,6 +17,7 @@ LOCAL_CONF: Final = "conf/spark/local.conf"
 LOGGING_CONF: Final = "conf/spark/log4j2.properties"
 DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
+WORKER_DAEMON: Final = "rebalance_audit.lake.worker_daemon"
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set in the environment of a driver that spark-submit started: its JVM runs already, with settings of its own."""
 
@@ -39,6 +40,9 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     # Half the size of snappy for these tables, and as fast to write.
     "spark.sql.parquet.compression.codec": "zstd",
+    # Parts of a union that have one partition each would become one: rows that are to lie in files of their own (see
+    # layout) are such parts.
+    "spark.sql.unionOutputPartitioning": "false",
     # A stream that waits for a cluster that is gone cannot be interrupted; by default its end is waited for for ever.
     "spark.sql.streaming.stopTimeout": "10s",
     # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory with all
@@ -112,6 +116,8 @@ def parse_conf(text: str) -> dict[str, str]:
 
 def _local_settings(master: str) -> dict[str, str]:
     settings = parse_conf(read_text(LOCAL_CONF))
+    # Only here: on a cluster, workers come by this package when their daemon runs already.
+    settings["spark.python.daemon.module"] = WORKER_DAEMON
     # 200 by default: a shuffle on one machine needs as many tasks as keep its cores busy, no more.
     settings["spark.sql.shuffle.partitions"] = str(2 * _cores(master))
     logging = resource(LOGGING_CONF)

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from rebalance_audit.lake.layout import apart, goes_on
 from rebalance_audit.lake.reach import Reach, reach_of
 from rebalance_audit.lake.tables import Lake
 from rebalance_audit.lake.turns import in_turn
@@ -24,6 +25,8 @@ INSERT: Final = "insert"
 UPDATE: Final = "update"
 DELETE: Final = "delete"
 HOURS: Final = "_hours"
+WENT_ON: Final = "_went_on"
+"""Whether the row that is there may change, see `layout`."""
 
 Footprint: TypeAlias = Callable[[str], Column]
 """The hours of gold.group_hours that a row, a struct of that name, has a part in."""
@@ -69,7 +72,8 @@ class Sink:
         missing = rows.alias("new").join(
             there.alias("old"), _same_key(schema, "new", "old"), "left_anti"
         )
-        return self._apply(schema, missing.withColumn(CHANGE, F.lit(INSERT)))
+        inserted = {CHANGE: F.lit(INSERT), WENT_ON: F.lit(False)}
+        return self._apply(schema, missing.withColumns(inserted))
 
     def upsert(self, name: str, rows: DataFrame) -> Written:
         """Add rows, and update those whose key is there; nothing is removed. `rows` are looked through twice."""
@@ -111,10 +115,8 @@ class Sink:
     def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
         """Put `count` rows in the place of all rows of the cluster, without a look at those: for small tables."""
         schema = table_schemas()[name]
-        quoted = self.cluster.replace("\\", "\\\\").replace("'", "\\'")
-        writer = self._shaped(schema, rows).write.format("delta").mode("overwrite")
-        writer = writer.option("replaceWhere", f"cluster = '{quoted}'")
-        in_turn(lambda: self.lake.save(name, writer))
+        writer = self._shaped(schema, rows).write.format("delta")
+        self.lake.overwrite(name, writer, "cluster", self.cluster)
         return Written(inserted=count)
 
     def patch(
@@ -202,7 +204,8 @@ class Sink:
         was ever written that is left to bronze, the first table of a run: it costs Delta a look at the whole log.
         """
         name = schema.full_name
-        writer = rows.write.format("delta").mode("append").option("userMetadata", self._run_id)
+        writer = apart(schema, rows).write.format("delta").mode("append")
+        writer = writer.option("userMetadata", self._run_id)
         version = self.lake.version(name) or 0
         if version or schema.layer == "bronze":
             writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
@@ -218,7 +221,11 @@ class Sink:
         """Do with each row what its CHANGE says; no commit where there is none. All of them are in `reach`."""
         # Cut off from what led to it: MERGE plans its source over and over. The count below is what computes it.
         changes = changes.localCheckpoint(eager=False)
-        counts = {row[CHANGE]: row["count"] for row in changes.groupBy(CHANGE).count().collect()}
+        found = changes.groupBy(CHANGE).agg(
+            F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
+        )
+        counted = {row[CHANGE]: row for row in found.collect()}
+        counts = {change: row["rows"] for change, row in counted.items()}
         hours = None
         if HOURS in changes.columns and counts:
             hours = changes.select("group_id", F.explode(HOURS).alias("hour"))
@@ -226,18 +233,29 @@ class Sink:
             counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0), hours
         )
         if written.updated or written.deleted:
-            self._merge(schema, changes.drop(HOURS), reach or reach_of(schema, changes))
+            all_went_on = all(row[WENT_ON] for change, row in counted.items() if change != INSERT)
+            self._merge(
+                schema,
+                changes.drop(HOURS, WENT_ON),
+                reach or reach_of(schema, changes),
+                goes_on(schema, "target.") if all_went_on else None,
+            )
         elif written.inserted:
-            self._append(schema, changes.drop(CHANGE, HOURS))
+            self._append(schema, changes.drop(CHANGE, HOURS, WENT_ON))
         return written
 
-    def _merge(self, schema: TableSchema, changes: DataFrame, reach: Reach) -> None:
+    def _merge(
+        self, schema: TableSchema, changes: DataFrame, reach: Reach, among: Column | None = None
+    ) -> None:
+        """`among` is a condition on the target that every row which is to be updated or deleted meets."""
         values: dict[str, str | Column] = {
             name: F.col(f"source.{name}") for name in schema.column_names
         }
         # The literals let Delta leave out files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
         match = of_cluster & reach.condition("target.") & _same_key(schema, "target", "source")
+        if among is not None:
+            match &= among
         change = F.col(f"source.{CHANGE}")
 
         def merge() -> None:
@@ -291,11 +309,12 @@ def _changes(
         .select(
             change.alias(CHANGE),
             F.coalesce("new.row", "old.row").alias("row"),
+            goes_on(schema, "old.row.").alias(WENT_ON),
             *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
         )
     )
     return found.where(F.col(CHANGE).isNotNull()).select(
-        CHANGE, *([] if footprint is None else [HOURS]), "row.*"
+        CHANGE, WENT_ON, *([] if footprint is None else [HOURS]), "row.*"
     )
 
 

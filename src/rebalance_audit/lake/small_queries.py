@@ -10,6 +10,11 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+FEW_RECORDS: Final = 100_000
+"""With up to so many new records all of a run is over before compiled code has paid for itself."""
+FEW_BYTES: Final = 8 << 20
+"""About as many records in segment files."""
+
 SETTINGS: Final[Mapping[str, str]] = {
     # A class for each stage, and for each projection and order, is compiled and then run cold: of tasks over some
     # thousand rows that is half of the time.
@@ -23,17 +28,16 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 
 @contextmanager
-def small_queries(spark: SparkSession, *, where: bool = True) -> Iterator[None]:
-    """These settings for all queries of the session inside, if there is a reason to (`where`)."""
-    names = SETTINGS if where else {}
-    before = {name: spark.conf.get(name, None) for name in names}
+def small_queries(spark: SparkSession) -> Iterator[None]:
+    """These settings for all queries of the session inside."""
+    before = {name: spark.conf.get(name, None) for name in SETTINGS}
     try:
-        for name in names:
-            spark.conf.set(name, SETTINGS[name])
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
+        for name, earlier in before.items():
+            if earlier is None:
                 spark.conf.unset(name)
             else:
-                spark.conf.set(name, value)
+                spark.conf.set(name, earlier)

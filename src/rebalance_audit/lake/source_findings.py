@@ -8,10 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.lake.bronze import DIFFERS, QUARANTINED
-from rebalance_audit.lake.commit_findings import FINDINGS, ID_DIGITS, NO_TEXTS
 from rebalance_audit.lake.context import RunContext
+from rebalance_audit.lake.finding_rows import FINDINGS, evidence, finding_rows
 from rebalance_audit.lake.ledger import RECORDS
-from rebalance_audit.table_schemas import table_schemas
 
 DIGEST_DIGITS: Final = 16
 
@@ -52,19 +51,11 @@ def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
         {f"our_{end}": F.filter("kept", _is_at(end))[0] for end in ("first", "last")}
     )
     facts = F.array_distinct(F.concat(*[_facts(end) for end in ("first", "last")]))
-    identity = F.concat_ws("/", F.lit(SourcesDiffer.kind), "partition", "other_source")
-    columns = {
-        "finding_id": F.substring(F.sha2(identity, 256), 1, ID_DIGITS),
-        "kind": F.lit(SourcesDiffer.kind),
-        "severity": F.lit(SourcesDiffer.severity.value),
-        "group_id": F.lit(None).cast("string"),
-        "incarnation": F.lit(None).cast("int"),
-        "log_partition": F.col("partition"),
-        "from_at": F.col("our_first.at"),
+    columns: dict[str, Column | str] = {
+        "log_partition": "partition",
+        "from_at": "our_first.at",
         "to_at": F.greatest("our_first.at", "our_last.at"),
-        "from_offset": F.col("first.offset"),
-        "member_ids": F.array().cast(NO_TEXTS),
-        "topics": F.array().cast(NO_TEXTS),
+        "from_offset": "first.offset",
         "detail": F.format_string(
             "%d record(s) of partition %d, from offset %d on, have other bytes in %s than in %s.",
             "records",
@@ -73,11 +64,9 @@ def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
             "other_source",
             "our_first.source",
         ),
-        "advice": F.lit(SourcesDiffer.advice),
         "evidence": facts,
     }
-    wanted = [name for name in table_schemas()[FINDINGS].column_names if name != "cluster"]
-    return with_ours.select(*[columns[name].alias(name) for name in wanted])
+    return finding_rows(with_ours, SourcesDiffer, ("partition", "other_source"), columns)
 
 
 def _digest() -> Column:
@@ -94,22 +83,16 @@ def _facts(end: str) -> Column:
     """The record in bronze and the other one, each with its source and digest."""
     ours, other = F.col(f"our_{end}"), F.col(end)
     return F.array(
-        _fact(
-            ours, F.format_string("%s has it with digest %s: kept", ours["source"], ours["digest"])
+        evidence(
+            "partition",
+            ours,
+            F.format_string("%s has it with digest %s: kept", ours["source"], ours["digest"]),
         ),
-        _fact(
+        evidence(
+            "partition",
             other,
             F.format_string(
                 "%s has it with digest %s: in quarantine", "other_source", other["digest"]
             ),
         ),
-    )
-
-
-def _fact(record: Column, fact: Column) -> Column:
-    return F.struct(
-        F.col("partition").alias("partition"),
-        record["offset"].alias("offset"),
-        record["at"].alias("at"),
-        fact.alias("fact"),
     )

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS, micros_of
+from rebalance_audit.lake.local_rows import local_rows
 from rebalance_audit.lake.split import has_type, is_commit
 from rebalance_audit.wire.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
@@ -148,8 +149,9 @@ def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
         )
         for name in names.values()
     ]
-    given = "topic_id string, topic string, source string, made bigint, deleted bigint"
-    return spark.createDataFrame(rows, given).select(
+    ids = dict.fromkeys(("topic_id", "topic", "source"), "string")
+    moments = dict.fromkeys(("made", "deleted"), "bigint")
+    return local_rows(spark, ids | moments, rows).select(
         "topic_id",
         "topic",
         "source",

@@ -6,18 +6,19 @@ from.
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.lake import group_hours as hours
 from rebalance_audit.lake import split, topics
 from rebalance_audit.lake.bronze import QUARANTINED
 from rebalance_audit.lake.census import Census, take_census, take_census_beside
-from rebalance_audit.lake.commit_findings import is_of_commits
+from rebalance_audit.lake.commit_findings import is_of_records
 from rebalance_audit.lake.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.gaps import gaps_of, lost_places, quarantined_places
 from rebalance_audit.lake.gold import in_window, rows_of, whole_rows_of
@@ -27,6 +28,7 @@ from rebalance_audit.lake.offset_commits import COMMITS
 from rebalance_audit.lake.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.reducer import Gaps
+from rebalance_audit.lake.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.standing import Standing
 from rebalance_audit.lake.tables import WRITERS
 from rebalance_audit.wire.topic_names import TopicNames
@@ -52,12 +54,15 @@ class _Whole:
         context, request = self._context, self._request
         source = self._records()
         small = split.small_side(source).persist(StorageLevel.MEMORY_AND_DISK)
-        try:
+        with ExitStack() as held:
+            held.callback(small.unpersist)
             with context.step("counting records"):
                 # A source that leaves out the commits says in the small side how many they are.
                 counts = request.source is not None and request.source.counts_what_it_leaves_out
                 counted = not self._with_silver and counts
                 census = take_census(small) if counted else self._census(source, small)
+            if census.records <= FEW_RECORDS:
+                held.enter_context(small_queries(context.spark))
             undecodable = self._write_commits(source, small, census) if self._with_silver else None
             with context.step("finding topic names"):
                 commits = context.of_cluster(COMMITS) if self._with_silver else None
@@ -66,8 +71,6 @@ class _Whole:
                     # Else the groups would be replayed only to find out that the names are wanted.
                     self._merge_names_of_commits(names)
             self._replay_groups(small, census, names, undecodable)
-        finally:
-            small.unpersist()
 
     def _replay_groups(
         self, small: DataFrame, census: Census, names: TopicNames, undecodable: DataFrame | None
@@ -185,9 +188,8 @@ class _Whole:
         writes: list[Callable[[], None]] = []
         for output in (*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._with_silver else [])):
             window = self._window(output)
-            scope = (
-                window & ~is_of_commits() if output == FINDINGS and self._with_silver else window
-            )
+            # Without silver there are no findings of commits.
+            scope = window & is_of_records(output) if self._with_silver else window
             write = partial(context.replace, OUTPUTS[output], scope=scope, groups=groups)
             rows = whole_rows_of(stream, output).where(window)
             writes.append(partial(write, rows=rows, given=outputs.get(output, 0)))

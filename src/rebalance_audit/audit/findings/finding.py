@@ -11,7 +11,7 @@ from rebalance_audit.coordinator.changes import Position
 
 EVIDENCE_LIMIT = 12
 MEMBERS_LIMIT = 20
-_ID_DIGITS = 24
+ID_DIGITS = 24
 
 
 class Severity(StrEnum):
@@ -54,7 +54,7 @@ class Finding(NamedTuple):
         # Clocks of two coordinators differ: nothing ends before it began.
         ended_ms = None if self.ended_ms is None else max(self.ended_ms, began_ms)
         return {
-            "finding_id": sha256(repr(identity).encode()).hexdigest()[:_ID_DIGITS],
+            "finding_id": sha256(repr(identity).encode()).hexdigest()[:ID_DIGITS],
             "kind": self.kind,
             "severity": self.severity.value,
             "group_id": group_id,

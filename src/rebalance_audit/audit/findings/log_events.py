@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.departures import evidence_at
 from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
@@ -14,8 +15,8 @@ from rebalance_audit.coordinator.changes import GroupStateChanged, Position
 from rebalance_audit.coordinator.slot import Group
 
 
-class CoordinatorMoved(Watcher):
-    """Watches the leader epoch of the log partition, and what happens to the group right behind a change of it."""
+class CoordinatorMoved(AfterMove):
+    """Watches what happens to the group right behind a move."""
 
     kind = "coordinator_moved"
     definition = (
@@ -30,31 +31,19 @@ class CoordinatorMoved(Watcher):
         "from being lost with it."
     )
 
-    _leader_epoch: int | None
-    _moved: Position | None
-    _old_epoch: int
-    _members_before: int
-    _members: int
     _gone: set[str]
     _last_ms: int
-    _trail: Trail
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._leader_epoch = None
-        self._moved = None
-        self._old_epoch = 0
-        self._members_before = 0
-        self._members = 0
         self._gone = set()
         self._last_ms = 0
-        self._trail = Trail()
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
         """Count those that went soon after the move."""
-        self._see(position)
+        self.see(position)
         if self._moved is not None and departures:
             self._last_ms = position.record_timestamp_ms
             self._gone.update(row["member_id"] for row in departures)
@@ -62,7 +51,7 @@ class CoordinatorMoved(Watcher):
 
     def wrote(self, position: Position, group: Group) -> None:
         """Notice the move; the first write behind it may already show its consequences."""
-        self._see(position)
+        self.see(position)
         self._members = len(group.members)
 
     def ended(self, end: Ending) -> None:
@@ -71,26 +60,19 @@ class CoordinatorMoved(Watcher):
         if not end.is_open:
             self._members = 0
 
-    def _see(self, position: Position) -> None:
-        at_ms, leader_epoch = position.record_timestamp_ms, position.leader_epoch
-        moved = self._moved
+    def see(self, position: Position) -> None:
+        """What happens later is not put down to the move."""
+        moved, at_ms = self._moved, position.record_timestamp_ms
         if (
             moved is not None
             and at_ms - moved.record_timestamp_ms > self.rules.coordinator_window_ms
         ):
             self._close()
-        if leader_epoch is None:
-            return
-        before, self._leader_epoch = self._leader_epoch, leader_epoch
-        if before is not None and leader_epoch > before:
-            self._close()
-            self._moved, self._old_epoch = position, before
-            self._members_before = self._members
-            self._trail.add(
-                evidence_at(
-                    position, f"first record with leader epoch {leader_epoch}, was {before}"
-                )
-            )
+        super().see(position)
+
+    def moves_on(self) -> None:
+        """Report what was seen so far."""
+        self._close()
 
     def _close(self) -> None:
         moved, gone, trail = self._moved, self._gone, self._trail

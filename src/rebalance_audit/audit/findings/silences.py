@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.departures import evidence_at
+from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
@@ -108,7 +109,7 @@ class SessionExpiries(Watcher):
         self._trail = Trail()
 
 
-class GroupNotServed(Watcher):
+class GroupNotServed(AfterMove):
     """Follows a consumer group from a move of its coordinator until a member is heard of, or all are gone."""
 
     kind = "group_not_served"
@@ -124,29 +125,17 @@ class GroupNotServed(Watcher):
         "for UnsupportedVersionException in the clients' logs."
     )
 
-    _leader_epoch: int | None
-    _old_epoch: int
-    _moved: Position | None
-    _members_before: int
-    _members: int
     _gone: list[str]
-    _trail: Trail
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._leader_epoch = None
-        self._old_epoch = 0
-        self._moved = None
-        self._members_before = 0
-        self._members = 0
         self._gone = []
-        self._trail = Trail()
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
         """Who joins is served; who goes may be one of all."""
-        self._see(position)
+        self.see(position)
         if arrivals:
             self._moved = None
         if self._moved is not None and departures:
@@ -155,13 +144,13 @@ class GroupNotServed(Watcher):
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Only a living member's heartbeat makes an assignment record that is not a tombstone."""
-        self._see(change.position)
+        self.see(change.position)
         if not change.released:
             self._moved = None
 
     def wrote(self, position: Position, group: Group) -> None:
         """Notice the move, and whether anybody is left."""
-        self._see(position)
+        self.see(position)
         self._members = len(group.members)
         if self._moved is None or self._members:
             return
@@ -181,15 +170,6 @@ class GroupNotServed(Watcher):
         self._moved = None
         self._members = 0
 
-    def _see(self, position: Position) -> None:
-        leader_epoch = position.leader_epoch
-        if leader_epoch is None:
-            return
-        before, self._leader_epoch = self._leader_epoch, leader_epoch
-        if before is not None and leader_epoch > before:
-            self._moved, self._old_epoch = position, before
-            self._members_before = self._members
-            self._gone = []
-            self._trail = Trail()
-            fact = f"first record with leader epoch {leader_epoch}, was {before}"
-            self._trail.add(evidence_at(position, fact))
+    def moves_on(self) -> None:
+        """Those that went before do not count."""
+        self._gone = []

@@ -1,0 +1,60 @@
+"""Rows of gold.findings that Spark makes of other tables, beside those that the reducer makes of group records."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.findings.finding import ID_DIGITS
+from rebalance_audit.audit.findings.finding_kind import FindingKind
+from rebalance_audit.table_schemas import table_schemas
+
+FINDINGS: Final = "gold.findings"
+
+
+def finding_rows(
+    found: DataFrame,
+    kind: type[FindingKind],
+    identity: tuple[str, ...],
+    columns: Mapping[str, Column | str],
+) -> DataFrame:
+    """Rows of the table (without the cluster) of one kind, from rows of which each is a finding.
+
+    `identity` are columns that tell them apart. `columns` are those of the table that differ from row to row; without
+    one a finding is about no group, no member and no topic, and lasts.
+    """
+    values: dict[str, Column | str] = {
+        "finding_id": F.substring(
+            F.sha2(F.concat_ws("/", F.lit(kind.kind), *identity), 256), 1, ID_DIGITS
+        ),
+        "kind": F.lit(kind.kind),
+        "severity": F.lit(kind.severity.value),
+        "advice": F.lit(kind.advice),
+        "member_ids": F.array(),
+        "topics": F.array(),
+        **columns,
+    }
+    wanted = [column for column in table_schemas()[FINDINGS].columns if column.name != "cluster"]
+    return found.select(
+        *[
+            _column(values.get(column.name)).cast(column.type).alias(column.name)
+            for column in wanted
+        ]
+    )
+
+
+def evidence(partition: Column | str, record: Column, fact: Column) -> Column:
+    """One record that shows a finding; `record` is a struct with `offset` and `at`."""
+    return F.struct(
+        _column(partition).alias("partition"),
+        record["offset"].alias("offset"),
+        record["at"].alias("at"),
+        fact.alias("fact"),
+    )
+
+
+def _column(value: Column | str | None) -> Column:
+    if value is None:
+        return F.lit(None)
+    return F.col(value) if isinstance(value, str) else value
