@@ -26,6 +26,8 @@ LOG = f"segments:{segments('failover')}"
             2,
             "Error: The window is empty: its end is not after its start.",
         ),
+        (["--source", LOG, "--lake", "LAKE", "--stop-after", "5"], 2, "together with --every"),
+        (["--source", LOG, "--lake", "LAKE", "--every", "5", "--full"], 2, "without --every"),
         (["--source", LOG, "--lake", "LAKE", "--layers", "tin"], 2, "'tin' is not one of"),
         (["--source", "segments:/nowhere", "--lake", "LAKE"], 3, "Error: /nowhere does not exist."),
         (["--source", "delta:/nowhere", "--lake", "LAKE"], 3, "Error: /nowhere does not exist."),

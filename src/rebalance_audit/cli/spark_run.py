@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,6 +101,16 @@ def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
     """
     with session(request.command, request.lake, config, tell) as spark:
         return run_audit(spark, request, tell)
+
+
+def audits(
+    requests: Iterator[RunRequest], config: Config, tell: Tell
+) -> Iterator[tuple[RunRequest, RunReport]]:
+    """One run after the other in one session, which the first of them opens; raises as `audit`."""
+    for first in requests:
+        with session(first.command, first.lake, config, tell) as spark:
+            for request in chain([first], requests):
+                yield request, run_audit(spark, request, tell)
 
 
 def ingest(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:

@@ -1,0 +1,21 @@
+"""When the next round begins, and when none does."""
+
+import threading
+
+from rebalance_audit.cli.rounds import rounds
+
+
+def test_there_is_one_round_at_least_and_none_after_the_end() -> None:
+    """Also where the time to stop is over before the second would begin."""
+    assert len([*rounds(60, 1, threading.Event())]) == 1
+
+
+def test_rounds_follow_each_other_until_asked_to_end() -> None:
+    """Asked in the middle of one, that one is the last."""
+    asked = threading.Event()
+    seen = 0
+    for _ in rounds(0.001, None, asked):
+        seen += 1
+        if seen == 3:
+            asked.set()
+    assert seen == 3
