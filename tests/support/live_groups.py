@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from confluent_kafka import (
@@ -26,6 +27,12 @@ POLL_SECONDS: Final = 0.02
 PAUSE_SECONDS: Final = 0.5
 """Between two groups: Spark shall get on too."""
 PATIENCE_S: Final = 300
+STUCK_S: Final = 20
+"""How long nobody gets on before all members start anew.
+
+librdkafka gives up a ConsumerGroupHeartbeat after one interval and does not ask again for the assignment that its lost
+answer had: on a machine that stood still for a second such a member keeps what it has for ever, or nothing.
+"""
 OVERTAKEN: Final = frozenset(
     {
         KafkaError.ILLEGAL_GENERATION,
@@ -39,8 +46,8 @@ OVERTAKEN: Final = frozenset(
 """What a commit gets that comes during a rebalance."""
 HASTE: Final = {
     "group.initial.rebalance.delay.ms": "0",
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.heartbeat.interval.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
 }
 """Settings of a broker whose groups are to rebalance without long waits."""
 PROTOCOLS: Final = ("classic", "consumer")
@@ -76,14 +83,14 @@ def work(broker: Broker, name: str, commits: int = 10) -> None:
     In the end both groups are empty: none of them has any more to write into the log.
     """
     for protocol in PROTOCOLS:
+        join = partial(_member, broker, f"{name}-{protocol}", protocol)
         members: list[Consumer] = []
         try:
             for _ in range(2):
-                members.append(_member(broker, f"{name}-{protocol}", protocol))
-                _commit(members, commits)
+                members.append(join())
+                _commit(members, commits, join)
         finally:
-            for member in members:
-                member.close()
+            _close(members)
     _await_empty(broker, {f"{name}-{protocol}" for protocol in PROTOCOLS})
 
 
@@ -118,7 +125,8 @@ def commit_in_transactions(broker: Broker) -> Producer:
 
     The open one is so until its producer, which is returned, ends it.
     """
-    consumer = _member(broker, "in-transactions", "classic")
+    join = partial(_member, broker, "in-transactions", "classic")
+    members = [join()]
     producer = Producer(
         {
             "bootstrap.servers": broker.bootstrap_servers,
@@ -129,17 +137,17 @@ def commit_in_transactions(broker: Broker) -> Producer:
     )
     producer.init_transactions()
     try:
-        _commit([consumer], 1)
+        _commit(members, 1, join)
         for number, end in enumerate(("commit", "abort", "open")):
             producer.begin_transaction()
             offsets = [TopicPartition(TOPIC, 0, 100 + number)]
-            producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
+            producer.send_offsets_to_transaction(offsets, members[0].consumer_group_metadata())
             if end == "commit":
                 producer.commit_transaction()
             elif end == "abort":
                 producer.abort_transaction()
     finally:
-        consumer.close()
+        _close(members)
     return producer
 
 
@@ -158,12 +166,23 @@ def _member(broker: Broker, group_id: str, protocol: str) -> Consumer:
     return member
 
 
-def _commit(members: Sequence[Consumer], commits: int) -> None:
+def _close(members: list[Consumer]) -> None:
+    while members:
+        members.pop().close()
+
+
+def _commit(members: list[Consumer], commits: int, join: Callable[[], Consumer]) -> None:
     """Let all take part in the group until the last of them has committed so often."""
     done = 0
-    deadline = time.monotonic() + PATIENCE_S
+    got_on = time.monotonic()
+    deadline = got_on + PATIENCE_S
     while done < commits:
         assert time.monotonic() < deadline, "a group does not get on"
+        if time.monotonic() > got_on + STUCK_S:
+            count = len(members)
+            _close(members)
+            members.extend(join() for _ in range(count))
+            got_on = time.monotonic()
         for member in members:
             member.poll(POLL_SECONDS)
             offsets = [
@@ -178,7 +197,9 @@ def _commit(members: Sequence[Consumer], commits: int) -> None:
                 if error.args[0].code() not in OVERTAKEN:
                     raise
                 continue
-            done += member is members[-1]
+            if member is members[-1]:
+                done += 1
+                got_on = time.monotonic()
 
 
 def _await_empty(broker: Broker, group_ids: set[str]) -> None:
