@@ -43,6 +43,9 @@ PREFERRED: Final[Mapping[str, str]] = {
     # Parts of a union that have one partition each would become one: rows that are to lie in files of their own (see
     # layout) are such parts.
     "spark.sql.unionOutputPartitioning": "false",
+    # Nothing here reads the list of files that Delta keeps in each commit's checksum. Where a zone is not UTC Delta
+    # checks that list by reading the table's whole log again, with every commit.
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
     # A stream that waits for a cluster that is gone cannot be interrupted; by default its end is waited for for ever.
     "spark.sql.streaming.stopTimeout": "10s",
     # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory with all
