@@ -1,15 +1,14 @@
-"""The data source `segments` against reading the same files batch by batch in one process."""
+"""Segment files as rows of a data frame, against reading the same files batch by batch in one process."""
 
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER, RECORD, ddl
-from rebalance_audit.lake.segment_source import FORMAT
+from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
+from rebalance_audit.lake.segment_source import read_segments
 from rebalance_audit.lake.sources import SegmentsSource
 from rebalance_audit.wire.batches import Batch
 from rebalance_audit.wire.log_folder import SourceNotReadable, open_log_folder
@@ -22,12 +21,10 @@ SPLITS = (1, 2_000, 1 << 30)
 """Every batch a piece of its own; several batches a piece; all files in one piece."""
 
 
-def read(spark: SparkSession, path: Path, **options: object) -> DataFrame:
-    """The data source with everything that it can give, and no lower limit to the size of a piece."""
-    reader = spark.read.format(FORMAT).schema(ddl(OF_SEGMENTS))
-    for name, value in ({"parallelism": 1_000} | options).items():
-        reader = reader.option(name, str(value))
-    return reader.load(str(path))
+def read(spark: SparkSession, path: Path, **options: Any) -> DataFrame:
+    """All that there is to read, and no lower limit to the size of a piece."""
+    given: dict[str, Any] = {"columns": list(OF_SEGMENTS), "parallelism": 1_000} | options
+    return read_segments(spark, open_log_folder(path), **given)
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -93,8 +90,8 @@ def test_a_large_file_is_cut_and_small_ones_share_a_task(spark: SparkSession) ->
     assert len(open_log_folder(path).partitions) == 2
 
     def tasks(split_target_bytes: int, parallelism: int) -> int:
-        options = {"split_target_bytes": split_target_bytes, "parallelism": parallelism}
-        return read(spark, path, **options).rdd.getNumPartitions()
+        rows = read(spark, path, split_target_bytes=split_target_bytes, parallelism=parallelism)
+        return rows.rdd.getNumPartitions()
 
     assert tasks(size_bytes, 2) == 1
     assert 8 <= tasks(size_bytes // 10, 4) <= 12
@@ -138,7 +135,7 @@ def test_damage_comes_as_rows_and_loses_nothing_around_it(
 def test_left_out_types_are_counted(spark: SparkSession) -> None:
     """Offset commits that are not wanted are no rows, and their number is known exactly."""
     path = capture("offsets").segments
-    found = rows_of(read(spark, path, without_record_types="0,1", split_target_bytes=10_000))
+    found = rows_of(read(spark, path, without_record_types=(0, 1), split_target_bytes=10_000))
     left_out = sum(row[PASSED_OVER] or 0 for row in found)
     wanted = [
         row
@@ -149,20 +146,15 @@ def test_left_out_types_are_counted(spark: SparkSession) -> None:
     assert left_out == len(batch_by_batch(path)) - len(wanted) == 364
 
 
-def test_chosen_columns_and_partitions(spark: SparkSession) -> None:
-    """A schema chooses columns in its order; a list of numbers chooses log partitions."""
+def test_chosen_columns_and_files(spark: SparkSession) -> None:
+    """Columns come in the order that is asked for; files that are known are not read."""
     path = capture("offsets").segments
-    frame = (
-        spark.read.format(FORMAT)
-        .schema("value binary, partition int")
-        .option("log_partitions", "2")
-        .load(str(path))
-    )
-    rows = rows_of(frame)
+    known = {1: [segment.mark for segment in open_log_folder(path).segments[1]]}
+    rows = rows_of(read(spark, path, columns=["value", "partition"], known=known))
     wanted = [row for row in batch_by_batch(path) if row["partition"] == 2]
     assert rows == [{"value": row["value"], "partition": 2} for row in wanted]
-    default = spark.read.format(FORMAT).load(str(path))
-    assert default.columns == [*RECORD, DAMAGE]
+    known[2] = [segment.mark for segment in open_log_folder(path).segments[2]]
+    assert rows_of(read(spark, path, known=known)) == []
 
 
 def explained(error: Exception) -> SourceNotReadable | None:
@@ -171,19 +163,15 @@ def explained(error: Exception) -> SourceNotReadable | None:
 
 
 def test_errors_of_workers_are_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
-    """A folder without segments, and a file that is gone when its task begins."""
-    with pytest.raises(PySparkException) as planning:
-        read(spark, tmp_path).count()
-    assert "holds no segments of __consumer_offsets" in str(explained(planning.value))
+    """A file that is gone when its task begins."""
     log = tmp_path / "log"
     shutil.copytree(capture("offsets").segments, log)
     frame = read(spark, log)
     frame.count()
     gone = next(log.glob("__consumer_offsets-2/*.log"))
-    planned = frame.rdd  # the tasks are planned with it
     gone.unlink()
     with pytest.raises(Exception, match="SourceNotReadable") as reading:
-        planned.count()
+        frame.count()
     assert f"{gone} cannot be read" in str(explained(reading.value))
 
 
@@ -196,13 +184,11 @@ def test_a_file_that_is_replaced_is_told_and_one_that_grows_is_not(
     file = next(log.glob("__consumer_offsets-2/*.log"))
     whole = file.read_bytes()
     count = read(spark, log).count()
-    planned = read(spark, log).rdd
-    assert planned.getNumPartitions() > 0  # the tasks are planned with it
+    planned = read(spark, log)
     with file.open("ab") as growing:
         growing.write(whole[:100])
     assert planned.count() == count
-    planned = read(spark, log).rdd
-    assert planned.getNumPartitions() > 0
+    planned = read(spark, log)
     cleaned = tmp_path / "cleaned"
     cleaned.write_bytes(whole)
     cleaned.rename(file)

@@ -131,13 +131,22 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     new = (mark for number, marks in files.items() for mark in marks - known.get(number, set()))
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
     with small_queries(ledger.lake.spark) if is_small else nullcontext():
-        ingested = _ingest_rows(source.without(known), bronze, sink, None)
+        unread = source.without(known)
+        is_empty = False if unread.has_records() else None
+        ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty)
     for number in files.keys() & ledger.partitions.keys():
         ledger.note(number, files=files[number])
     return ingested
 
 
-def _ingest_rows(source: Source, bronze: Bronze, sink: Sink, from_ms: int | None) -> Ingested:
+def _ingest_rows(
+    source: Source,
+    bronze: Bronze,
+    sink: Sink,
+    from_ms: int | None,
+    *,
+    is_empty: bool | None = None,
+) -> Ingested:
     ledger = bronze.ledger
     before = dict(ledger.partitions)
     given = source.records(ledger.lake.spark, ledger.cluster)
@@ -149,7 +158,13 @@ def _ingest_rows(source: Source, bronze: Bronze, sink: Sink, from_ms: int | None
     if DAMAGE in given.columns:
         rows = given.observe(observed, F.count(DAMAGE).alias("damaged"))
     at = begins if from_ms is not None else None
-    done = bronze.append(_records(rows, at), source.spec, begins, to_look_at=_records(given, at))
+    done = bronze.append(
+        _records(rows, at),
+        source.spec,
+        begins,
+        to_look_at=_records(given, at),
+        is_empty=is_empty,
+    )
     if source.shows_markers:
         ledger.note_compacted(before)
     # Segments are looked through again only if there was damage, or where nothing was written.

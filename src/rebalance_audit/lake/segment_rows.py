@@ -1,4 +1,4 @@
-"""What the segment reader found, as Arrow batches with the columns of the data source."""
+"""What was read of segments, as Arrow batches with the columns of record_columns.OF_SEGMENTS."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias

@@ -1,37 +1,33 @@
-"""Segment files as a Spark data source: `spark.read.format("segments").load(DIR)`.
+"""Segment files as rows of a data frame.
 
-Files are cut at batch boundaries, so that one large segment keeps every core busy, and small ones share
-a task. Each record is a row with the columns of bronze.records; damaged stretches are rows too, with
-`damage` set, so that nothing is lost. Runs in Python workers: pyarrow and numpy are imported where they
-work, not where the class is only registered.
+Files are cut at batch boundaries, so that one large segment keeps every core busy, and small ones share a task. Each
+record is a row with the columns of bronze.records; damaged stretches are rows too, with `damage` set, so that nothing
+is lost. Which pieces there are is found out here and now, and not by a data source of Spark's, which starts two Python
+processes of its own for each query to ask the same.
 """
 
 import gc
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.record_columns import DAMAGE, RECORD, ddl
+from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, RECORD, ddl
+from rebalance_audit.lake.segment_rows import SegmentRows
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.log_folder import (
     FileMark,
+    LogFolder,
     Segment,
     SourceNotReadable,
     not_readable,
-    open_log_folder,
 )
 from rebalance_audit.wire.segments import split_points
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-FORMAT: Final = "segments"
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 TASKS_PER_CORE: Final = 4
 """Pieces grow above the target until this many per core are left: cutting a file means walking its headers."""
@@ -50,118 +46,64 @@ class Slice(NamedTuple):
     """The file system's own number of the file: another file of the same name has another one."""
 
 
-class SlicesPartition(InputPartition):
-    """What one task reads."""
+class SegmentReader(NamedTuple):
+    """What the tasks do; it travels to the workers."""
 
-    def __init__(self, slices: tuple[Slice, ...]) -> None:
-        """Slices in log order, of one or several files."""
-        super().__init__(slices)
-        self.slices = slices
+    columns: Sequence[str]
+    without_record_types: frozenset[int]
 
-
-class SegmentsDataSource(DataSource):
-    """The data source `segments`.
-
-    Options: `path` is what `open_log_folder` takes; `split_target_bytes` the size of a piece; `parallelism` the cores
-    to keep busy; `log_partitions` and `without_record_types` comma-separated numbers, to read only some partitions and
-    to leave out records of some types, which are then counted in rows of `passed_over`; `known_files` what
-    `known_files_option` makes of files to leave out. A schema given to the reader
-    chooses among the columns; rows of damage come only where `damage` is chosen, counts only where `passed_over` is.
-    """
-
-    @classmethod
-    def name(cls) -> str:
-        """Name of the format."""
-        return FORMAT
-
-    def schema(self) -> str:
-        """Every record with its bytes, and damaged stretches."""
-        return ddl([*RECORD, DAMAGE])
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the chosen columns."""
-        return SegmentsReader(self.options, schema.fieldNames())
-
-
-class SegmentsReader(DataSourceReader):
-    """Plans on the driver, reads in the workers; it is pickled in between."""
-
-    def __init__(self, options: Mapping[str, str], columns: Sequence[str]) -> None:
-        """Takes the options as the data source got them."""
-        self._path = options["path"]
-        self._split_target_bytes = int(options.get("split_target_bytes", DEFAULT_SPLIT_BYTES))
-        self._parallelism = int(options.get("parallelism", 1))
-        self._log_partitions = _numbers(options.get("log_partitions", ""))
-        self._without_record_types = _numbers(options.get("without_record_types", ""))
-        self._known_files = _known_files(options.get("known_files", "{}"))
-        self._columns = tuple(columns)
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """Pieces of about equal size. Raises SourceNotReadable."""
-        folder = open_log_folder(self._path)
-        wanted = [
-            segment
-            for partition, segments in folder.segments.items()
-            if not self._log_partitions or partition in self._log_partitions
-            for segment in segments
-            if segment.mark not in self._known_files.get(partition, ())
-        ]
-        total = sum(segment.size_bytes for segment in wanted)
-        target = max(self._split_target_bytes, total // (TASKS_PER_CORE * self._parallelism))
-        return [SlicesPartition(slices) for slices in pack(wanted, target)]
-
-    def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
+    def read(self, slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
         """The rows of one piece as Arrow batches. Raises SourceNotReadable for a file that cannot be read."""
-        from rebalance_audit.lake.segment_rows import SegmentRows  # noqa: PLC0415 - Arrow, see module
-
-        assert isinstance(partition, SlicesPartition)
-        rows = SegmentRows(self._columns)
+        rows = SegmentRows(self.columns)
         # Millions of records are made and dropped; looking for cycles among them takes three times as long as reading.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            for piece in partition.slices:
-                found = self._read_slice(piece, self._without_record_types)
-                yield from rows.batches(piece.segment, found, partial(self._offset_before, piece))
+            for piece in slices:
+                found = _read_slice(piece, self.without_record_types)
+                yield from rows.batches(piece.segment, found, partial(_offset_before, piece))
         finally:
             if collecting:
                 gc.enable()
 
-    def _offset_before(self, piece: Slice) -> int:
-        """Offset after the last record in front of a piece, by reading all that is in front of it."""
-        offset = piece.segment.base_offset
-        for found in self._read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte)):
-            if isinstance(found, ColumnChunk) and found.log_offsets:
-                offset = found.log_offsets[-1] + 1
-        return offset
 
-    def _read_slice(
-        self, piece: Slice, without_record_types: frozenset[int] = frozenset()
-    ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
-        segment = piece.segment
-        try:
-            yield from read_columns(
-                segment.path,
-                piece.start_byte,
-                piece.end_byte,
-                end_offset=segment.end_offset,
-                without_record_types=without_record_types,
-            )
-            _require_same_file(piece)
-        except OSError as error:
-            raise not_readable(segment.path, error) from error
+def read_segments(
+    spark: SparkSession,
+    folder: LogFolder,
+    *,
+    columns: Sequence[str] = (*RECORD, DAMAGE),
+    split_target_bytes: int = DEFAULT_SPLIT_BYTES,
+    parallelism: int | None = None,
+    without_record_types: Collection[int] = (),
+    known: KnownFiles | None = None,
+) -> DataFrame:
+    """The rows of a folder as it is now; every worker must see it under the same path.
 
+    `columns` are names of OF_SEGMENTS: rows of damage come only where `damage` is among them, and records of the types
+    that are left out are counted in rows of `passed_over` only where that is. A piece has about `split_target_bytes`;
+    `parallelism` is the number of cores to keep busy, all there are where it is left open. Raises SourceNotReadable;
+    what becomes of a file later shows when it is read.
+    """
+    known = known or {}
+    wanted = [
+        segment
+        for partition, segments in folder.segments.items()
+        for segment in segments
+        if segment.mark not in known.get(partition, ())
+    ]
+    cores = spark.sparkContext.defaultParallelism if parallelism is None else parallelism
+    total = sum(segment.size_bytes for segment in wanted)
+    pieces = pack(wanted, max(split_target_bytes, total // (TASKS_PER_CORE * cores)))
+    reader = SegmentReader(tuple(columns), frozenset(without_record_types))
 
-def known_files_option(known: KnownFiles) -> str:
-    """Files as the option `known_files` has them."""
-    return json.dumps({partition: sorted(marks) for partition, marks in known.items()})
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from reader.read(pieces[number])
 
-
-def _known_files(option: str) -> KnownFiles:
-    return {
-        int(partition): frozenset(FileMark(*mark) for mark in marks)
-        for partition, marks in json.loads(option).items()
-    }
+    # As many partitions as there are pieces: each has the number of one.
+    numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
+    return numbers.mapInArrow(read, ddl({name: OF_SEGMENTS[name] for name in columns}))
 
 
 def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:
@@ -196,6 +138,32 @@ def _slices(segments: Sequence[Segment], target_bytes: int) -> Iterator[tuple[Sl
             yield Slice(segment, start, end, number), end - start
 
 
+def _offset_before(piece: Slice) -> int:
+    """Offset after the last record in front of a piece, by reading all that is in front of it."""
+    offset = piece.segment.base_offset
+    for found in _read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte)):
+        if isinstance(found, ColumnChunk) and found.log_offsets:
+            offset = found.log_offsets[-1] + 1
+    return offset
+
+
+def _read_slice(
+    piece: Slice, without_record_types: frozenset[int] = frozenset()
+) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+    segment = piece.segment
+    try:
+        yield from read_columns(
+            segment.path,
+            piece.start_byte,
+            piece.end_byte,
+            end_offset=segment.end_offset,
+            without_record_types=without_record_types,
+        )
+        _require_same_file(piece)
+    except OSError as error:
+        raise not_readable(segment.path, error) from error
+
+
 def _require_same_file(piece: Slice) -> None:
     """Raises SourceNotReadable where the log cleaner has put another file in the place of the one that was cut up.
 
@@ -207,7 +175,3 @@ def _require_same_file(piece: Slice) -> None:
         raise SourceNotReadable(
             f"{path} was replaced while it was read, as Kafka's log cleaner does: run it again, or read a copy."
         )
-
-
-def _numbers(text: str) -> frozenset[int]:
-    return frozenset(int(number) for number in text.split(",") if number)

@@ -10,7 +10,6 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.errors import LakeError
-from rebalance_audit.lake.segment_source import SegmentsDataSource
 from rebalance_audit.resources import read_text, resource
 
 LOCAL_CONF: Final = "conf/spark/local.conf"
@@ -76,7 +75,7 @@ def build_session(
     settings: Mapping[str, str] | None = None,
     jars_folder: Path | None = None,
 ) -> SparkSession:
-    """The session of this process, with the data source `segments` registered.
+    """The session of this process.
 
     Under spark-submit, master, memory and jars are those of the submission. Else `master` starts one, local ones with
     conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or packages.
@@ -107,7 +106,6 @@ def build_session(
         conf.set(name, f"{others}|{ours}" if others else ours)
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
     _require_delta(spark)
-    spark.dataSource.register(SegmentsDataSource)
     return spark
 
 

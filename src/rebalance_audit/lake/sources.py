@@ -19,20 +19,18 @@ from pyspark.sql.types import StructType
 from rebalance_audit.lake.arrow_types import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.lake.delta_log import latest_version
 from rebalance_audit.lake.errors import BadRequest
-from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER, RECORD, ddl
-from rebalance_audit.lake.segment_source import (
-    DEFAULT_SPLIT_BYTES,
-    FORMAT,
-    KnownFiles,
-    known_files_option,
-)
+from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER, RECORD
+from rebalance_audit.lake.segment_source import DEFAULT_SPLIT_BYTES, KnownFiles, read_segments
+from rebalance_audit.wire.batches import Batch
 from rebalance_audit.wire.log_folder import (
     OFFSETS_TOPIC,
     FileMark,
     Segment,
     SourceNotReadable,
+    not_readable,
     open_log_folder,
 )
+from rebalance_audit.wire.segments import read_batches
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 
 if TYPE_CHECKING:
@@ -123,14 +121,13 @@ class SegmentsSource(Source):
         without_record_types: Collection[int] = (),
     ) -> DataFrame:
         """With both DAMAGE and PASSED_OVER."""
-        return (
-            spark.read.format(FORMAT)
-            .schema(ddl([*RECORD, DAMAGE, PASSED_OVER]))
-            .option("split_target_bytes", self._split_target_bytes)
-            .option("parallelism", spark.sparkContext.defaultParallelism)
-            .option("without_record_types", ",".join(map(str, without_record_types)))
-            .option("known_files", known_files_option(self._known))
-            .load(self.location)
+        return read_segments(
+            spark,
+            open_log_folder(self.location),
+            columns=[*RECORD, DAMAGE, PASSED_OVER],
+            split_target_bytes=self._split_target_bytes,
+            without_record_types=without_record_types,
+            known=self._known,
         )
 
     def first_offsets(self) -> dict[int, int]:
@@ -140,6 +137,18 @@ class SegmentsSource(Source):
             for number, segments in open_log_folder(self.location).segments.items()
             if (begins := [one.base_offset for one in segments if not self._is_known(one)])
         }
+
+    def has_records(self) -> bool:
+        """Whether a file that is not known begins with a batch of them; none are sought behind damage.
+
+        Raises SourceNotReadable.
+        """
+        return any(
+            _begins_with_records(segment.path)
+            for segments in open_log_folder(self.location).segments.values()
+            for segment in segments
+            if not self._is_known(segment)
+        )
 
     def _is_known(self, segment: Segment) -> bool:
         return segment.mark in self._known.get(segment.log_partition, ())
@@ -285,6 +294,14 @@ def local_path(location: str) -> Path | None:
         return Path(url.path)
     # A single letter would be a drive.
     return None if len(url.scheme) > 1 else Path(location)
+
+
+def _begins_with_records(path: Path) -> bool:
+    try:
+        first = next(read_batches(path), None)
+    except OSError as error:
+        raise not_readable(path, error) from error
+    return isinstance(first, Batch) and bool(first.header.record_count)
 
 
 def _read_as(wanted: str, given: str, column: Column) -> Column | None:

@@ -6,21 +6,18 @@ audit before it sees its first record.
 
 import gc
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 
 # Spark puts itself on the path as a zip, in front of the same pyspark beside our packages. With each task a worker
 # forgets what it knew of places to import from, and of a zip it reads the directory again for each of its packages.
 sys.path.sort(key=lambda place: place.endswith(".zip"))
 
+import pandas as pd
 from pyspark import daemon
 
 from rebalance_audit.lake import commit_columns, reducer, segment_rows
 
-PRELOADED = (commit_columns, reducer, segment_rows)
-
-if find_spec("pandas"):
-    import_module("pandas")  # Arrow does so with the first list that it is given
+# Arrow imports pandas with the first list that it is given.
+PRELOADED = (commit_columns, pd, reducer, segment_rows)
 
 if __name__ == "__main__":
     # A collection in a worker would touch, and so copy, every page that it shares with its siblings.
