@@ -19,7 +19,8 @@ from rebalance_audit.lake.request import ALL_LAYERS, GOLD_ONLY, RunRequest, chec
 from rebalance_audit.lake.run import run_audit
 from rebalance_audit.lake.run_log import RunReport
 from rebalance_audit.lake.session import SUBMITTED, build_session
-from rebalance_audit.lake.sources import Source, local_path, parse_source
+from rebalance_audit.lake.small_queries import FEW_BYTES
+from rebalance_audit.lake.sources import SegmentsSource, Source, local_path, parse_source
 from rebalance_audit.lake.spark_end import stopped_at_the_end, told_where_it_ends
 from rebalance_audit.resources import checkout_root
 
@@ -99,7 +100,8 @@ def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
 
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
     """
-    with session(request.command, request.lake, config, tell) as spark:
+    is_short = _is_short(request)
+    with session(request.command, request.lake, config, tell, is_short=is_short) as spark:
         return run_audit(spark, request, tell)
 
 
@@ -120,8 +122,10 @@ def ingest(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
 
 
 @contextmanager
-def session(command: str, lake: str, config: Config, tell: Tell) -> Iterator[Any]:
-    """A session of its own for a command.
+def session(
+    command: str, lake: str, config: Config, tell: Tell, *, is_short: bool = False
+) -> Iterator[Any]:
+    """A session of its own for a command; `is_short` where it has little to do.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
@@ -134,9 +138,18 @@ def session(command: str, lake: str, config: Config, tell: Tell) -> Iterator[Any
             master=config.spark.master,
             settings={**catalog_settings(lake), **config.spark.settings},
             jars_folder=_jars_folder(Path(config.spark.jars_folder)),
+            is_short=is_short,
         )
     with stopped_at_the_end(spark):
         yield spark
+
+
+def _is_short(request: RunRequest) -> bool:
+    """Whether it is over soon; a run that makes everything anew may be over all of a large bronze."""
+    source = request.source
+    return (
+        not request.full and isinstance(source, SegmentsSource) and source.size_bytes <= FEW_BYTES
+    )
 
 
 def _recorded(config: Config) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -20,6 +20,9 @@ from rebalance_audit.lake.offset_commits import COMMITS
 from rebalance_audit.lake.reach import Reach, group_reach, group_reach_columns
 from rebalance_audit.lake.sinks import handed_out
 from rebalance_audit.lake.wanted_hours import KEY, Wanted, ends_of_hours
+
+FEW_HOURS: Final = 100_000
+"""Some MB in every task."""
 
 
 class HoursNews(NamedTuple):
@@ -112,8 +115,12 @@ def _plan(news: HoursNews, known: DataFrame, rebuilt: DataFrame | None) -> _Plan
 def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     pairs = pairs.localCheckpoint(eager=False)
     again = F.bool_or("again").alias("again")
-    found = pairs.agg(*ends_of_hours(), again, *group_reach_columns()).first()
+    rows = F.count(F.lit(1)).alias("rows")
+    found = pairs.agg(rows, *ends_of_hours(), again, *group_reach_columns()).first()
     assert found is not None
+    if found["rows"] <= FEW_HOURS:
+        # Spark does not know how few there are, and would shuffle both sides of every join with them.
+        pairs = F.broadcast(pairs)
     return pairs, found.asDict()
 
 

@@ -17,6 +17,9 @@ LOGGING_CONF: Final = "conf/spark/log4j2.properties"
 DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 WORKER_DAEMON: Final = "rebalance_audit.lake.worker_daemon"
+SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+"""For a JVM of a minute or two: half of its processor time would go into compiling, a second time and better, what is
+then hardly run. Without the second compiler the room for compiled code is by default too little."""
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set in the environment of a driver that spark-submit started: its JVM runs already, with settings of its own."""
 
@@ -74,12 +77,14 @@ def build_session(
     master: str | None = None,
     settings: Mapping[str, str] | None = None,
     jars_folder: Path | None = None,
+    is_short: bool = False,
 ) -> SparkSession:
     """The session of this process.
 
     Under spark-submit, master, memory and jars are those of the submission. Else `master` starts one, local ones with
     conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or packages.
-    `settings` win over all but REQUIRED. Raises LakeError when Delta is not on the class path.
+    `is_short`: it is for few records. `settings` win over all but REQUIRED. Raises LakeError when Delta is not on the
+    class path.
     """
     wanted = dict(settings or {})
     conf = SparkConf()
@@ -90,7 +95,9 @@ def build_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf.setMaster(master or "local[*]")
         if (master or "local").startswith("local"):
-            local = _local_settings(master or "local[*]")
+            local = local_settings(
+                master or "local[*]", is_short=is_short and DRIVER_OPTIONS not in wanted
+            )
             if DRIVER_OPTIONS in wanted:
                 # Java takes the last of two equal options, so one that is wanted wins here too.
                 wanted[DRIVER_OPTIONS] = f"{local.get(DRIVER_OPTIONS, '')} {wanted[DRIVER_OPTIONS]}"
@@ -115,15 +122,18 @@ def parse_conf(text: str) -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs if pair and not pair[0].startswith("#")}
 
 
-def _local_settings(master: str) -> dict[str, str]:
+def local_settings(master: str, *, is_short: bool = False) -> dict[str, str]:
+    """Settings of a session on this machine, by their names."""
     settings = parse_conf(read_text(LOCAL_CONF))
     # Only here: on a cluster, workers come by this package when their daemon runs already.
     settings["spark.python.daemon.module"] = WORKER_DAEMON
     # 200 by default: a shuffle on one machine needs as many tasks as keep its cores busy, no more.
     settings["spark.sql.shuffle.partitions"] = str(2 * _cores(master))
+    options = [SHORT_LIVED] if is_short else []
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
-        settings[DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+        options.append(f"-Dlog4j2.configurationFile={logging.as_uri()}")
+    settings[DRIVER_OPTIONS] = " ".join(options)
     return settings
 
 

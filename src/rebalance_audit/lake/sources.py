@@ -110,6 +110,11 @@ class SegmentsSource(Source):
             for number, segments in open_log_folder(self.location).segments.items()
         }
 
+    @property
+    def size_bytes(self) -> int:
+        """Of all its files. Raises SourceNotReadable."""
+        return open_log_folder(self.location).size_bytes
+
     def check(self) -> None:
         """Opens the folder."""
         open_log_folder(self.location)
