@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
 
+from rebalance_audit.lake.session import SHORT_LIVED
 from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.live_groups import make_topic, work
 from tests.support.secured_broker import USER, Grant, secured_broker
-from tests.support.spark_sessions import JVM_OPTIONS
 
 pytestmark = pytest.mark.broker
 
@@ -87,7 +87,7 @@ class _Scene:
             "spark.log.level" = "INFO"
             "spark.driver.memory" = "1g"
             "spark.sql.shuffle.partitions" = "2"
-            "spark.driver.extraJavaOptions" = "{JVM_OPTIONS} -Dlog4j2.configurationFile={logging.as_uri()}"
+            "spark.driver.extraJavaOptions" = "{SHORT_LIVED} -Dlog4j2.configurationFile={logging.as_uri()}"
             """
         )
         self.environment = {**os.environ, "PASSWORD": PASSWORD}

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.spark_sessions import JAVA_OPTIONS, JVM_OPTIONS, SETTINGS, spark_session
+from rebalance_audit.lake.session import DRIVER_OPTIONS, SHORT_LIVED
+from tests.support.spark_sessions import SETTINGS, spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,7 +29,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             f"jdbc:derby:;databaseName={folder}/derby;create=true"
         ),
         # Else Derby writes its log into the current folder.
-        JAVA_OPTIONS: f"{JVM_OPTIONS} -Dderby.stream.error.file={folder}/derby.log",
+        DRIVER_OPTIONS: f"{SHORT_LIVED} -Dderby.stream.error.file={folder}/derby.log",
     }
     with spark_session(settings) as session:
         yield session

@@ -24,7 +24,8 @@ SPLITS = (1, 2_000, 1 << 30)
 def read(spark: SparkSession, path: Path, **options: Any) -> DataFrame:
     """All that there is to read, and no lower limit to the size of a piece."""
     given: dict[str, Any] = {"columns": list(OF_SEGMENTS), "parallelism": 1_000} | options
-    return read_segments(spark, open_log_folder(path), **given)
+    segments = [segment for found in open_log_folder(path).segments.values() for segment in found]
+    return read_segments(spark, segments, **given)
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -149,12 +150,17 @@ def test_left_out_types_are_counted(spark: SparkSession) -> None:
 def test_chosen_columns_and_files(spark: SparkSession) -> None:
     """Columns come in the order that is asked for; files that are known are not read."""
     path = capture("offsets").segments
-    known = {1: [segment.mark for segment in open_log_folder(path).segments[1]]}
-    rows = rows_of(read(spark, path, columns=["value", "partition"], known=known))
+    segments = open_log_folder(path).segments
+    columns = ["value", "partition"]
+    found = rows_of(read_segments(spark, segments[2], columns=columns))
     wanted = [row for row in batch_by_batch(path) if row["partition"] == 2]
-    assert rows == [{"value": row["value"], "partition": 2} for row in wanted]
-    known[2] = [segment.mark for segment in open_log_folder(path).segments[2]]
-    assert rows_of(read(spark, path, known=known)) == []
+    assert found == [{"value": row["value"], "partition": 2} for row in wanted]
+    source, known = SegmentsSource(f"segments:{path}", str(path)), {}
+    known[1] = [segment.mark for segment in segments[1]]
+    of_source = rows_of(source.without(known).records(spark, "blue").select(*columns))
+    assert of_source == found
+    known[2] = [segment.mark for segment in segments[2]]
+    assert rows_of(source.without(known).records(spark, "blue")) == []
 
 
 def explained(error: Exception) -> SourceNotReadable | None:

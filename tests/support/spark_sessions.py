@@ -8,15 +8,9 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session import build_session
+from rebalance_audit.lake.session import DRIVER_OPTIONS, SHORT_LIVED, build_session
 from rebalance_audit.resources import checkout_root
 
-JVM_OPTIONS: Final = (
-    # A JVM of some minutes: what the second compiler would make faster it would not live to see. Without it the JVM
-    # makes room for 48 MB of compiled code, which the tests of a folder together outgrow.
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-)
-JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SETTINGS: Final[Mapping[str, str]] = {
     # Two cores, two tasks: the tests' data is small, each task has its price.
     "spark.sql.shuffle.partitions": "2",
@@ -29,7 +23,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # The same of plans that are made anew stage by stage.
     "spark.sql.adaptive.enabled": "false",
-    JAVA_OPTIONS: JVM_OPTIONS,
+    DRIVER_OPTIONS: SHORT_LIVED,
 }
 
 

@@ -7,33 +7,24 @@ processes of its own for each query to ask the same.
 """
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, RECORD, ddl
+from rebalance_audit.lake.record_columns import ddl
 from rebalance_audit.lake.segment_rows import SegmentRows
 from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.log_folder import (
-    FileMark,
-    LogFolder,
-    Segment,
-    SourceNotReadable,
-    not_readable,
-)
+from rebalance_audit.wire.log_folder import Segment, SourceNotReadable, not_readable
 from rebalance_audit.wire.segments import split_points
 
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 TASKS_PER_CORE: Final = 4
 """Pieces grow above the target until this many per core are left: cutting a file means walking its headers."""
-
-KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
-"""Log partition -> segment files that need not be read."""
 
 
 class Slice(NamedTuple):
@@ -46,64 +37,35 @@ class Slice(NamedTuple):
     """The file system's own number of the file: another file of the same name has another one."""
 
 
-class SegmentReader(NamedTuple):
-    """What the tasks do; it travels to the workers."""
-
-    columns: Sequence[str]
-    without_record_types: frozenset[int]
-
-    def read(self, slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-        """The rows of one piece as Arrow batches. Raises SourceNotReadable for a file that cannot be read."""
-        rows = SegmentRows(self.columns)
-        # Millions of records are made and dropped; looking for cycles among them takes three times as long as reading.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            for piece in slices:
-                found = _read_slice(piece, self.without_record_types)
-                yield from rows.batches(piece.segment, found, partial(_offset_before, piece))
-        finally:
-            if collecting:
-                gc.enable()
-
-
 def read_segments(
     spark: SparkSession,
-    folder: LogFolder,
+    segments: Sequence[Segment],
     *,
-    columns: Sequence[str] = (*RECORD, DAMAGE),
+    columns: Sequence[str],
     split_target_bytes: int = DEFAULT_SPLIT_BYTES,
     parallelism: int | None = None,
     without_record_types: Collection[int] = (),
-    known: KnownFiles | None = None,
 ) -> DataFrame:
-    """The rows of a folder as it is now; every worker must see it under the same path.
+    """The rows of segments as they are now; every worker must see them under the same paths.
 
     `columns` are names of OF_SEGMENTS: rows of damage come only where `damage` is among them, and records of the types
     that are left out are counted in rows of `passed_over` only where that is. A piece has about `split_target_bytes`;
     `parallelism` is the number of cores to keep busy, all there are where it is left open. Raises SourceNotReadable;
     what becomes of a file later shows when it is read.
     """
-    known = known or {}
-    wanted = [
-        segment
-        for partition, segments in folder.segments.items()
-        for segment in segments
-        if segment.mark not in known.get(partition, ())
-    ]
     cores = spark.sparkContext.defaultParallelism if parallelism is None else parallelism
-    total = sum(segment.size_bytes for segment in wanted)
-    pieces = pack(wanted, max(split_target_bytes, total // (TASKS_PER_CORE * cores)))
-    reader = SegmentReader(tuple(columns), frozenset(without_record_types))
+    total = sum(segment.size_bytes for segment in segments)
+    pieces = pack(segments, max(split_target_bytes, total // (TASKS_PER_CORE * cores)))
+    left_out = frozenset(without_record_types)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from reader.read(pieces[number])
+                yield from _read_piece(pieces[number], columns, left_out)
 
     # As many partitions as there are pieces: each has the number of one.
     numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
-    return numbers.mapInArrow(read, ddl({name: OF_SEGMENTS[name] for name in columns}))
+    return numbers.mapInArrow(read, ddl(columns))
 
 
 def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:
@@ -136,6 +98,22 @@ def _slices(segments: Sequence[Segment], target_bytes: int) -> Iterator[tuple[Sl
             raise not_readable(segment.path, error) from error
         for start, end in pairwise(points):
             yield Slice(segment, start, end, number), end - start
+
+
+def _read_piece(
+    slices: Sequence[Slice], columns: Sequence[str], without_record_types: frozenset[int]
+) -> Iterator[pa.RecordBatch]:
+    rows = SegmentRows(columns)
+    # Millions of records are made and dropped; looking for cycles among them takes three times as long as reading.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for piece in slices:
+            found = _read_slice(piece, without_record_types)
+            yield from rows.batches(piece.segment, found, partial(_offset_before, piece))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _offset_before(piece: Slice) -> int:

@@ -133,7 +133,8 @@ def local_settings(master: str, *, is_short: bool = False) -> dict[str, str]:
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
         options.append(f"-Dlog4j2.configurationFile={logging.as_uri()}")
-    settings[DRIVER_OPTIONS] = " ".join(options)
+    if options:
+        settings[DRIVER_OPTIONS] = " ".join(options)
     return settings
 
 

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlparse
 
 from pyspark.errors import AnalysisException
@@ -20,7 +20,7 @@ from rebalance_audit.lake.arrow_types import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAM
 from rebalance_audit.lake.delta_log import latest_version
 from rebalance_audit.lake.errors import BadRequest
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER, RECORD
-from rebalance_audit.lake.segment_source import DEFAULT_SPLIT_BYTES, KnownFiles, read_segments
+from rebalance_audit.lake.segment_source import DEFAULT_SPLIT_BYTES, read_segments
 from rebalance_audit.wire.batches import Batch
 from rebalance_audit.wire.log_folder import (
     OFFSETS_TOPIC,
@@ -36,6 +36,8 @@ from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 if TYPE_CHECKING:
     from rebalance_audit.lake.kafka_cluster import KafkaSettings
 
+KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
+"""Log partition -> segment files that need not be read."""
 SPELLINGS: Final = "segments:DIR, delta:PATH or kafka:HOST:PORT"
 
 
@@ -128,35 +130,35 @@ class SegmentsSource(Source):
         """With both DAMAGE and PASSED_OVER."""
         return read_segments(
             spark,
-            open_log_folder(self.location),
+            self._unread(),
             columns=[*RECORD, DAMAGE, PASSED_OVER],
             split_target_bytes=self._split_target_bytes,
             without_record_types=without_record_types,
-            known=self._known,
         )
 
     def first_offsets(self) -> dict[int, int]:
         """From the names of the files that are not known."""
-        return {
-            number: min(begins)
-            for number, segments in open_log_folder(self.location).segments.items()
-            if (begins := [one.base_offset for one in segments if not self._is_known(one)])
-        }
+        begins: dict[int, int] = {}
+        for segment in self._unread():
+            number, begin = segment.log_partition, segment.base_offset
+            begins[number] = min(begin, begins.get(number, begin))
+        return begins
 
     def has_records(self) -> bool:
         """Whether a file that is not known begins with a batch of them; none are sought behind damage.
 
         Raises SourceNotReadable.
         """
-        return any(
-            _begins_with_records(segment.path)
-            for segments in open_log_folder(self.location).segments.values()
-            for segment in segments
-            if not self._is_known(segment)
-        )
+        return any(_begins_with_records(segment.path) for segment in self._unread())
 
-    def _is_known(self, segment: Segment) -> bool:
-        return segment.mark in self._known.get(segment.log_partition, ())
+    def _unread(self) -> list[Segment]:
+        """The segments whose files are not known, in log order."""
+        return [
+            segment
+            for number, segments in open_log_folder(self.location).segments.items()
+            for segment in segments
+            if segment.mark not in self._known.get(number, ())
+        ]
 
     def topic_names(self) -> TopicNames:
         """From the `__cluster_metadata` log beside the segments, if there is one."""
