@@ -1,7 +1,7 @@
 """A log of several brokers' partitions side by side: transactions, conversions, early layouts, damage."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,9 +48,9 @@ BAD_RECORDS: Final[tuple[tuple[bytes | None, bytes | None, str], ...]] = (
 """Key, value and why they cannot be decoded; they stand at the end of the damaged partition."""
 
 
-def write_log(folder: Path, share: float = 1.0) -> Path:
+def write_log(folder: Path, share: float = 1.0, parts: Collection[Part] = PARTS) -> Path:
     """Write the log, or the first part of every partition as a broker had it earlier; replaces what is there."""
-    for part in PARTS:
+    for part in parts:
         target = folder / f"__consumer_offsets-{part.becomes}"
         target.mkdir(parents=True, exist_ok=True)
         source = capture(part.name).segments / f"__consumer_offsets-{part.partition}"

@@ -68,6 +68,15 @@ class Census:
         moments = (part.last_ms for part in self.partitions.values())
         return max((moment for moment in moments if moment is not None), default=None)
 
+    def places(self) -> Column:
+        """Whether a row lies among the records, by literals: partition by partition between the first and the last."""
+        at = F.lit(False)
+        for number, partition in self.partitions.items():
+            upto = F.lit(partition.next_offset)
+            between = (F.col("offset") >= partition.first_offset) & (F.col("offset") < upto)
+            at |= (F.col("partition") == number) & between
+        return at
+
     @property
     def has_transactions(self) -> bool:
         """Whether any record belongs to a transaction."""

@@ -288,6 +288,11 @@ class _Increment:
     ) -> Written:
         context, name, reach = self._context, OUTPUTS[output], handed.reach(output)
         new = rows_of(stream, output, NEW)
+        if output == GROUP_RECORDS and self._standing.is_clean and not touched.rebuilt:
+            # A row for each record that is new in bronze: the table has none of them.
+            written = context.sink.append(name, new)
+            context.note(name, written)
+            return written
         if output == MEMBERS:
             keys = new.select("group_id", "incarnation", "member_id").distinct()
             there = context.of_cluster(name).where(reach.condition())

@@ -26,14 +26,16 @@ class NewCommits(NamedTuple):
     """By each of the commits that it took."""
     decoded: int
     rows: DataFrame
-    """Those that were decoded, as silver has them; held until `release`."""
+    """Those that were decoded, as silver has them."""
     undecodable: DataFrame | None
     """Rows of silver.quarantine, None for none."""
-    held: DataFrame
+    held: DataFrame | None
+    """What the frames are made of, held until `release`."""
 
     def release(self) -> None:
         """Let go of what is held."""
-        self.held.unpersist()
+        if self.held is not None:
+            self.held.unpersist()
 
 
 def add_commits(
@@ -50,6 +52,8 @@ def add_commits(
     `history` are all records of the cluster in bronze, looked at only where `is_late`, that is where a new record lies
     before known ones. Where the last run was cut short (not `is_clean`) some rows may be there.
     """
+    if is_clean and not is_late and not census.has_transactions:
+        return _appended(sink, records, census)
     decoded = split.decoded_commits(records, None).persist(StorageLevel.MEMORY_AND_DISK)
     markers = records.where(split.is_control()) if census.has_transactions else None
     rows = split.offset_commits(decoded, markers)
@@ -65,6 +69,19 @@ def add_commits(
         written.append(sink.upsert(COMMITS, decided))
     undecodable = split.undecodable_commits(decoded) if found < census.commits else None
     return NewCommits(tuple(written), found, rows, undecodable, decoded)
+
+
+def _appended(sink: Sink, records: DataFrame, census: Census) -> NewCommits:
+    """Commits behind all that silver has, and none of a transaction."""
+    # What follows reads two columns or three: from the table, which costs less than to hold all of them here.
+    decoded = split.decoded_commits(records, None)
+    written = sink.append(COMMITS, split.offset_commits(decoded, None))
+    found = written.inserted
+    rows = sink.of_cluster(COMMITS).where(census.places())
+    undecodable = None
+    if found < census.commits:
+        undecodable = split.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
+    return NewCommits((written,), found, rows, undecodable, undecodable)
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
