@@ -20,6 +20,9 @@ SETTINGS: Final[Mapping[str, str]] = {
     # thousand rows that is half of the time.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # By default files of a few rows are read, and rows that the driver has are given out, by as many tasks as there are
+    # cores: the log of a table, which every query on it begins with, is two files or more.
+    "spark.sql.leafNodeDefaultParallelism": "1",
     # By default a shuffle of a few rows becomes as many tasks as there are cores.
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     # What is merged is held already, cut off from what led to it, when MERGE would hold it once more.

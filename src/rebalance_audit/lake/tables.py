@@ -3,6 +3,7 @@
 Reader version stays 1 (no deletion vectors, no column mapping), so that delta-rs, DuckDB and BI engines can read them.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -31,8 +32,8 @@ FILTERED_BY: Final = (
 )
 """Columns of bronze and silver that queries are narrowed by."""
 CHANGE_FEED: Final = "delta.enableChangeDataFeed"
-WRITERS: Final = 4
-"""Tables that are created or written at once: a commit is mostly waiting for the driver, not for its cores."""
+WRITERS: Final = min(4, os.cpu_count() or 1)
+"""Tables that are created or written at once: a commit keeps a core of the driver busy more than those of executors."""
 
 
 class Lake:
