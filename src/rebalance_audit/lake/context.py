@@ -103,7 +103,8 @@ class RunContext:
         names.merge(self.known_topics)
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if commits is not None:
-            names.merge(topics.names_in_silver(commits))
+            # Of all sources the weakest: a name that is known stands.
+            names.merge(topics.names_in_silver(commits, [*names]))
         return names
 
     def write_topics(self, names: TopicNames) -> None:

@@ -37,7 +37,7 @@ from rebalance_audit.lake.output_rows import (
     OUTPUTS,
     QUARANTINE,
     SNAPSHOTS,
-    stream_ddl,
+    stream_columns,
 )
 from rebalance_audit.lake.reach import HandedOut
 from rebalance_audit.lake.reducer import Gaps
@@ -172,7 +172,7 @@ class _Increment:
             )
             touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news)
             if not touched.count and census.is_only_commits:
-                stream = context.spark.createDataFrame([], stream_ddl())
+                stream = local_rows(context.spark, stream_columns(), [])
             else:
                 stream = self._reduce(census, touched, names, gaps)
             handed = HandedOut(stream)

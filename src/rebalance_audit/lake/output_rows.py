@@ -48,13 +48,18 @@ def columns_of(output: str) -> dict[str, str]:
     return {column.name: column.type for column in schema.columns if column.name not in common}
 
 
+def stream_columns() -> dict[str, str]:
+    """Name and type of the stream's columns."""
+    structs = {
+        output: f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns_of(output).items())}>"
+        for output in OUTPUTS
+    }
+    return {"table": "string", "mark": "string", **structs}
+
+
 def stream_ddl() -> str:
     """Schema of the stream."""
-    structs = (
-        f"{output} struct<{', '.join(f'{name}: {kind}' for name, kind in columns_of(output).items())}>"
-        for output in OUTPUTS
-    )
-    return f"table string, mark string, {', '.join(structs)}"
+    return ", ".join(f"{name} {kind}" for name, kind in stream_columns().items())
 
 
 class OutputRows:

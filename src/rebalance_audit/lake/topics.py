@@ -3,7 +3,7 @@
 What comes back to the driver is one row per topic.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -41,6 +41,8 @@ ASSIGNMENTS: Final = (
 VERSION_WITH_TOPIC_ID: Final = "X'0004'"
 TOPIC_ID_TAG: Final = "X'010010'"
 """How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
+LISTED_IDS: Final = 1_000
+"""Up to so many ids are named one by one in a query."""
 NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
 
 
@@ -76,8 +78,11 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
     return list(names.values())
 
 
-def names_in_silver(commits: DataFrame) -> list[TopicName]:
-    """The same from rows of silver.offset_commits."""
+def names_in_silver(commits: DataFrame, known: Collection[bytes] = ()) -> list[TopicName]:
+    """The same from rows of silver.offset_commits; of ids that are known nothing need be found."""
+    if 0 < len(known) <= LISTED_IDS:
+        # Text is compared to be grouped: by far the most commits are of topics that are known.
+        commits = commits.where(~F.col("topic_id").isin([*map(topic_id_text, known)]))
     # Of each name the first place: in a hash table, where all commits would have to be sorted by id else.
     found = (
         commits.where("topic_id is not null")
