@@ -72,8 +72,7 @@ class Census:
         """Whether a row lies among the records, by literals: partition by partition between the first and the last."""
         at = F.lit(False)
         for number, partition in self.partitions.items():
-            upto = F.lit(partition.next_offset)
-            between = (F.col("offset") >= partition.first_offset) & (F.col("offset") < upto)
+            between = F.col("offset").between(partition.first_offset, partition.next_offset - 1)
             at |= (F.col("partition") == number) & between
         return at
 

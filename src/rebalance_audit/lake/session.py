@@ -108,6 +108,7 @@ def build_session(
                 master or "local[*]", is_short=is_short, leaves_java_alone=is_told
             )
             if DRIVER_OPTIONS in wanted:
+                # Java takes the last of two equal options, so one that is wanted wins here too.
                 wanted[DRIVER_OPTIONS] = f"{local.get(DRIVER_OPTIONS, '')} {wanted[DRIVER_OPTIONS]}"
             conf.setAll(list(local.items()))
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():

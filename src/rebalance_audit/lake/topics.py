@@ -78,7 +78,7 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
     return list(names.values())
 
 
-def names_in_silver(commits: DataFrame, known: Collection[bytes] = ()) -> list[TopicName]:
+def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicName]:
     """The same from rows of silver.offset_commits; of ids that are known nothing need be found."""
     if 0 < len(known) <= LISTED_IDS:
         # Text is compared to be grouped: by far the most commits are of topics that are known.
