@@ -1,5 +1,6 @@
 """Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -8,12 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.lake.catalog_names import is_catalog
 from rebalance_audit.lake.errors import LakeNotReadable
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 
+URL: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -26,8 +29,11 @@ def open_table(lake: str, name: str) -> ds.Dataset:
             f"{lake} is a catalog, which only Spark can ask: give the folder or URL that its tables lie under."
         )
     path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
+    # delta-rs reads through a file system in Python. Where Arrow's threads let go of its files while the interpreter
+    # ends, the process is aborted: of short ones one in thirty (https://github.com/apache/arrow/issues/34314).
+    local = None if URL.match(path) else SubTreeFileSystem(path, LocalFileSystem())
     try:
-        return DeltaTable(path).to_pyarrow_dataset()
+        return DeltaTable(path).to_pyarrow_dataset(filesystem=local)
     except (DeltaError, OSError) as error:
         sentence = str(error).partition("\n")[0].rstrip(".")
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error

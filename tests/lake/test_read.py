@@ -1,0 +1,39 @@
+"""Tables of a lake, read without Spark."""
+
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import write_deltalake
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+from rebalance_audit.lake.read import open_table, read_rows
+
+ROWS = [
+    {"cluster": "blue", "group_id": "checkout"},
+    {"cluster": "blue", "group_id": "büro"},
+    {"cluster": "green", "group_id": "checkout"},
+]
+
+
+def lake_in(folder: Path) -> Path:
+    """A lake with one table."""
+    table = folder / "gold" / "epochs"
+    table.mkdir(parents=True)
+    write_deltalake(table, pa.Table.from_pylist(ROWS))
+    return folder
+
+
+def test_rows_of_a_cluster_and_of_groups(tmp_path: Path) -> None:
+    """By the folder's path and by its URL, whatever is in its name."""
+    folder = lake_in(tmp_path / "lake: 100 %, größer")
+    for lake in (str(folder), f"{folder}/", folder.as_uri()):
+        assert sorted(read_rows(lake, "gold.epochs"), key=ROWS.index) == ROWS
+        found = read_rows(lake, "gold.epochs", cluster="blue", group_ids=["büro"])
+        assert found == [ROWS[1]]
+
+
+def test_a_folder_is_read_without_python_in_the_threads_of_arrow(tmp_path: Path) -> None:
+    """They may outlive the interpreter: a command would sometimes be aborted when it has printed everything."""
+    system = open_table(str(lake_in(tmp_path)), "gold.epochs").filesystem
+    assert isinstance(system, SubTreeFileSystem)
+    assert isinstance(system.base_fs, LocalFileSystem)
