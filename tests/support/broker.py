@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -42,6 +42,11 @@ class Broker:
     def bootstrap_servers(self) -> str:
         """For clients."""
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def client_settings(self) -> dict[str, Any]:
+        """Of every client: that a broker does not answer while it is down is no news."""
+        return {"bootstrap.servers": self.bootstrap_servers, "log_level": 2}
 
     def start(self) -> None:
         """Start and wait until it takes connections."""
@@ -80,13 +85,11 @@ class Broker:
 
     def admin(self) -> AdminClient:
         """An admin client."""
-        return AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        return AdminClient(self.client_settings)
 
     def write_group_records(self, records: Iterable[tuple[int, bytes, bytes | None]]) -> None:
         """Append (log partition, key, value) to `__consumer_offsets`; the coordinator sees them when it loads."""
-        producer = Producer(
-            {"bootstrap.servers": self.bootstrap_servers, "client.id": WRITER_OF_INTERNAL_TOPICS}
-        )
+        producer = Producer({**self.client_settings, "client.id": WRITER_OF_INTERNAL_TOPICS})
         failures: list[object] = []
         for log_partition, key, value in records:
             producer.produce(
