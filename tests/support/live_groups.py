@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import (
     Consumer,
@@ -20,6 +20,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.support.broker import Broker
 from tests.support.broker_folder import OFFSETS_TOPIC
+
+Answer = TypeVar("Answer")
 
 TOPIC: Final = "orders"
 TOPIC_PARTITIONS: Final = 4
@@ -65,19 +67,15 @@ def make_topic(broker: Broker) -> None:
     admin = broker.admin()
 
     def make() -> None:
-        for made in admin.create_topics([NewTopic(TOPIC, TOPIC_PARTITIONS, 1)]).values():
-            made.result()
-
-    def is_made() -> bool:
         try:
-            make()
+            for made in admin.create_topics([NewTopic(TOPIC, TOPIC_PARTITIONS, 1)]).values():
+                made.result()
         except KafkaException as error:
             # By an earlier attempt whose answer was lost.
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
-        return True
 
-    _await(is_made, lambda: "no topic is made")
+    _answered(make)
 
 
 def compact_at_once(broker: Broker) -> None:
@@ -94,12 +92,11 @@ def compact_at_once(broker: Broker) -> None:
     topic = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC, incremental_configs=entries)
     admin = broker.admin()
 
-    def is_altered() -> bool:
+    def alter() -> None:
         for altered in admin.incremental_alter_configs([topic]).values():
             altered.result()
-        return True
 
-    _await(is_altered, lambda: "no setting is altered")
+    _answered(alter)
 
 
 def work(broker: Broker, name: str, commits: int = 10) -> None:
@@ -228,28 +225,23 @@ def _commit(members: list[Consumer], commits: int, join: Callable[[], Consumer])
 
 def _await_empty(broker: Broker, group_ids: set[str]) -> None:
     admin = broker.admin()
-    stay = set(group_ids)
-
-    def are_empty() -> bool:
-        groups = admin.list_consumer_groups().result().valid
-        stay.difference_update(
-            group.group_id for group in groups if group.state is ConsumerGroupState.EMPTY
-        )
-        return not stay
-
-    _await(are_empty, lambda: f"members stay in {stay}")
-
-
-def _await(is_so: Callable[[], bool], otherwise: Callable[[], str]) -> None:
-    """Ask a broker until it is so. One on a machine with much else to do may not answer in time, or have no leader."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        refusal: KafkaException | None = None
+        groups = _answered(lambda: admin.list_consumer_groups().result()).valid
+        empty = {group.group_id for group in groups if group.state is ConsumerGroupState.EMPTY}
+        if group_ids <= empty:
+            return
+        assert time.monotonic() < deadline, f"members stay in {group_ids - empty}"
+        time.sleep(POLL_SECONDS)
+
+
+def _answered(ask: Callable[[], Answer]) -> Answer:
+    """Ask a broker until it answers: on a machine with much else to do it may be late, or lack a leader."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
         try:
-            if is_so():
-                return
-        except KafkaException as error:
-            refusal = error
-        if time.monotonic() > deadline:
-            raise AssertionError(otherwise()) from refusal
+            return ask()
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
         time.sleep(POLL_SECONDS)
