@@ -142,8 +142,14 @@ def test_what_cannot_be_answered_is_one_sentence(
     assert said in outcome.err
 
 
-def test_a_group_that_the_lake_does_not_have(lake: Path) -> None:
-    """The groups of the lake's cluster are named."""
-    outcome = call("explain", "--lake", lake, "--cluster", "blue", "nix")
-    assert outcome.code == 2
-    assert "'slow'" in outcome.err
+@pytest.mark.parametrize(
+    ("cluster", "group_id", "code", "said"),
+    [("blue", "nix", 2, "'slow'"), ("bleu", "slow", 3, "no run of cluster bleu; it has blue.")],
+)
+def test_a_group_or_cluster_that_the_lake_does_not_have(
+    cluster: str, group_id: str, code: int, said: str, lake: Path
+) -> None:
+    """Those that it has are named."""
+    outcome = call("explain", "--lake", lake, "--cluster", cluster, group_id)
+    assert outcome.code == code
+    assert said in outcome.err

@@ -244,9 +244,9 @@ def test_ten_thousand_groups_make_a_page_that_still_opens(tmp_path: Path) -> Non
 
 
 def test_an_empty_lake_is_a_page_that_says_so(tmp_path: Path) -> None:
-    """Tables without a row, or without one of this cluster: no figure, no chart, a hint."""
-    write_groups(tmp_path, rows_of("g"))
-    page = report(tmp_path, cluster=("--cluster", "green"))
+    """The cluster's log has no groups yet: no figure, no chart, a hint."""
+    write_lake(tmp_path, dict.fromkeys(rows_of("g"), ()), "blue")
+    page = report(tmp_path)
     assert "No group in this lake" in page.text
     assert page.scripts == []
 
@@ -267,6 +267,11 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
     [
         (["--lake", "/nowhere"], exit_codes.NOT_READABLE, "cannot be read as a Delta table"),
         ([], exit_codes.BAD_ARGUMENTS, "No lake: give --lake DIR."),
+        (
+            ["--lake", "LAKE", "--cluster", "b"],
+            exit_codes.NOT_READABLE,
+            "no run of cluster b; it has blue.",
+        ),
         (["--lake", "LAKE", "--group", "nue"], exit_codes.BAD_ARGUMENTS, "did you mean 'neu'"),
         (
             ["--lake", "LAKE", "--from", "2026-11-22", "--to", "2026-11-21"],
@@ -278,7 +283,7 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
 def test_what_is_wrong_is_one_sentence_and_no_page(
     arguments: list[str], code: int, sentence: str, lake: Path, tmp_path: Path
 ) -> None:
-    """A lake that is none, no lake, a group that it has not, an empty window."""
+    """A lake that is none, no lake, a cluster and a group that it has not, an empty window."""
     out = tmp_path / "page.html"
     placed = [str(lake) if argument == "LAKE" else argument for argument in arguments]
     outcome = call("report", "--out", out, *BLUE, *placed)

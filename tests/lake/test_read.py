@@ -24,9 +24,9 @@ def lake_in(folder: Path) -> Path:
 
 
 def test_rows_of_a_cluster_and_of_groups(tmp_path: Path) -> None:
-    """By the folder's path and by its URL, whatever is in its name."""
-    folder = lake_in(tmp_path / "lake: 100 %, größer")
-    for lake in (str(folder), f"{folder}/", folder.as_uri()):
+    """By the folder's path and by its URL, whatever is in its name: Spark takes it as it stands, too."""
+    folder = lake_in(tmp_path / "lake: 100 %, größer #2?")
+    for lake in (str(folder), f"{folder}/", f"file:{folder}", f"file://{folder}/"):
         assert sorted(read_rows(lake, "gold.epochs"), key=ROWS.index) == ROWS
         found = read_rows(lake, "gold.epochs", cluster="blue", group_ids=["büro"])
         assert found == [ROWS[1]]

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.request import GOLD_ONLY, RunRequest, check_request
-from rebalance_audit.lake.sources import DeltaSource, SegmentsSource, local_path, parse_source
+from rebalance_audit.lake.sources import DeltaSource, SegmentsSource, parse_source
 from rebalance_audit.wire.log_folder import SourceNotReadable
 from tests.wire.golden import capture
 
@@ -39,22 +39,6 @@ def test_specs_that_name_a_source() -> None:
     assert isinstance(delta, DeltaSource)
     assert delta.location == "s3a://bucket/copy"
     assert delta.spec == "delta:s3a://bucket/copy"
-
-
-@pytest.mark.parametrize(
-    ("location", "path"),
-    [
-        ("lake", Path("lake")),
-        ("/data/lake", Path("/data/lake")),
-        ("file:///data/lake", Path("/data/lake")),
-        ("file:/data/lake", Path("/data/lake")),
-        ("s3a://bucket/lake", None),
-        ("hdfs://name/lake", None),
-    ],
-)
-def test_places_on_this_machine(location: str, path: Path | None) -> None:
-    """What has a scheme other than file is not looked at here."""
-    assert local_path(location) == path
 
 
 def test_sources_that_cannot_be_read(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ def arrow_table(name: str, rows: Sequence[Mapping[str, Any]], cluster: str | Non
 
 
 def write_lake(lake: Path, tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str) -> None:
-    """Delta tables of the gold rows that are given, by name without layer."""
+    """Delta tables of the gold rows that are given, by name without layer, and of a run of the cluster."""
     for name, rows in tables.items():
         write_deltalake(str(lake / "gold" / name), arrow_table(f"gold.{name}", rows, cluster))
+    run = {"run_id": "1", "command": "run", "outcome": "done"}
+    write_deltalake(str(lake / "meta" / "runs"), arrow_table("meta.runs", [run], cluster))

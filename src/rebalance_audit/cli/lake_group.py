@@ -4,7 +4,7 @@ from typing import Any
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.cli.gold_order import in_key_order
-from rebalance_audit.lake.read import open_table, read_rows
+from rebalance_audit.lake.read import open_table, read_rows, require_cluster
 
 
 def group_tables(lake: str, cluster: str, group_id: str) -> dict[str, list[dict[str, Any]]]:
@@ -18,7 +18,8 @@ def group_tables(lake: str, cluster: str, group_id: str) -> dict[str, list[dict[
 
 
 def group_ids(lake: str, cluster: str) -> set[str]:
-    """Groups of the cluster that have a row. Raises LakeNotReadable."""
+    """Groups of the cluster that have a row. Raises LakeNotReadable, also where no run was about the cluster."""
+    require_cluster(lake, cluster)
     table = open_table(lake, "gold.group_states").to_table(columns=["cluster", "group_id"])
     pairs = zip(*(table.column(name).to_pylist() for name in ("cluster", "group_id")), strict=True)
     return {group_id for name, group_id in pairs if name == cluster}

@@ -4,6 +4,7 @@ from contextlib import closing
 from typing import Final
 
 from rebalance_audit.cli.unknown_group import require_known
+from rebalance_audit.lake.read import require_cluster
 from rebalance_audit.lake.report_rows import ReportRows
 from rebalance_audit.report.page_facts import PageFacts, bucket_size
 
@@ -32,9 +33,14 @@ def report_facts(
     group_ids: tuple[str, ...] = (),
     details: int,
 ) -> PageFacts:
-    """Raises LakeNotReadable, and click.BadParameter for a group that the tables do not have."""
+    """Raises LakeNotReadable, also where no run was about the cluster.
+
+    Raises click.BadParameter for a group that the tables do not have.
+    """
     with closing(ReportRows(lake, cluster, from_ms, to_ms)) as rows:
         totals = rows.totals()
+        if not totals["groups"]:
+            require_cluster(lake, cluster)
         groups = rows.groups()
         require_known(group_ids, {group["group_id"] for group in groups})
         size = bucket_size(totals["first_epoch_ms"], totals["last_epoch_ms"])

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from rebalance_audit.lake.catalog_names import is_catalog
 from rebalance_audit.lake.errors import LakeBusy, LakeNotWritable
-from rebalance_audit.lake.sources import local_path
+from rebalance_audit.lake.local_path import local_path
 
 
 @contextmanager

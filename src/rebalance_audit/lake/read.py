@@ -1,6 +1,5 @@
 """Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
 
-import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -13,10 +12,11 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.lake.catalog_names import is_catalog
 from rebalance_audit.lake.errors import LakeNotReadable
+from rebalance_audit.lake.local_path import local_path
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 
-URL: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+RUNS: Final = "meta.runs"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -29,11 +29,12 @@ def open_table(lake: str, name: str) -> ds.Dataset:
             f"{lake} is a catalog, which only Spark can ask: give the folder or URL that its tables lie under."
         )
     path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
+    folder = local_path(path)
     # delta-rs reads through a file system in Python. Where Arrow's threads let go of its files while the interpreter
     # ends, the process is aborted: of short ones one in thirty (https://github.com/apache/arrow/issues/34314).
-    local = None if URL.match(path) else SubTreeFileSystem(path, LocalFileSystem())
+    local = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
     try:
-        return DeltaTable(path).to_pyarrow_dataset(filesystem=local)
+        return DeltaTable(folder or path).to_pyarrow_dataset(filesystem=local)
     except (DeltaError, OSError) as error:
         sentence = str(error).partition("\n")[0].rstrip(".")
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
@@ -67,6 +68,15 @@ def clusters(lake: str, name: str) -> list[str]:
     """Names of the clusters that a table has rows of, sorted. Raises LakeNotReadable."""
     column = open_table(lake, name).to_table(columns=["cluster"]).column("cluster")
     return sorted(pc.unique(column).to_pylist())
+
+
+def require_cluster(lake: str, cluster: str) -> None:
+    """Raises LakeNotReadable, with the clusters that there are, where no run was about this one."""
+    there = clusters(lake, RUNS)
+    if cluster not in there:
+        raise LakeNotReadable(
+            f"{lake} has no run of cluster {cluster}; it has {', '.join(there) or 'none'}."
+        )
 
 
 def plain(value: Any) -> Any:

@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.catalog_names import is_catalog
 from rebalance_audit.lake.errors import LakeError, LakeNotWritable, SparkEnded
-from rebalance_audit.lake.sources import Source, local_path
+from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.lake.sources import Source
 from rebalance_audit.lake.spark_end import text_of, worker_end
 from rebalance_audit.wire.log_folder import SourceNotReadable
 

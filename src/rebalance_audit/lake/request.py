@@ -10,7 +10,8 @@ from rebalance_audit.audit.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.lake.catalog_names import is_catalog, parse_catalog
 from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.sources import Source, local_path
+from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.lake.sources import Source
 
 BRONZE: Final = "bronze"
 SILVER: Final = "silver"

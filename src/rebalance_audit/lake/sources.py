@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import urlparse
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,6 +18,7 @@ from pyspark.sql.types import StructType
 from rebalance_audit.lake.arrow_types import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.lake.delta_log import latest_version
 from rebalance_audit.lake.errors import BadRequest
+from rebalance_audit.lake.local_path import local_path
 from rebalance_audit.lake.record_columns import DAMAGE, PASSED_OVER, RECORD
 from rebalance_audit.lake.segment_source import DEFAULT_SPLIT_BYTES, read_segments
 from rebalance_audit.wire.batches import Batch
@@ -292,15 +292,6 @@ def parse_source(
             return KafkaSource(spec, location, kafka)
         case _:
             raise BadRequest(f"{spec!r} names no kind of source that is known: write {SPELLINGS}.")
-
-
-def local_path(location: str) -> Path | None:
-    """The path of a location on this machine; None for one on other storage, such as s3a://."""
-    url = urlparse(location)
-    if url.scheme == "file":
-        return Path(url.path)
-    # A single letter would be a drive.
-    return None if len(url.scheme) > 1 else Path(location)
 
 
 def _begins_with_records(path: Path) -> bool:
