@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
+from statistics import mean
 from typing import Final, NamedTuple
 
 import orjson
@@ -33,6 +35,8 @@ HISTORY: Final = checkout_root() / "docs" / "scale-history.jsonl"
 MASTER: Final = "local[2]"
 TAIL: Final = 0.01
 """The part of a log that an increment reads."""
+IDLE_TASKS: Final = 100
+"""A run that finds nothing new has fewer."""
 MILLION: Final = 1_000_000
 GROUP_RECORDS: Final = "silver.group_records"
 
@@ -97,8 +101,11 @@ def main() -> None:
     increments.add_argument("--log", type=Path, nargs="*", help="logs of your own in their place")
     increments.add_argument(
         "--stays",
-        action="store_true",
-        help="the last but one and the last 1 % by one `run --every`",
+        type=int,
+        nargs="?",
+        const=2,
+        metavar="N",
+        help="the last N %% by one `run --every`, 1 %% after the other; 2 if not given",
     )
     increments.add_argument(
         "--more", action="store_true", help="nothing new, and all of the log given again"
@@ -118,7 +125,7 @@ def main() -> None:
         ]
         for folder in folders:
             lines = (
-                stays(folder, settings)
+                stays(folder, settings, flags.stays)
                 if flags.stays
                 else increment(folder, settings, more=flags.more)
             )
@@ -153,16 +160,24 @@ def increment(folder: Path, settings: dict[str, str], *, more: bool) -> Iterator
             yield Line("or a copy of the whole log", whole, run(whole, before, settings))
 
 
-def stays(folder: Path, settings: dict[str, str]) -> Iterator[Line]:
-    """A run over all of a log but its end, then two more in one session over what comes meanwhile."""
+def stays(folder: Path, settings: dict[str, str], count: int) -> Iterator[Line]:
+    """A run over all of a log, one over all but its end, then `count` in one session over what comes meanwhile."""
     with tempfile.TemporaryDirectory(prefix="scale-", dir=FOLDER) as scratch:
-        head, end, lake = (Path(scratch) / name for name in ("head", "end", "lake"))
-        parts = [Path(scratch) / name for name in ("last-but-one", "last")]
-        cut(folder, head, end, 2 * TAIL)
-        cut(end, parts[0], parts[1], 0.5)
+        whole = log_at(folder)
+        yield Line("all of it at once", whole, run(whole, Path(scratch) / "other", settings))
+        shutil.rmtree(Path(scratch) / "other")
+        head, lake, growing = (Path(scratch) / name for name in ("head", "lake", "growing"))
+        rest = Path(scratch) / "rest"
+        cut(folder, head, rest, count * TAIL)
+        parts = []
+        for number in range(1, count):
+            parts.append(Path(scratch) / f"part-{number}")
+            behind = Path(scratch) / f"behind-{number}"
+            cut(rest, parts[-1], behind, 1 - 1 / (count - number + 1))
+            rest = behind
+        parts.append(rest)
         begin = log_at(head)
-        yield Line("the first 98 %", begin, run(begin, lake, settings))
-        growing = Path(scratch) / "growing"
+        yield Line(f"the first {100 - count} %", begin, run(begin, lake, settings))
 
         def come(part: Path) -> None:
             for file in part.glob("*/*"):
@@ -172,25 +187,26 @@ def stays(folder: Path, settings: dict[str, str]) -> Iterator[Line]:
                     os.link(file, place)
 
         def when_round_begins(number: int, process: subprocess.Popen[str]) -> None:
-            if number == 2:
-                come(parts[1])
-            elif number > 3:
+            if number <= count:
+                come(parts[number - 1])
+            elif number > count + 1:
                 process.terminate()
 
         come(parts[0])
-        logs = [log_at(part) for part in parts]
         source = f"segments:{growing}"
         arguments = ("run", "--source", source, "--lake", str(lake), "--every", "0.1")
         cost = cost_of(arguments, settings, when_round_begins)
         ends = [one.workers_before_s for one in cost.rounds[1:]] + [cost.cpu_s[WORKERS]]
         used = [after - one.workers_before_s for one, after in zip(cost.rounds, ends, strict=True)]
-        later = max(range(1, len(used)), key=lambda number: cost.rounds[number].total.tasks)
-        for name, log, number in zip(("then 1 %", "and 1 % more"), logs, (0, later), strict=True):
+        with_work = [
+            number for number, one in enumerate(cost.rounds) if one.total.tasks >= IDLE_TASKS
+        ]
+        names = ["then 1 % in a new JVM", *["and 1 % more"] * (count - 1)]
+        for name, part, number in zip(names, parts, with_work, strict=True):
             cpu_s = {**cost.cpu_s, WORKERS: used[number]}
+            total = cost.rounds[number].total
             yield Line(
-                name,
-                log,
-                replace(cost, total=cost.rounds[number].total, cpu_s=cpu_s, steps={}, rows={}),
+                name, log_at(part), replace(cost, total=total, cpu_s=cpu_s, steps={}, rows={})
             )
 
 
@@ -255,8 +271,10 @@ def tell(lines: Iterator[Line], title: str, flags: argparse.Namespace) -> None:
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == HEADINGS[0] else "right")
     first: Cost | None = None
+    of_name: defaultdict[str, list[Cost]] = defaultdict(list)
     for line in lines:
         first = first or line.cost
+        of_name[line.name].append(line.cost)
         table.add_row(*cells(line, first))
         console.print(line.name, *cells(line, first)[1:], highlight=False)
         remember(line, title)
@@ -266,6 +284,9 @@ def tell(lines: Iterator[Line], title: str, flags: argparse.Namespace) -> None:
         for name, tasks in dearest[: flags.queries]:
             console.print(f"        {name}: {told(tasks)}", highlight=False)
     console.print(table)
+    for name, costs in of_name.items():
+        if first is not None and len(costs) > 1:
+            console.print(f"{name}, {len(costs)} times: {averages(costs, first)}", highlight=False)
 
 
 HEADINGS: Final = (
@@ -307,6 +328,16 @@ def cells(line: Line, first: Cost) -> list[str]:
         f"{cost.peak_kib['all'] / MIB:,.0f}",
         f"{sum(cost.rows.values()):,}",
     ]
+
+
+def averages(costs: Sequence[Cost], first: Cost) -> str:
+    """Of several runs, beside the first one."""
+    run_s = mean(cost.total.run_s for cost in costs)
+    cpu_s = mean(cost.task_cpu_s for cost in costs)
+    return (
+        f"on average {run_s:.1f} s of task time, {run_s / first.total.run_s:.1%} of the first, and {cpu_s:.1f} s of"
+        f" its CPU, {cpu_s / first.task_cpu_s:.1%}"
+    )
 
 
 def told(tasks: Tasks) -> str:
