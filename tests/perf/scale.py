@@ -187,7 +187,7 @@ def stays(folder: Path, settings: dict[str, str], count: int) -> Iterator[Line]:
                     os.link(file, place)
 
         def when_round_begins(number: int, process: subprocess.Popen[str]) -> None:
-            if number <= count:
+            if 1 < number <= count:
                 come(parts[number - 1])
             elif number > count + 1:
                 process.terminate()

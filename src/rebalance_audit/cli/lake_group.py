@@ -19,7 +19,9 @@ def group_tables(lake: str, cluster: str, group_id: str) -> dict[str, list[dict[
 
 def group_ids(lake: str, cluster: str) -> set[str]:
     """Groups of the cluster that have a row. Raises LakeNotReadable, also where no run was about the cluster."""
-    require_cluster(lake, cluster)
     table = open_table(lake, "gold.group_states").to_table(columns=["cluster", "group_id"])
     pairs = zip(*(table.column(name).to_pylist() for name in ("cluster", "group_id")), strict=True)
-    return {group_id for name, group_id in pairs if name == cluster}
+    found = {group_id for name, group_id in pairs if name == cluster}
+    if not found:
+        require_cluster(lake, cluster)
+    return found
