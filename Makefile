@@ -141,20 +141,20 @@ contracts: $(INSTALLED) ## Check who imports whom
 
 .PHONY: codegen
 codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and tables of the code
-	$(PY) -m rebalance_audit.wire.codegen --write
-	$(PY) -m rebalance_audit.table_schemas --write
+	$(PY) -m tools.codegen.main --write
+	$(PY) -m tools.pages.tables --write
 	$(PY) -m tests.cli.readme --write
-	$(PY) -m rebalance_audit.report.findings_page --write
-	$(PY) -m rebalance_audit.report.causes_page --write
-	$(PY) -m rebalance_audit.report.broker_logs_page --write
+	$(PY) -m tools.pages.findings --write
+	$(PY) -m tools.pages.causes --write
+	$(PY) -m tools.pages.broker_logs --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are fresh
-	$(PY) -m rebalance_audit.wire.codegen --check
-	$(PY) -m rebalance_audit.table_schemas --check
-	$(PY) -m rebalance_audit.report.findings_page --check
-	$(PY) -m rebalance_audit.report.causes_page --check
-	$(PY) -m rebalance_audit.report.broker_logs_page --check
+	$(PY) -m tools.codegen.main --check
+	$(PY) -m tools.pages.tables --check
+	$(PY) -m tools.pages.findings --check
+	$(PY) -m tools.pages.causes --check
+	$(PY) -m tools.pages.broker_logs --check
 
 .PHONY: bench
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's own tools (RECORDS=4000000)

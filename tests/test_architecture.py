@@ -13,8 +13,11 @@ from rebalance_audit.resources import checkout_root
 
 ROOT = checkout_root()
 PACKAGE = ROOT / "src" / "rebalance_audit"
-CORE = ("wire", "coordinator", "audit", "sim")
-GENERATED = {PACKAGE / "wire" / name for name in ("messages.py", "compiled.py", "json_fields.py")}
+CORE = ("wire", "replay", "coordinator", "audit", "sim")
+GENERATED = {
+    PACKAGE / "wire" / "generated" / name
+    for name in ("messages.py", "compiled.py", "json_fields.py")
+}
 LINES_MAX = 450
 
 ENGINE = {"pyspark", "delta"}

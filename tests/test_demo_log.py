@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from rebalance_audit.demo_log import extract_to
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 import duckdb
 import pytest
 
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import arrow_table, write_lake
 

@@ -5,18 +5,11 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.cause import Certainty, RebalanceCause
-from rebalance_audit.coordinator.changes import GroupType
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
+from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.table_checks import Check, TableSchemaError, Where
-from rebalance_audit.table_schemas import (
-    BEGIN,
-    END,
-    TableSchema,
-    due,
-    parse_table,
-    table_schemas,
-    value_lists,
-)
+from rebalance_audit.table_schemas import TableSchema, parse_table, table_schemas, value_lists
+from tools.pages.tables import BEGIN, END, due
 
 TABLE: dict[str, Any] = {
     "layer": "gold",

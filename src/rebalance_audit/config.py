@@ -28,7 +28,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.kafka_options import HIDDEN, shown
 from rebalance_audit.resources import read_text

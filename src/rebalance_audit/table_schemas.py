@@ -1,22 +1,19 @@
 """The output tables as data: `schemas/tables/*.json`, one file per table.
 
 Columns, comments, keys and quality checks of the Delta tables are read from here, and so is the catalogue for people:
-`python -m rebalance_audit.table_schemas --write` renders it into `docs/tables.md` and `README.md`, `--check` tells
+`make codegen` renders it into `docs/tables.md` and `README.md`, `make check-generated` tells
 whether both are fresh.
 """
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from rebalance_audit import generated_files
-from rebalance_audit.resources import checkout_root, list_files, read_text
+from rebalance_audit.resources import list_files, read_text
 from rebalance_audit.table_checks import Check, TableSchemaError, json_object, parse_check, words
 
 Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
@@ -190,75 +187,3 @@ def _check_others(tables: Mapping[str, TableSchema]) -> None:
                     raise TableSchemaError(
                         f"{table.full_name}: {words(check)}: there is no {check.table}.{used}"
                     )
-
-
-# --- catalogue ---------------------------------------------------------------------------------
-
-CATALOGUE = "docs/tables.md"
-README = "README.md"
-BEGIN, END = "<!-- tables:begin -->", "<!-- tables:end -->"
-_LAYER_WORDS: Mapping[Layer, str] = {
-    "bronze": "the log as it was",
-    "silver": "decoded records",
-    "gold": "what happened",
-    "meta": "what ran",
-}
-
-
-def catalogue() -> str:
-    """Every table with its columns and checks, as Markdown."""
-    lines = [
-        "# Output tables",
-        "",
-        "Generated from `schemas/tables/` by `make codegen`. Times are UTC, durations carry their unit in the name.",
-        "A table lies at `<lake>/<layer>/<name>`.",
-    ]
-    for table in table_schemas().values():
-        lines += ["", f"## {table.full_name}", "", table.description, ""]
-        lines.append(f"One row is {table.grain}. Key: {', '.join(table.key)}.")
-        if table.clustered_by:
-            lines[-1] += f" Clustered by {', '.join(table.clustered_by)}."
-        lines += ["", "| column | type | null | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| {column.name} | `{column.type}` | {'yes' if column.nullable else ''} | {column.meaning} |"
-            for column in table.columns
-        ]
-        lines += ["", "Checks:", ""]
-        lines += [f"- {check.severity}: {words(check)}" for check in table.checks]
-    return "\n".join(lines) + "\n"
-
-
-def short_catalogue() -> str:
-    """One line per table, as a Markdown table for the README."""
-    lines = [
-        f"Columns, types and checks: [{CATALOGUE}]({CATALOGUE}).",
-        "",
-        "| table | one row is | |",
-        "|---|---|---|",
-    ]
-    lines += [
-        f"| {table.full_name} | {table.grain} | {table.description} |"
-        for table in table_schemas().values()
-    ]
-    return "\n".join(lines)
-
-
-def due(root: Path) -> dict[Path, str]:
-    """Path and text of the files that hold a catalogue, in a checkout.
-
-    Raises TableSchemaError when README.md lacks the two markers.
-    """
-    readme = root / README
-    text = readme.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise TableSchemaError(f"{README} lacks {BEGIN} … {END}")
-    return {
-        root / CATALOGUE: catalogue(),
-        readme: f"{before}{BEGIN}\n{short_catalogue()}\n{END}{after}",
-    }
-
-
-if __name__ == "__main__":
-    sys.exit(generated_files.main(lambda: due(checkout_root())))

@@ -5,10 +5,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli.broker_logs import BrokerLogs
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.accuracy.simulated import by_epoch
 from tests.accuracy.tally import Tally
 from tests.accuracy.verdicts import judge_epoch

@@ -11,12 +11,12 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.sim.broker_log import SERVER_LOG
-from rebalance_audit.sim.compaction import Cleaner
+from rebalance_audit.sim.brokers.compaction import Cleaner
+from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.accuracy.latencies import judge_times
 from tests.accuracy.ownership import judge_members, judge_ownership

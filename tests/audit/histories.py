@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import TypeAlias
 
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataValue, GroupMetadataValue
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.generated.messages import (
+    ConsumerGroupMemberMetadataValue,
+    GroupMetadataValue,
+)
 from rebalance_audit.wire.records import Record
 from tests.audit.story import record_of
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Record, decode_record, group_id_of
+from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.log_entries import position_of
 

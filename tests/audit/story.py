@@ -16,8 +16,9 @@
 import re
 from collections.abc import Iterable
 
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.wire import consumer_protocol, messages
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire import consumer_protocol
+from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.records import Record
 
 GROUP = "g"

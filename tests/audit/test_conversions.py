@@ -7,7 +7,7 @@ import pytest
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,
 )

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from rebalance_audit.audit import rebalance
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group import rebalance
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Record
 from tests.audit.histories import (
     Write,

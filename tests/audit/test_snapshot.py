@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import MEMBERS, Row

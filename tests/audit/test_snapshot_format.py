@@ -6,14 +6,19 @@ from typing import Any
 import orjson
 import pytest
 
-from rebalance_audit.audit import snapshot
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.audit.snapshot import STATE_FORMAT, SnapshotNotUsable, shape_lines, shapes
-from rebalance_audit.audit.snapshot_codec import state_types, text_topic, topic_text
+from rebalance_audit.audit.snapshots import snapshot
+from rebalance_audit.audit.snapshots.codec import state_types, text_topic, topic_text
+from rebalance_audit.audit.snapshots.snapshot import (
+    STATE_FORMAT,
+    SnapshotNotUsable,
+    shape_lines,
+    shapes,
+)
 from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, log
 
 SHAPES = {5: "a42d35a4bda0"}

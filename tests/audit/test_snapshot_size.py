@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataValue
+from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataValue
 from tests.audit.story import GROUP, log
 from tests.audit.test_memory import restarts
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.target_moves import TargetMoves
-from rebalance_audit.coordinator.partitions import Partitions
+from rebalance_audit.audit.group.target_moves import TargetMoves
+from rebalance_audit.replay.partitions import Partitions
 
 MEMBERS = ("A", "B", "C")
 OWNERS = st.lists(st.sampled_from((None, *MEMBERS)), min_size=6, max_size=6)

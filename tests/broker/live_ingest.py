@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.ingest import Ingested, ingest
-from rebalance_audit.lake.kafka_cluster import KafkaSettings
-from rebalance_audit.lake.sources import parse_source
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.bronze.ingest import Ingested, ingest
+from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.storage.tables import Lake
 from tests.support.broker import Broker
 
 CLUSTER = "blue"

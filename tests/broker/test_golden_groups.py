@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.coordinator.describe import describe_group
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.broker import running_broker
 from tests.support.broker_groups import as_admin_tells, described_groups

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.errors import BadRequest
-from rebalance_audit.lake.kafka_cluster import KafkaSettings
-from rebalance_audit.lake.kafka_source import OFFSET_FETCHING, KafkaSource
-from rebalance_audit.lake.kafka_stream import Duration
-from rebalance_audit.lake.ledger import Ledger
-from rebalance_audit.lake.request import GOLD_ONLY, RunRequest
-from rebalance_audit.lake.run import run_audit
-from rebalance_audit.lake.sources import parse_source
-from rebalance_audit.lake.tables import Lake
-from rebalance_audit.wire.log_folder import SourceNotReadable
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.lake.bronze.kafka_stream import Duration
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.lake.sources.kafka_source import OFFSET_FETCHING, KafkaSource
+from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNameSource
 from tests.broker.live_ingest import (
     CLUSTER,

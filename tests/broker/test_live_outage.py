@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.kafka_cluster import KafkaSettings
-from rebalance_audit.lake.kafka_stream import Duration
-from rebalance_audit.wire.log_folder import SourceNotReadable
+from rebalance_audit.lake.bronze.kafka_stream import Duration
+from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.broker.live_ingest import bronze, has_batches, in_log, kafka, take
 from tests.support.broker import running_broker
 from tests.support.live_groups import HASTE, make_topic, work

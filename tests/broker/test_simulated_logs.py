@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.coordinator.describe import describe_group
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.broker import running_broker
 from tests.support.broker_folder import NEW_OFFSETS_TOPIC, OFFSETS_TOPIC

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.coordinator.describe import describe_group
-from rebalance_audit.coordinator.java_order import hash_code
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.java_order import hash_code
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import encode_key, encode_value
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
 from tests.coordinator.shorthand import GROUP_ID, TOPIC_IDS, records, replayed

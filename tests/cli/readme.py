@@ -17,15 +17,15 @@ from typing import Final
 
 from rich.console import Console
 
-from rebalance_audit import generated_files
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli.demo import what_next
-from rebalance_audit.cli.gold_tables import TABLES
-from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.cli.commands.demo import what_next
 from rebalance_audit.demo_log import extract_to
-from rebalance_audit.report.layout import Layout
-from rebalance_audit.report.overview import print_overview
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.readers.gold import TABLES
+from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.overview import print_overview
+from rebalance_audit.wire.segments.folder import open_log_folder
+from tools import generated_files
 
 README: Final = Path(__file__).parents[2] / "README.md"
 BLOCK: Final = re.compile(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.cli import ranges
+from rebalance_audit.local import byte_ranges as ranges
 from tests.cli.call import CAPTURES, call, lines, segments
 
 ALL = sorted(path.name for path in CAPTURES.iterdir())

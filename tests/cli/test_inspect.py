@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.cli import ranges
+from rebalance_audit.local import byte_ranges as ranges
 from rebalance_audit.table_schemas import table_schemas
 from tests.cli.call import CAPTURES, PROGRAM, call, process, segments
 

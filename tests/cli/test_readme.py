@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from tests.cli import readme
 
 ROOT = Path(__file__).parents[2]

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli import exit_codes
-from rebalance_audit.cli.segment_audit import audit_segments
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
 BLUE = ("--cluster", "blue")
-LIBRARY = checkout_root() / "src/rebalance_audit/report/page_files/echarts"
+LIBRARY = checkout_root() / "src/rebalance_audit/report/html/files/echarts"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u2028'\"&\u202e"
 MINUTE_MS = 60_000
 

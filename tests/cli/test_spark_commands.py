@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli import exit_codes
-from rebalance_audit.cli.gold_tables import TABLES
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.report.layout import Layout
-from rebalance_audit.report.overview import print_overview
-from rebalance_audit.report.terminal import file_console
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.readers.gold import TABLES
+from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.overview import print_overview
+from rebalance_audit.report.terminal.terminal import file_console
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, process
 from tests.support.spark_sessions import configuration
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli import exit_codes
-from rebalance_audit.cli.gold_order import in_key_order
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.lake.read import read_rows
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.readers.tables import read_rows
+from rebalance_audit.table_order import in_key_order
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cluster.standalone import Cluster, environment, start
 from tests.wire.golden import capture
 

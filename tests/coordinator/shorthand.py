@@ -22,21 +22,21 @@ streams records (17 to 23) are written like the consumer group record of the sam
 import re
 from typing import Any
 
-from rebalance_audit.coordinator.changes import Anomaly, Change, Position
-from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.partitions import Partitions, text_of
-from rebalance_audit.coordinator.policy import Policy
-from rebalance_audit.coordinator.replay import apply
-from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire import messages
+from rebalance_audit.replay.changes import Anomaly, Change, Position
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.partitions import Partitions, text_of
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.consumer_protocol import (
     Assignment,
     Subscription,
     encode_assignment,
     encode_subscription,
 )
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 
 GROUP_ID = "g"

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from rebalance_audit.coordinator.changes import Anomaly, AnomalyKind, Position
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.policy import Policy, ReplayError
-from rebalance_audit.coordinator.replay import apply, apply_transaction_marker
-from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire.messages import (
+from rebalance_audit.replay.changes import Anomaly, AnomalyKind, Position
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.playback import apply, apply_transaction_marker
+from rebalance_audit.replay.policy import Policy, ReplayError
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.coordinator.changes import Anomaly, AnomalyKind
-from rebalance_audit.coordinator.describe import describe_group
-from rebalance_audit.coordinator.policy import Policy
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
+from rebalance_audit.replay.changes import Anomaly, AnomalyKind
+from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 from tests.support.log_entries import Entry, apply_entry, entries_of
 from tests.wire.golden import CAPTURE_NAMES, capture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
     Change,
@@ -23,7 +23,7 @@ from rebalance_audit.coordinator.changes import (
     TopicMetadataRecorded,
     TopologyChanged,
 )
-from rebalance_audit.coordinator.policy import Policy
+from rebalance_audit.replay.policy import Policy
 from tests.coordinator.shorthand import TOPIC_IDS, replay, replayed
 
 P = Position(0, 99, 1234, 5)

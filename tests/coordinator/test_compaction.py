@@ -6,10 +6,10 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.coordinator.changes import Change, Position
-from rebalance_audit.coordinator.policy import Policy
-from rebalance_audit.coordinator.replay import apply
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.changes import Change, Position
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.records import Record
 from tests.coordinator.log_model import EVENTS, PARTITIONS, LogModel
 from tests.coordinator.shorthand import (

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebalance_audit.coordinator.describe import describe_group, preferred_assignor
-from rebalance_audit.coordinator.modern.group import ModernMember
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.describe import describe_group, preferred_assignor
+from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
 from tests.coordinator.shorthand import TOPIC_IDS, replay, replayed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.coordinator.java_order import (
+from rebalance_audit.replay.java_order import (
     Key,
     copied_capacity,
     hash_code,

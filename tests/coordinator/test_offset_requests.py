@@ -20,7 +20,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     TxnOffsetCommitRequest,
     WriteTxnMarkerRequest,
 )
-from rebalance_audit.wire.messages import ZERO_UUID
+from rebalance_audit.wire.generated.messages import ZERO_UUID
 from tests.coordinator.classic.stage import Stage
 from tests.support.coordinator_driver import CoordinatorDriver
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.replay.changes import (
     GroupCreated,
     GroupStateChanged,
     GroupType,
@@ -12,8 +12,8 @@ from rebalance_audit.coordinator.changes import (
     Position,
     TransactionEnded,
 )
-from rebalance_audit.coordinator.replay import apply_transaction_marker
-from rebalance_audit.coordinator.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.playback import apply_transaction_marker
+from rebalance_audit.replay.slot import CommittedOffset, GroupSlot
 from tests.coordinator.shorthand import GROUP_ID, TOPIC_IDS, picture, replay
 
 PRODUCER_ID = 7

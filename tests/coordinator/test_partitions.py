@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.coordinator.partitions import (
+from rebalance_audit.replay.partitions import (
     Partitions,
     TopicPartition,
     count,

@@ -2,16 +2,16 @@
 
 import pytest
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.modern.group import (
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import (
     ClassicMembership,
     ClientAssignorResult,
     ModernGroup,
     RegexResolution,
 )
-from rebalance_audit.coordinator.replay import RULES
-from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.replay.playback import RULES
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated.messages import RecordType
 from tests.coordinator.shorthand import (
     GROUP_ID,
     TOPIC_IDS,

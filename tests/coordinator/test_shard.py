@@ -2,10 +2,10 @@
 
 import pytest
 
-from rebalance_audit.coordinator.changes import Position, TransactionEnded
-from rebalance_audit.coordinator.policy import Policy, ReplayError
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.messages import (
+from rebalance_audit.replay.changes import Position, TransactionEnded
+from rebalance_audit.replay.policy import Policy, ReplayError
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.wire.generated.messages import (
     ZERO_UUID,
     OffsetCommitKey,
     OffsetCommitValue,

@@ -23,15 +23,15 @@ from typing import Final, TypeAlias
 import orjson
 
 from rebalance_audit.audit.log_audit import LogAudit
-from rebalance_audit.coordinator.describe import describe_group
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.bad_bytes import BadBytes
-from rebalance_audit.wire.batches import HEADER, Batch, LogRecord
-from rebalance_audit.wire.columns import ColumnChunk, read_columns
+from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.json_shape import key_data, value_data
-from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
 from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
-from rebalance_audit.wire.segments import read_batches, split_points
+from rebalance_audit.wire.segments.bad_bytes import BadBytes
+from rebalance_audit.wire.segments.batches import HEADER, Batch, LogRecord
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.folder import PositionedMarker, PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.support.log_entries import apply_entry, position_of
 from tests.wire.golden import CAPTURES

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.lake.arrow_types import MILLIS_MAX, MILLIS_MIN, column_of
+from rebalance_audit.lake.storage.arrow_types import MILLIS_MAX, MILLIS_MIN, column_of
 
 BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
 MOMENTS: list[tuple[list[int | None], list[int | None]]] = [

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.catalog_names import catalog_settings, is_catalog, parse_catalog
-from rebalance_audit.lake.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.read import open_table
-from rebalance_audit.lake.request import RunRequest, check_request
-from rebalance_audit.lake.sources import parse_source
+from rebalance_audit.lake.runs.request import RunRequest, check_request
+from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.readers.tables import open_table
 from tests.wire.golden import capture
 
 

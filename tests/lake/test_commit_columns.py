@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_audit.lake import commit_columns
-from rebalance_audit.lake.arrow_types import column_of, micros_of
-from rebalance_audit.lake.commit_columns import ALL_FIELDS, decode_commits
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.messages import (
+from rebalance_audit.lake.records import commit_columns
+from rebalance_audit.lake.records.commit_columns import ALL_FIELDS, decode_commits
+from rebalance_audit.lake.storage.arrow_types import column_of, micros_of
+from rebalance_audit.wire.generated.messages import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
     OffsetCommitKey,
@@ -25,6 +24,7 @@ from rebalance_audit.wire.records import (
     encode_key,
     encode_value,
 )
+from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
 from rebalance_audit.wire.topic_names import topic_id_text
 from tests.wire.golden import CAPTURE_NAMES, capture
 from tests.wire.mutation import mutated

@@ -1,6 +1,6 @@
 """What is remembered of a group between two runs."""
 
-from rebalance_audit.lake.group_memory import AskedTopics, Memory, Provisional, answers
+from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional, answers
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_text
 
 ONE, TWO = b"1" * 16, b"2" * 16

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.lake.errors import BadRequest
-from rebalance_audit.lake.kafka_cluster import KafkaCluster, KafkaSettings
-from rebalance_audit.lake.kafka_login import login
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.lake.sources.kafka_cluster import KafkaCluster, KafkaSettings
+from rebalance_audit.lake.sources.kafka_login import login
 
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 

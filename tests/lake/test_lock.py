@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.lake.errors import LakeBusy
-from rebalance_audit.lake.lock import sole_run
+from rebalance_audit.errors import LakeBusy
+from rebalance_audit.lake.storage.lock import sole_run
 
 HOLDER = """
 import sys, time
-from rebalance_audit.lake.lock import sole_run
+from rebalance_audit.lake.storage.lock import sole_run
 with sole_run(sys.argv[1], "blue", "run-1"):
     print("held", flush=True)
     time.sleep(600)

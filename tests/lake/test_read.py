@@ -6,7 +6,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from rebalance_audit.lake.read import open_table, read_rows
+from rebalance_audit.readers.tables import open_table, read_rows
 
 ROWS = [
     {"cluster": "blue", "group_id": "checkout"},

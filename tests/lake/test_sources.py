@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.request import GOLD_ONLY, RunRequest, check_request
-from rebalance_audit.lake.sources import DeltaSource, SegmentsSource, parse_source
-from rebalance_audit.wire.log_folder import SourceNotReadable
+from rebalance_audit.errors import BadRequest, LakeNotWritable
+from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest, check_request
+from rebalance_audit.lake.sources.sources import DeltaSource, SegmentsSource, parse_source
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.wire.golden import capture
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.lake.spark_end import worker_end
+from rebalance_audit.lake.session.spark_end import worker_end
 
 AT_PYTHON = "\tat org.apache.spark.api.python.PythonWorkerFactory.create(PythonWorkerFactory.scala)"
 AT_FILES = "\tat org.apache.hadoop.fs.FSDataInputStream.read(FSDataInputStream.java)"

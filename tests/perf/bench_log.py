@@ -8,10 +8,10 @@ a quarter of the records, of commits as of groups, and the same groups.
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.sim.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.log_folder import open_log_folder
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.folder import open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.audit.story import TOPIC_IDS
 from tests.perf.scale_log import SHARE, START_MS, TOPIC, Shape, scale_log
 from tests.support.broker_folder import OFFSETS_TOPIC

@@ -8,8 +8,7 @@ from functools import partial
 import orjson
 
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
-from rebalance_audit.wire.json_shape import key_data, value_data
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -19,6 +18,7 @@ from rebalance_audit.wire.messages import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import (
     Record,
     decode_record,

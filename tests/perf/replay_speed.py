@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from time import process_time
 
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.coordinator.replay import apply
-from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire import messages
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 
 TOPIC_IDS = tuple(bytes([number]) * 16 for number in (1, 2))

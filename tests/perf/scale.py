@@ -25,9 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.log_folder import OFFSETS_TOPIC, open_log_folder
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.perf.cost import JVM, MIB, WORKERS, Cost, Tasks, cost_of
 from tests.perf.scale_log import FOLDER, Shape, scale_log
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.sim.batch_writer import LoggedRecord, encode_batch
-from rebalance_audit.sim.partition_log import segment_path
-from rebalance_audit.wire.messages import OffsetCommitKey, OffsetCommitValue
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, encode_batch
+from rebalance_audit.sim.brokers.partition_log import segment_path
+from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
 from rebalance_audit.wire.records import encode_key, encode_value
 from rebalance_audit.wire.topic_names import ZERO_TOPIC_ID
 from tests.audit.story import GROUP, TOPIC_IDS, record_of

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.log_folder import open_log_folder
-from rebalance_audit.wire.segments import read_batches, split_points
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.folder import open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from tests.wire.hand_made import CODEC_NUMBERS, batch, commits
 
 OFFSET_COMMITS = frozenset({0, 1})

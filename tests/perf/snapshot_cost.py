@@ -13,9 +13,9 @@ from itertools import count
 
 import orjson
 
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 from tests.audit.story import record_of
 
 SHARE = 5

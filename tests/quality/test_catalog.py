@@ -6,18 +6,18 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.lake.check_frames import Scope
-from rebalance_audit.lake.errors import LakeNotReadable
-from rebalance_audit.lake.request import GOLD_ONLY, RunRequest
-from rebalance_audit.lake.run import run_audit
-from rebalance_audit.lake.run_log import RunReport
-from rebalance_audit.lake.sources import parse_source
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.wire.golden import capture
 
 NAME = "catalog:spark_catalog.audit"

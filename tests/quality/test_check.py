@@ -8,13 +8,13 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli import check as command
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.lake.check_frames import Scope
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.cli.commands import check as command
+from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.quality.planted import Row, violations
 from tests.support.lake_without_spark import arrow_table
 from tests.wire.golden import CAPTURE_NAMES, capture

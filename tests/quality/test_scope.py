@@ -10,9 +10,9 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.check_frames import Scope
-from rebalance_audit.lake.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.errors import BadRequest, LakeNotReadable
+from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from tests.quality.planted import Row
 from tests.support.lake_without_spark import arrow_table

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from rebalance_audit.audit.cause import Certainty, RebalanceCause
-from rebalance_audit.audit.cause_patterns import CAUSE_PATTERNS
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.wire.golden import CAPTURE_NAMES, CAPTURES
 
 STRENGTH = {certainty: strength for strength, certainty in enumerate(reversed(Certainty))}

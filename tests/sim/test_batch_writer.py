@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.sim.batch_writer import (
+from rebalance_audit.sim.brokers.batch_writer import (
     Codec,
     LoggedRecord,
     Producer,
@@ -12,8 +12,8 @@ from rebalance_audit.sim.batch_writer import (
     encode_empty_batch,
     encode_marker,
 )
-from rebalance_audit.wire.batches import Batch, LogRecord
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.batches import Batch, LogRecord
+from rebalance_audit.wire.segments.segment_file import read_batches
 
 AT_MS = 1_700_000_000_000
 KEY = bytes.fromhex("0003000167")

@@ -2,9 +2,9 @@
 
 from rebalance_audit.coordinator.handling import CoordinatorConfig
 from rebalance_audit.coordinator.requests.classic import JoinGroupProtocol, JoinGroupRequest
-from rebalance_audit.sim.broker import Happening
-from rebalance_audit.sim.broker_log_classic import ClassicLines
-from rebalance_audit.sim.broker_log_modern import modern_lines
+from rebalance_audit.sim.brokers.broker import Happening
+from rebalance_audit.sim.brokers.server_log_classic import ClassicLines
+from rebalance_audit.sim.brokers.server_log_modern import modern_lines
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
 from tests.audit.story import record_of
 from tests.support.coordinator_driver import CoordinatorDriver

@@ -1,8 +1,8 @@
 """The log cleaner: what stays of closed segments, and when tombstones go."""
 
-from rebalance_audit.sim.batch_writer import LoggedRecord
-from rebalance_audit.sim.compaction import Cleaner
-from rebalance_audit.sim.partition_log import LoggedBatch, PartitionLog
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.compaction import Cleaner
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch, PartitionLog
 
 VALUE = b"value"
 RETENTION_MS = 1_000

@@ -13,14 +13,14 @@ from rebalance_audit.coordinator.consumer.departure import remove_members
 from rebalance_audit.coordinator.consumer.member_change import settle
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.policy import ReplayError
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse
-from rebalance_audit.sim import compaction
+from rebalance_audit.replay.policy import ReplayError
+from rebalance_audit.sim.brokers import compaction
+from rebalance_audit.sim.brokers.partition_log import LogSegment, PartitionLog, replay_batch
 from rebalance_audit.sim.invariants import InvariantBrokenError
 from rebalance_audit.sim.options import Overrides
-from rebalance_audit.sim.partition_log import LogSegment, PartitionLog, replay_batch
 from rebalance_audit.sim.scenario import NotConvergedError, simulate
-from rebalance_audit.wire.messages import ConsumerGroupMetadataValue
+from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 SEEDS = range(40)

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, LeaveGroupRequest
-from rebalance_audit.sim.batch_writer import LoggedRecord
-from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.brokers.roster import Roster
 from rebalance_audit.sim.options import Overrides, Protocol, draw_options
-from rebalance_audit.sim.partition_log import LoggedBatch
-from rebalance_audit.sim.roster import Roster
 from rebalance_audit.sim.scenario import Simulation
-from rebalance_audit.sim.truth_classic import WATCHED_TIMERS
+from rebalance_audit.sim.truth.classic import WATCHED_TIMERS
 
 
 class RosterCheck:

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from rebalance_audit.coordinator.handling import Dialect, RecordDraft
 from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.sim.batch_writer import LoggedRecord
-from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
-from rebalance_audit.sim.dialects import encode_commits, encode_draft, plain_commits
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.dialects import encode_commits, encode_draft, plain_commits
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.invariants import require_equal
 from rebalance_audit.sim.options import Overrides, draw_options
-from rebalance_audit.sim.partition_log import LoggedBatch
 from rebalance_audit.sim.scenario import Simulation
-from rebalance_audit.wire.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
+from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
 from rebalance_audit.wire.records import Record, decode_record
 from tests.sim.test_simulations import written
 

@@ -11,13 +11,13 @@ import orjson
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.coordinator.policy import Policy
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.sim import partition_log
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.sim.brokers import partition_log
 from rebalance_audit.sim.invariants import require_equal
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation, simulate
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.log_entries import apply_entry, entries_of
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from rebalance_audit.audit.cause import RebalanceCause
-from rebalance_audit.coordinator.changes import MemberUnsubscribed, Position
-from rebalance_audit.coordinator.classic.group import ClassicGroup
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
-from rebalance_audit.sim.broker import Happening
-from rebalance_audit.sim.group_look import GroupLook
+from rebalance_audit.replay.changes import MemberUnsubscribed, Position
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
-from rebalance_audit.sim.truth import EpochTruth, GroupTruth
-from rebalance_audit.sim.truth_causes import Reason
-from rebalance_audit.sim.truth_classic import ClassicWatch
-from rebalance_audit.sim.truth_members import MembersOf
+from rebalance_audit.sim.truth.causes import Reason
+from rebalance_audit.sim.truth.classic import ClassicWatch
+from rebalance_audit.sim.truth.group_look import GroupLook
+from rebalance_audit.sim.truth.members import MembersOf
+from rebalance_audit.sim.truth.recorder import EpochTruth, GroupTruth
 from tests.coordinator.classic.stage import check
 
 

@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.run import run_audit
+from rebalance_audit.lake.runs.run import run_audit
 from tests.spark.lakes import Whole, request_of
 from tests.spark.mixed_log import write_log
 from tests.support.spark_sessions import spark_session

@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.findings import kinds
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.lake.group_hours import HOURS
-from rebalance_audit.lake.request import RunRequest
-from rebalance_audit.lake.run import GOLD_TABLES
-from rebalance_audit.lake.run_log import RunReport
-from rebalance_audit.lake.sources import Source, parse_source
+from rebalance_audit.lake.gold.group_hours import HOURS
+from rebalance_audit.lake.runs.request import RunRequest
+from rebalance_audit.lake.runs.run import GOLD_TABLES
+from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.sources.sources import Source, parse_source
 from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import Rows, in_order, plain
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.wire import hand_made
 from tests.wire.golden import capture
 

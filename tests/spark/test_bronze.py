@@ -11,17 +11,17 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.bronze import Bronze
-from rebalance_audit.lake.errors import LakeNotWritable
-from rebalance_audit.lake.ingest import Ingested, ingest
-from rebalance_audit.lake.ledger import Ledger
-from rebalance_audit.lake.sinks import Sink
-from rebalance_audit.lake.source_findings import source_findings
-from rebalance_audit.lake.sources import parse_source
-from rebalance_audit.lake.tables import Lake
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.log_folder import SourceNotReadable
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.errors import LakeNotWritable
+from rebalance_audit.lake.bronze.bronze import Bronze
+from rebalance_audit.lake.bronze.ingest import Ingested, ingest
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.runs.source_findings import source_findings
+from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
 from tests.wire import hand_made
 from tests.wire.golden import capture

@@ -6,10 +6,10 @@ from zipfile import ZipFile
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.request import RunRequest
-from rebalance_audit.lake.run import run_audit
-from rebalance_audit.lake.sources import parse_source
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.runs.request import RunRequest
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import gold_of, in_order, rows_of
 from tests.wire.golden import capture

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake import commit_hours, group_hours
-from rebalance_audit.lake.wanted_hours import KEY, Wanted
+from rebalance_audit.lake.gold import commit_hours, group_hours
+from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted
 from tests.spark.in_process import in_order, rows_of
 from tests.spark.lakes import frame_of
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.lake.run import run_audit
-from rebalance_audit.lake.run_log import RunReport
-from rebalance_audit.lake.sources import Source
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.spark.in_process import in_order
 from tests.spark.lakes import (
     OF_THE_AUDIT,

@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.cli.exit_codes import UNFORESEEN
-from rebalance_audit.lake.errors import LakeBusy
-from rebalance_audit.lake.run import run_audit
+from rebalance_audit.errors import LakeBusy
+from rebalance_audit.lake.runs.run import run_audit
 from tests.cli.call import PROGRAM
 from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, empty_lake, request_of, table
 from tests.spark.mixed_log import write_log

@@ -9,10 +9,10 @@ from resource import RLIMIT_FSIZE, prlimit
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.errors import LakeNotWritable
-from rebalance_audit.lake.ingest_run import IngestRequest, run_ingest
-from rebalance_audit.lake.run import run_audit
-from rebalance_audit.wire.log_folder import SourceNotReadable
+from rebalance_audit.errors import LakeNotWritable
+from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, request_of
 
 FULL = ("creating tables", "writing tables")

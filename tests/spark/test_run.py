@@ -7,19 +7,19 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.departures import DepartureRules
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.lake import topics
-from rebalance_audit.lake.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.request import GOLD_ONLY
-from rebalance_audit.lake.run import GOLD_TABLES, run_audit
-from rebalance_audit.lake.run_log import RunReport
-from rebalance_audit.lake.tables import Lake
-from rebalance_audit.wire.batches import Batch, TransactionMarker, parse_marker
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.errors import BadRequest, LakeNotWritable
+from rebalance_audit.lake.gold import topics
+from rebalance_audit.lake.runs.request import GOLD_ONLY
+from rebalance_audit.lake.runs.run import GOLD_TABLES, run_audit
+from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.wire.json_shape import key_data, value_data
-from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.batches import Batch, TransactionMarker, parse_marker
+from rebalance_audit.wire.segments.folder import open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import Rows, in_order
 from tests.spark.lakes import (
     OF_COMMITS,

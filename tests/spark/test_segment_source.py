@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
-from rebalance_audit.lake.segment_source import read_segments
-from rebalance_audit.lake.sources import SegmentsSource
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.log_folder import SourceNotReadable, open_log_folder
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
+from rebalance_audit.lake.sources.segment_source import read_segments
+from rebalance_audit.lake.sources.sources import SegmentsSource
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
 from tests.wire import hand_made
 from tests.wire.golden import capture

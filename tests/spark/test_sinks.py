@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.reach import Reach
-from rebalance_audit.lake.sinks import Sink
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.storage.key_range import Reach
+from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.tables import Lake
 from tests.spark.lakes import table
 
 TOPICS = "gold.topics"

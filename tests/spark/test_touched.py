@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.snapshot import STATE_FORMAT
-from rebalance_audit.lake.touched import News, Touched
+from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
+from rebalance_audit.lake.runs.affected_groups import News, Touched
 
 LOG_END_MS = 1_000_000
 RULES = "now"

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.coordinator.modern.group import STABLE, ModernGroup
-from rebalance_audit.coordinator.partitions import Partitions
+from rebalance_audit.replay.modern.group import STABLE, ModernGroup
+from rebalance_audit.replay.partitions import Partitions
 from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play
 from tests.support.coordinator_driver import Topics

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.segment_file import read_batches
 from rebalance_audit.wire.topic_names import FRAME_VERSION, REMOVE_TOPIC_RECORD, TOPIC_RECORD
 
 PARTITION_RECORD: Final = 3

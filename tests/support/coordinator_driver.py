@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.changes import Change, Position
 from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
@@ -20,10 +19,11 @@ from rebalance_audit.coordinator.handling import (
     Timer,
     Topic,
 )
-from rebalance_audit.coordinator.policy import Policy
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.coordinator.slot import Group, GroupSlot
-from rebalance_audit.wire.messages import (
+from rebalance_audit.replay.changes import Change, Position
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.slot import Group, GroupSlot
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
     ConsumerGroupPartitionMetadataValue,

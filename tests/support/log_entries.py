@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from rebalance_audit.coordinator.changes import Change, Position
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
+from rebalance_audit.replay.changes import Change, Position
+from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.segments.folder import PositionedMarker, PositionedRecord, open_log_folder
 
 Entry: TypeAlias = PositionedRecord | PositionedMarker
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from aiokafka.record._crecords import DefaultRecordBatchBuilder, LegacyRecordBatchBuilder
 
-from rebalance_audit.wire.batches import (
+from rebalance_audit.wire.segments.batches import (
     ATTRIBUTES,
     BASE_OFFSET,
     BASE_TIMESTAMP,
@@ -22,7 +22,7 @@ from rebalance_audit.wire.batches import (
     MAX_TIMESTAMP,
     RECORD_COUNT,
 )
-from rebalance_audit.wire.c_reader import crc32c
+from rebalance_audit.wire.segments.c_reader import crc32c
 
 Rec: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Offset, timestamp in ms, key, value."""

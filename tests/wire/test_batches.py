@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.wire.bad_bytes import BadBytes, BadBytesReason
-from rebalance_audit.wire.batches import Batch, LogRecord, TransactionMarker
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason
+from rebalance_audit.wire.segments.batches import Batch, LogRecord, TransactionMarker
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.wire.hand_made import batch, commits, raw_batch, segment, varint
 
 # Two records, written by Kafka's own classes: [3] of group g with epoch 10, and its tombstone 7 ms later.

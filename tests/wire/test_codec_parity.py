@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.wire import compiled, generic, instances
-from rebalance_audit.wire.codegen_body import Unit
+from rebalance_audit.wire import generic, instances
+from rebalance_audit.wire.generated import compiled
 from rebalance_audit.wire.primitives import DecodeError
 from rebalance_audit.wire.records import Record, decode_record, decode_record_by_schema
 from rebalance_audit.wire.schema import record_schemas
@@ -16,6 +16,7 @@ from rebalance_audit.wire.straight import FAILURES
 from tests.wire.golden_records import all_golden
 from tests.wire.mutation import mutated
 from tests.wire.schema_values import UNITS, unit_name, values_of
+from tools.codegen.body import Unit
 
 PREFIX = bytes(2)
 """Where the record type or the version is; a decoder begins behind it."""

@@ -5,8 +5,13 @@ import cramjam
 import pytest
 from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 
-from rebalance_audit.wire import codecs
-from rebalance_audit.wire.codecs import CompressionError, decompress, repair_lz4_frame, xxh32_short
+from rebalance_audit.wire.segments import codecs
+from rebalance_audit.wire.segments.codecs import (
+    CompressionError,
+    decompress,
+    repair_lz4_frame,
+    xxh32_short,
+)
 
 ENCODERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "gzip": (1, gzip_encode),

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.wire import columns
-from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments import read_batches, split_points
+from rebalance_audit.wire.segments import columns
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from tests.wire.golden import CAPTURE_NAMES, capture
 from tests.wire.hand_made import (
     CODEC_NUMBERS,

@@ -19,8 +19,8 @@ from rebalance_audit.wire.consumer_protocol import (
     read_assignment,
     read_subscription,
 )
+from rebalance_audit.wire.generated.messages import GroupMetadataMember, GroupMetadataValue
 from rebalance_audit.wire.json_shape import value_data
-from rebalance_audit.wire.messages import GroupMetadataMember, GroupMetadataValue
 from rebalance_audit.wire.records import Record, decode_record, encode_value
 from tests.wire.golden_records import plain_key
 from tests.wire.mutation import mutated

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.wire.messages import ConsumerGroupMetadataValue
+from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue
 from rebalance_audit.wire.records import Record, decode_record, encode_value
 from tests.wire.golden_records import plain_key
 

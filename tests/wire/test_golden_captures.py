@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.log_folder import PositionedMarker, PositionedRecord, open_log_folder
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.folder import PositionedMarker, PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.wire.golden import BATCH_LINE, CAPTURE_NAMES, RECORD_LINE, capture
 
 

@@ -1,13 +1,13 @@
 """What a classic member's bytes say is shown in place of them."""
 
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
-from rebalance_audit.wire.json_shape import value_data
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     GroupMetadataKey,
     GroupMetadataMember,
     GroupMetadataValue,
     RecordType,
 )
+from rebalance_audit.wire.json_shape import value_data
 from rebalance_audit.wire.records import Record, decode_record, encode_key, encode_value
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from aiokafka.codec import gzip_encode, lz4_encode
 
-from rebalance_audit.wire.bad_bytes import BadBytes
-from rebalance_audit.wire.batches import Batch, LogRecord
-from rebalance_audit.wire.segments import read_batches
+from rebalance_audit.wire.segments.bad_bytes import BadBytes
+from rebalance_audit.wire.segments.batches import Batch, LogRecord
+from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.wire.hand_made import batch, commits, message, message_set, segment
 
 

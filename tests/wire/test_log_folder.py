@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.log_folder import (
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.folder import (
     LogFolder,
     PositionedMarker,
     PositionedRecord,

@@ -6,8 +6,8 @@ import tracemalloc
 import orjson
 import pytest
 
+from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataKey
 from rebalance_audit.wire.json_shape import key_data, value_data
-from rebalance_audit.wire.messages import ConsumerGroupMetadataKey
 from rebalance_audit.wire.records import (
     Record,
     Undecodable,

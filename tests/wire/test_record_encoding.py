@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit import resources
-from rebalance_audit.wire.messages import KEY_CLASSES, VALUE_CLASSES, RecordType
+from rebalance_audit.wire.generated.messages import KEY_CLASSES, VALUE_CLASSES, RecordType
 from rebalance_audit.wire.schema import SchemaError, load_catalogue, record_schemas
 
 FIELD = {"name": "GroupId", "type": "string", "versions": "0+", "about": "Id of the group."}

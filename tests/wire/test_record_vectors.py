@@ -2,8 +2,8 @@
 
 import pytest
 
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.json_shape import key_data, value_data
-from rebalance_audit.wire.messages import RecordType
 from rebalance_audit.wire.records import (
     Record,
     decode_record,

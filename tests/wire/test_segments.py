@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.wire import segment_walk
-from rebalance_audit.wire.bad_bytes import RAW_BYTES_MAX, BadBytes, TailNote
-from rebalance_audit.wire.batches import Batch
-from rebalance_audit.wire.segments import read_batches, split_points
+from rebalance_audit.wire.segments import walk as segment_walk
+from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, TailNote
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from tests.wire.golden import capture
 from tests.wire.hand_made import batch, batches_of, commits, message, message_set, segment
 

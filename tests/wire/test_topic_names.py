@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.wire.log_folder import SourceNotReadable, open_log_folder
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupPartitionMetadataTopicMetadata,
     ConsumerGroupPartitionMetadataValue,
@@ -14,6 +13,7 @@ from rebalance_audit.wire.messages import (
     ShareGroupStatePartitionMetadataTopicPartitionsInfo,
     ShareGroupStatePartitionMetadataValue,
 )
+from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
 from rebalance_audit.wire.topic_names import (
     TopicName,
     TopicNames,

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Record, group_id_of
 
 OFFSET_COMMIT_TYPES = frozenset({0, 1})

@@ -8,9 +8,9 @@ also with the row that an earlier run made; the lake does the same with a Spark 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rebalance_audit.audit.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.rows import Row, completeness
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 
 KEY = ("group_id", "incarnation", "member_id")
 FROM_FIRST_STINT = ("first_epoch", "first_seen_at", "first_offset", "previous_member_id")

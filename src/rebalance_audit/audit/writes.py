@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.changes import Change, GroupType, Position
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.replay.changes import Change, GroupType, Position
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 
 

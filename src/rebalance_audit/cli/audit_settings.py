@@ -3,7 +3,7 @@
 import os
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.cli.invocation import Invocation
 

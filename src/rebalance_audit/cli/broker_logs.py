@@ -9,14 +9,14 @@ import click
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.clocks import Aligned, Moments, aligned
 from rebalance_audit.audit.broker_log.read import read_facts
-from rebalance_audit.cli import key_bytes
-from rebalance_audit.cli.ranges import Range, in_order, ranges_of, workers_for
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire.columns import ColumnChunk
-from rebalance_audit.wire.log_folder import LogFolder
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.folder import LogFolder
 
 _EPOCH_KEYS: Final = key_bytes.of_types(
     (RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA)

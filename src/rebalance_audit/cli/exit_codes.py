@@ -21,13 +21,13 @@ CODE_BY_ERROR: Final = {
     "click.exceptions.UsageError": BAD_ARGUMENTS,
     "builtins.OSError": NOT_READABLE,
     "rebalance_audit.config.ConfigError": BAD_ARGUMENTS,
-    "rebalance_audit.lake.errors.BadRequest": BAD_ARGUMENTS,
-    "rebalance_audit.lake.errors.LakeError": NOT_READABLE,
-    "rebalance_audit.wire.log_folder.SourceNotReadable": NOT_READABLE,
+    "rebalance_audit.errors.BadRequest": BAD_ARGUMENTS,
+    "rebalance_audit.errors.LakeError": NOT_READABLE,
+    "rebalance_audit.wire.segments.folder.SourceNotReadable": NOT_READABLE,
 }
 """Path of an exception class -> exit code; a subclass answers as its nearest listed ancestor."""
 
-SENTENCES: Final = frozenset({"rebalance_audit.lake.errors.SparkEnded"})
+SENTENCES: Final = frozenset({"rebalance_audit.errors.SparkEnded"})
 """Unforeseen, but with a message for people: where it happened would tell them nothing more."""
 
 

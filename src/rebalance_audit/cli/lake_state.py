@@ -1,9 +1,9 @@
 """`state --lake`: the groups of a lake at a moment. Importing this imports Arrow and delta-rs."""
 
-from rebalance_audit.cli import lake_group
-from rebalance_audit.cli.segment_state import State
 from rebalance_audit.cli.unknown_group import require_known
-from rebalance_audit.lake.state import state_from_lake
+from rebalance_audit.local.state import State
+from rebalance_audit.readers import group as lake_group
+from rebalance_audit.readers.state import state_from_lake
 
 
 def lake_state(lake: str, cluster: str, group_ids: tuple[str, ...], at_ms: int | None) -> State:

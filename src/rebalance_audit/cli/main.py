@@ -66,7 +66,7 @@ class LazyCommands(click.Group):
         """The command, imported now; None for a name that is none."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"rebalance_audit.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"rebalance_audit.cli.commands.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 

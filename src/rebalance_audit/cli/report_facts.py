@@ -4,9 +4,9 @@ from contextlib import closing
 from typing import Final
 
 from rebalance_audit.cli.unknown_group import require_known
-from rebalance_audit.lake.read import require_cluster
-from rebalance_audit.lake.report_rows import ReportRows
-from rebalance_audit.report.page_facts import PageFacts, bucket_size
+from rebalance_audit.readers.report_rows import ReportRows
+from rebalance_audit.readers.tables import require_cluster
+from rebalance_audit.report.html.facts import PageFacts, bucket_size
 
 FINDINGS_MAX: Final = 5
 """Findings of each kind and severity over all groups."""

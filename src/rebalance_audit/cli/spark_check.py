@@ -7,8 +7,8 @@ from typing import Final
 from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.spark_run import absolute, session
 from rebalance_audit.config import Config
-from rebalance_audit.lake.check_frames import Scope
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport, CheckRequest, check_tables, run_check
 
 DAY_MS: Final = 86_400_000

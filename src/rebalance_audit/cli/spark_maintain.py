@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.spark_run import absolute, session
 from rebalance_audit.config import Config
-from rebalance_audit.lake import maintain as care
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.runs import maintain as care
+from rebalance_audit.lake.storage.tables import Lake
 
 
 def request_of(

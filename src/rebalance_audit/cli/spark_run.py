@@ -11,18 +11,18 @@ from typing import Any, Final
 from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.requirements import require_extra, require_java
 from rebalance_audit.config import Config, effective_config
+from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.catalog_names import catalog_settings
-from rebalance_audit.lake.ingest_run import IngestReport, IngestRequest, run_ingest
-from rebalance_audit.lake.kafka_cluster import KafkaSettings
-from rebalance_audit.lake.kafka_stream import Duration
 from rebalance_audit.lake.local_path import local_path
-from rebalance_audit.lake.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
-from rebalance_audit.lake.run import run_audit
-from rebalance_audit.lake.run_log import RunReport
-from rebalance_audit.lake.session import SUBMITTED, build_session
-from rebalance_audit.lake.small_queries import FEW_BYTES
-from rebalance_audit.lake.sources import SegmentsSource, Source, parse_source
-from rebalance_audit.lake.spark_end import stopped_at_the_end, told_where_it_ends
+from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
+from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.session.session import SUBMITTED, build_session
+from rebalance_audit.lake.session.small_queries import FEW_BYTES
+from rebalance_audit.lake.session.spark_end import stopped_at_the_end, told_where_it_ends
+from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.lake.sources.sources import SegmentsSource, Source, parse_source
 from rebalance_audit.resources import checkout_root
 
 SECRET: Final = re.compile(

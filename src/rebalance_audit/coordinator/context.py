@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from rebalance_audit.coordinator.changes import Change, GroupType
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     CoordinatorConfig,
@@ -17,9 +16,10 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     TopicImage,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.coordinator.slot import Group, GroupSlot
+from rebalance_audit.replay.changes import Change, GroupType
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.slot import Group, GroupSlot
 
 
 @dataclass(slots=True)

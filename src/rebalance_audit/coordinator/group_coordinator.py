@@ -8,7 +8,6 @@ replies, and arms the timers.
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from rebalance_audit.coordinator.changes import Change, GroupType
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
@@ -30,12 +29,13 @@ from rebalance_audit.coordinator.handling import (
     Timer,
     TopicImage,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.protocols import protocols_of
 from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.changes import Change, GroupType
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.slot import GroupSlot
 
 P = TypeVar("P")
 

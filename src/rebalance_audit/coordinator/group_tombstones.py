@@ -1,11 +1,11 @@
 """The records that end a group."""
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.classic.records import group_tombstone
 from rebalance_audit.coordinator.handling import RecordDraft
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.slot import Group
-from rebalance_audit.wire.messages import (
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import Group
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupMetadataKey,
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupRegularExpressionKey,

@@ -1,9 +1,9 @@
 """Any group as the requests see that serve all protocols: its type, its state now, what it consumes."""
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
-from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.modern.group import ModernGroup
 
 CurrentGroup = LiveGroup | ModernGroup
 

@@ -10,7 +10,7 @@ from enum import Enum, IntEnum, StrEnum
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias
 
-from rebalance_audit.wire.messages import Key, Value
+from rebalance_audit.wire.generated.messages import Key, Value
 
 
 class ErrorCode(IntEnum):

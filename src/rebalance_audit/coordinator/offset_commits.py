@@ -25,7 +25,6 @@ from rebalance_audit.coordinator.handling import (
     Result,
     TransactionWrite,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -38,7 +37,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
     WriteTxnMarkerResponse,
 )
-from rebalance_audit.wire.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
 
 WITHOUT_TOPIC_IDS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
 """Releases whose offset commits do not hold the topic's id."""

@@ -6,7 +6,6 @@ from rebalance_audit.coordinator.context import (
     StatelessHandlers,
 )
 from rebalance_audit.coordinator.handling import ErrorCode, Reply, Result
-from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.offset_commits import MemberEpochChecks
 from rebalance_audit.coordinator.requests.offsets import (
     NO_OFFSET,
@@ -18,8 +17,9 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire.messages import ZERO_UUID
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated.messages import ZERO_UUID
 
 
 class OffsetReads(StatelessHandlers):

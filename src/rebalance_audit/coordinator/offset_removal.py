@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
@@ -29,7 +28,6 @@ from rebalance_audit.coordinator.handling import (
     TimerChange,
     TimerKind,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitResponsePartition,
     OffsetDeleteRequest,
@@ -38,9 +36,11 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetDeleteResponseTopic,
     TopicsDeleted,
 )
-from rebalance_audit.coordinator.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import CommittedOffset, GroupSlot
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
-from rebalance_audit.wire.messages import OffsetCommitKey
+from rebalance_audit.wire.generated.messages import OffsetCommitKey
 
 CHECK_INTERVAL_MS: Final = 600_000
 """`offsets.retention.check.interval.ms`"""

@@ -7,7 +7,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rebalance_audit.lake.errors import BadRequest
+from rebalance_audit.errors import BadRequest
 
 CATALOG: Final = "catalog:"
 SESSION_CATALOG: Final = "spark_catalog"

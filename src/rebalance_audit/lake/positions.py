@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.lake.arrow_types import NO_TIMESTAMP_MS
+from rebalance_audit.lake.storage.arrow_types import NO_TIMESTAMP_MS
+from rebalance_audit.replay.changes import Position
 
 NO_PRODUCER_ID: Final = -1
 """Kafka's word for a batch that no idempotent producer wrote."""

@@ -14,7 +14,8 @@ sys.path.sort(key=lambda place: place.endswith(".zip"))
 import pandas as pd
 from pyspark import daemon
 
-from rebalance_audit.lake import commit_columns, reducer, segment_rows
+from rebalance_audit.lake.gold import reducer
+from rebalance_audit.lake.records import commit_columns, segment_rows
 
 # Arrow imports pandas with the first list that it is given.
 PRELOADED = (commit_columns, pd, reducer, segment_rows)

@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from rebalance_audit.lake.check_frames import (
+from rebalance_audit.errors import BadRequest, LakeNotReadable
+from rebalance_audit.lake.checks.check_frames import (
     BrokenRows,
     CheckedTable,
     Scope,
@@ -16,9 +17,8 @@ from rebalance_audit.lake.check_frames import (
     broken_rows,
     checked_table,
 )
-from rebalance_audit.lake.check_log import Finding, new_check_id, write_findings
-from rebalance_audit.lake.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.tables import Lake
+from rebalance_audit.lake.checks.check_log import Finding, new_check_id, write_findings
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
 from rebalance_audit.table_schemas import table_schemas

@@ -15,7 +15,7 @@ from great_expectations.core import ExpectationValidationResult
 from great_expectations.core.result_format import ResultFormat
 from great_expectations.data_context.types.base import ProgressBarsConfig
 
-from rebalance_audit.lake.check_frames import Frame
+from rebalance_audit.lake.checks.check_frames import Frame
 from rebalance_audit.quality.expectations import Expected
 
 DOCS_SITE: Final = "docs"

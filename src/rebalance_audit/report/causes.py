@@ -5,7 +5,7 @@ from typing import Final
 
 from rich.text import Text
 
-from rebalance_audit.audit.cause import DEFINITIONS, Certainty, RebalanceCause
+from rebalance_audit.audit.causes.cause import DEFINITIONS, Certainty, RebalanceCause
 
 MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.POSSIBLE: "○"}
 """How sure a cause is, in one character."""

@@ -6,11 +6,11 @@ Sentences carry whole member ids and full moments in UTC; a terminal may shorten
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.cause import DEFINITIONS, RebalanceCause
+from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, words
-from rebalance_audit.report.findings import gravest_first, label
-from rebalance_audit.report.ownership_gaps import partitions_text
 from rebalance_audit.report.summary import Row, Tables, is_classic, summaries
+from rebalance_audit.report.terminal.findings import gravest_first, label
+from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 EVIDENCE_SHOWN: Final = 3
 STRETCHES_SHOWN: Final = 5

@@ -4,11 +4,11 @@ import struct
 from typing import Final
 
 from rebalance_audit.coordinator.handling import RecordDraft
-from rebalance_audit.sim.batch_writer import LoggedRecord
-from rebalance_audit.sim.broker import ServedPartition
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.broker import ServedPartition
+from rebalance_audit.sim.brokers.dialects import LOG_RULES, TOPIC_ID_FROM_VERSION, encode_draft
 from rebalance_audit.sim.cluster import Cluster
-from rebalance_audit.sim.dialects import LOG_RULES, TOPIC_ID_FROM_VERSION, encode_draft
-from rebalance_audit.wire.messages import OffsetCommitKey, OffsetCommitValue
+from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
 
 LOAD_TOPIC: Final = "load"
 TOPIC_PARTITIONS: Final = 25

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import CoordinatorConfig, Prolonged
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import (
@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetDeleteRequestTopic,
     TopicsDeleted,
 )
-from rebalance_audit.sim.broker import (
+from rebalance_audit.sim.brokers.broker import (
     LogOptions,
     Observer,
     Respond,
@@ -21,11 +21,11 @@ from rebalance_audit.sim.broker import (
     ServedPartition,
     partition_for,
 )
+from rebalance_audit.sim.brokers.topics import Topics
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.holdings import Holdings
 from rebalance_audit.sim.network import Network, NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
-from rebalance_audit.sim.topics import Topics
 
 
 def _always() -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from rebalance_audit.coordinator.classic.states import ClassicState
-from rebalance_audit.coordinator.modern.group import STABLE, UNREVOKED, ModernGroup
-from rebalance_audit.coordinator.partitions import text_of
-from rebalance_audit.sim.broker import ServedPartition
+from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernGroup
+from rebalance_audit.replay.partitions import text_of
+from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.fleet import Fleet
 from rebalance_audit.sim.options import Protocol
 

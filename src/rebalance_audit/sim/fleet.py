@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
+from rebalance_audit.coordinator.requests.offsets import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from rebalance_audit.replay.changes import (
     Change,
     GenerationCompleted,
     GroupEpochBumped,
@@ -18,24 +26,16 @@ from rebalance_audit.coordinator.changes import (
     OffsetRemoved,
     TargetInstalled,
 )
-from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.partitions import each
-from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
-from rebalance_audit.coordinator.requests.offsets import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-)
-from rebalance_audit.coordinator.shard import Shard
-from rebalance_audit.coordinator.slot import CommittedOffset, Group, GroupSlot
-from rebalance_audit.sim.batch_writer import LoggedRecord
-from rebalance_audit.sim.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.partitions import each
+from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.slot import CommittedOffset, Group, GroupSlot
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder
-from rebalance_audit.sim.partition_log import LoggedBatch
-from rebalance_audit.wire.messages import OffsetCommitKey, RecordType
+from rebalance_audit.wire.generated.messages import OffsetCommitKey, RecordType
 from rebalance_audit.wire.records import Record, decode_record, encode_key
 
 _COMMIT_PREFIX: Final = int(RecordType.OFFSET_COMMIT).to_bytes(2, "big")

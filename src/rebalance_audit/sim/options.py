@@ -6,12 +6,12 @@ from enum import Enum
 from typing import Final
 
 from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect
-from rebalance_audit.sim.batch_writer import Codec
-from rebalance_audit.sim.broker import LogOptions
+from rebalance_audit.sim.brokers.batch_writer import Codec
+from rebalance_audit.sim.brokers.broker import LogOptions
+from rebalance_audit.sim.brokers.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import Library
 from rebalance_audit.sim.cluster import ClusterOptions
-from rebalance_audit.sim.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.network import NetworkOptions
 
 START_MS: Final = 1_700_000_000_000

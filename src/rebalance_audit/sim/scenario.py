@@ -7,17 +7,17 @@ from typing import Final
 
 import orjson
 
-from rebalance_audit.sim.broker import ServedPartition
-from rebalance_audit.sim.broker_log import BrokerLogWriter
+from rebalance_audit.sim.brokers.broker import ServedPartition
+from rebalance_audit.sim.brokers.compaction import Cleaner
+from rebalance_audit.sim.brokers.log_files import write_folder
+from rebalance_audit.sim.brokers.server_log import BrokerLogWriter
 from rebalance_audit.sim.bulk import BulkLoad
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.committers import Committer, TransactionalCommitter
 from rebalance_audit.sim.cluster import Cluster
-from rebalance_audit.sim.compaction import Cleaner
 from rebalance_audit.sim.convergence import pending
 from rebalance_audit.sim.fleet import Fleet
 from rebalance_audit.sim.invariants import Invariants
-from rebalance_audit.sim.log_files import write_folder
 from rebalance_audit.sim.options import (
     START_MS,
     GroupPlan,
@@ -28,7 +28,7 @@ from rebalance_audit.sim.options import (
     told,
 )
 from rebalance_audit.sim.scheduler import Scheduler
-from rebalance_audit.sim.truth import TruthRecorder
+from rebalance_audit.sim.truth.recorder import TruthRecorder
 
 CHECKPOINT_INTERVAL_MS: Final = 60_000
 SETTLING_MS_MAX: Final = 600_000

@@ -9,7 +9,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.wire import compiled, generic, instances, messages
+from rebalance_audit.wire import generic, instances
+from rebalance_audit.wire.generated import compiled, messages
 from rebalance_audit.wire.primitives import SCALARS, DecodeError
 from rebalance_audit.wire.straight import FAILURES
 

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from rebalance_audit.wire import messages
+from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.schema import Layout, Message, Struct, record_schemas
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from rebalance_audit.wire import consumer_protocol, json_fields
-from rebalance_audit.wire.messages import GroupMetadataValue
+from rebalance_audit.wire import consumer_protocol
+from rebalance_audit.wire.generated import json_fields
+from rebalance_audit.wire.generated.messages import GroupMetadataValue
 from rebalance_audit.wire.records import Record
 
 _SUBSCRIPTION_FIELDS: Final[tuple[json_fields.FieldsOf, ...]] = (

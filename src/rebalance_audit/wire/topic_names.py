@@ -11,10 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.wire.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.log_folder import LogFolder, not_readable
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     ConsumerGroupPartitionMetadataValue,
     Key,
     OffsetCommitKey,
@@ -25,6 +22,9 @@ from rebalance_audit.wire.messages import (
     Value,
 )
 from rebalance_audit.wire.primitives import CorruptError, DecodeError, TruncatedError, read_uvarint
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.folder import LogFolder, not_readable
 
 ZERO_TOPIC_ID: Final = bytes(16)
 """What a record holds that knows no topic id."""

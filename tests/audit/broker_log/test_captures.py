@@ -11,10 +11,10 @@ from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire.log_folder import open_log_folder
 from rebalance_audit.wire.records import Record
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import read_topic_names
 from tests.audit.test_captures import CAPTURES, COLD_START_MS, EQUIVALENT, NAMES, truth
 from tests.support.log_entries import records_of

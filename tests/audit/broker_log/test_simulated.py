@@ -16,9 +16,9 @@ from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.sim.broker_log import SERVER_LOG
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import Simulation, simulate
 from rebalance_audit.time_zones import zone_of

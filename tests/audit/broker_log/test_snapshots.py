@@ -5,10 +5,10 @@ from collections import Counter, defaultdict
 import orjson
 import pytest
 
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Record, group_id_of
 from tests.audit.broker_log.test_captures import broker_log, records_of_capture
 

@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 
-from rebalance_audit.audit.departures import DepartureRules
+from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.cli.segment_audit import audit_segments
-from rebalance_audit.wire.log_folder import open_log_folder
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import CAPTURES, segments
 
 QUIET = (

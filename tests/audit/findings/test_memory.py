@@ -2,7 +2,7 @@
 
 import tracemalloc
 
-from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from tests.audit.story import GROUP, log
 from tests.audit.test_memory import restarts

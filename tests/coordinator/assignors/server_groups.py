@@ -12,7 +12,7 @@ from rebalance_audit.coordinator.assignors.group_spec import (
     Subscribing,
     subscription_type,
 )
-from rebalance_audit.coordinator.partitions import Partitions, Topic
+from rebalance_audit.replay.partitions import Partitions, Topic
 
 TOPICS = {
     name: bytes(7) + b"\0" + bytes(7) + bytes([low])

@@ -13,9 +13,9 @@ from rebalance_audit.wire.consumer_protocol import (
     decode_subscription,
     encode_assignment,
 )
-from rebalance_audit.wire.log_folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.messages import GroupMetadataValue, RecordType
+from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from rebalance_audit.wire.records import Record, decode_record, group_id_of
+from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
 from tests.wire.golden import capture
 
 

@@ -16,14 +16,14 @@ from rebalance_audit.coordinator.assignors.group_spec import (
     subscription_type,
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
-from rebalance_audit.coordinator.changes import GroupType, Position
-from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
-from rebalance_audit.coordinator.partitions import Partitions, Topic
-from rebalance_audit.coordinator.replay import apply
-from rebalance_audit.coordinator.slot import GroupSlot
-from rebalance_audit.wire.log_folder import open_log_folder
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.partitions import Partitions, Topic
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, group_id_of
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
 from tests.support.log_entries import records_of
 from tests.wire.golden import capture

@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.assignors.group_spec import (
     SubscriptionType,
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
-from rebalance_audit.coordinator.partitions import Partitions, Topic, TopicPartition, count, each
+from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, count, each
 
 few = settings(max_examples=50, deadline=None)
 

@@ -22,7 +22,6 @@ Answers: `A=id` (MEMBER_ID_REQUIRED and the id to use), `A joined 1 range` or, f
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
@@ -48,7 +47,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from rebalance_audit.coordinator.shard import Shard
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.consumer_protocol import (
     Assignment,
     Subscription,
@@ -56,7 +56,7 @@ from rebalance_audit.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 from tests.support.coordinator_driver import CoordinatorDriver
 

@@ -13,11 +13,11 @@ from hypothesis.stateful import (
 )
 from hypothesis.strategies import booleans, integers, sampled_from, sets
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse, SyncGroupResponse
-from rebalance_audit.wire.messages import GroupMetadataValue, RecordType
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from tests.coordinator.classic.stage import Client, Stage
 
 CLIENTS = ("A", "B", "C", "D@i1", "E@i2", "F@i2")

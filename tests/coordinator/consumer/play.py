@@ -25,7 +25,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from rebalance_audit.wire.messages import RecordType
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 from tests.coordinator.shorthand import CODES, _entries, _ranges
 from tests.support.coordinator_driver import CoordinatorDriver, Topics

@@ -4,7 +4,6 @@ import pytest
 
 from rebalance_audit.coordinator.consumer.client_choice import choose_client_assignor
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode
-from rebalance_audit.coordinator.modern.group import ModernMember
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupInstallAssignmentResponse,
@@ -12,7 +11,8 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupPrepareAssignmentResponse,
     InstalledMember,
 )
-from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataAssignor
+from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 from tests.coordinator.consumer.play import Play, play
 
 ONE = "assignors=c:0..1:1"

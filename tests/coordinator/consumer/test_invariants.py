@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect, ErrorCode, Topic
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.partitions import Partitions, each, minus, partitions_of
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.partitions import Partitions, each, minus, partitions_of
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
 
 NAMES = ("A", "B", "C", "D")

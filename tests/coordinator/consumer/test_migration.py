@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.handling import Dialect, MigrationPolicy
-from rebalance_audit.coordinator.modern.group import ModernGroup
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup
 from tests.coordinator.consumer.mixed_play import MixedPlay, perform_mixed
 from tests.coordinator.consumer.play import Scenario, play
 

@@ -7,8 +7,8 @@ import pytest
 from rebalance_audit.coordinator.consumer.reconciliation import Surroundings, Target, reconcile
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.modern.group import ModernMember
-from rebalance_audit.coordinator.partitions import NOTHING, Partitions, partitions_of
+from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.partitions import NOTHING, Partitions, partitions_of
 from tests.coordinator.shorthand import TOPIC_IDS, _entries, _partitions
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.consumer.metrics import RebalanceMeter, measure
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode
 from rebalance_audit.coordinator.requests.consumer import (
@@ -23,6 +22,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+from rebalance_audit.replay.changes import GroupType
 from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play
 

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.wire.messages import ConsumerGroupMetadataValue, GroupMetadataValue
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue, GroupMetadataValue
 from rebalance_audit.wire.records import Record, group_id_of
 
 ZONE_STEP_MS: Final = 900_000

@@ -22,11 +22,11 @@ from rebalance_audit.audit.broker_log.witness import (
     said,
     sentence_of,
 )
-from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.classic_causes import COOPERATIVE_MARK, ClassicScene, Generation
-from rebalance_audit.audit.life import DEPARTURES
-from rebalance_audit.coordinator.classic.group import ClassicMember
-from rebalance_audit.coordinator.partitions import minus, partitions_of
+from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK, ClassicScene, Generation
+from rebalance_audit.audit.group.life import DEPARTURES
+from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.partitions import minus, partitions_of
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 _GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})

@@ -11,7 +11,7 @@ from typing import IO, Final
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.layout import MARKS, Layout, LogLine, without_logger
 from rebalance_audit.audit.broker_log.message import read_message
-from rebalance_audit.wire.log_folder import SourceNotReadable
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 FILE_PATTERN: Final = "*server*.log*"

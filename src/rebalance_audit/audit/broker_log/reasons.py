@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.causes.cause import RebalanceCause
 
 NOT_PROVIDED: Final = "not provided"
 """What the coordinator logs where a client gave no reason (KIP-800: only newer clients do)."""

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, Departure
 from rebalance_audit.audit.broker_log.witness import said, sentence_of
-from rebalance_audit.audit.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.life import DEPARTURES
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.group.life import DEPARTURES
+from rebalance_audit.replay.changes import Position
 
 
 class Testimony(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import LEAVE, Departure, departure_of_fact, trigger_of
-from rebalance_audit.audit.cause import Evidence
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.audit.causes.cause import Evidence
+from rebalance_audit.replay.changes import Position
 
 TOLERANCE_MS: Final = 2_000
 """How far a line and its record may be apart. One clock stamps both within a few ms; busy brokers log late."""

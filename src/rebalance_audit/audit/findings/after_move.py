@@ -1,8 +1,8 @@
 """What the kinds share that look at a group from a move of its coordinator on."""
 
-from rebalance_audit.audit.departures import evidence_at
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 
 
 class AfterMove(Watcher):

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from rebalance_audit.audit.cause import Evidence
-from rebalance_audit.audit.departures import evidence_at, join_names
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.cause import Evidence
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
     GenerationCompleted,
@@ -19,9 +19,9 @@ from rebalance_audit.coordinator.changes import (
     GroupType,
     Position,
 )
-from rebalance_audit.coordinator.classic.group import ClassicGroup
-from rebalance_audit.coordinator.partitions import TopicPartition, each, text_of
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.partitions import TopicPartition, each, text_of
+from rebalance_audit.replay.slot import Group
 
 _WORST = 6
 """Epochs that are shown for a finding about all of them."""

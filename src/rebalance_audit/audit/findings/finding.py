@@ -5,9 +5,9 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
-from rebalance_audit.audit.cause import Evidence
+from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 
 EVIDENCE_LIMIT = 12
 MEMBERS_LIMIT = 20

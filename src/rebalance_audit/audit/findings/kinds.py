@@ -9,10 +9,10 @@ from rebalance_audit.audit.findings.assignments import (
     UnbalancedAssignment,
     UnstickyAssignment,
 )
-from rebalance_audit.audit.findings.broker_log import BrokerLogContradiction, InstanceIdRefused
 from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
+from rebalance_audit.audit.findings.of_broker_logs import BrokerLogContradiction, InstanceIdRefused
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
 from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.audit.findings.progress import (

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from rebalance_audit.audit.departures import evidence_at
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import GroupStateChanged, Position
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.changes import GroupStateChanged, Position
+from rebalance_audit.replay.slot import Group
 
 
 class CoordinatorMoved(AfterMove):

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rebalance_audit.audit.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Finding
 from rebalance_audit.audit.findings.kinds import WATCHERS
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
-from rebalance_audit.audit.life import Life
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
 from rebalance_audit.audit.writes import Step
-from rebalance_audit.coordinator.changes import Position
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.slot import Group
 
 
 class GroupFindings:

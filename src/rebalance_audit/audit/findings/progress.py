@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rebalance_audit.audit.cause import Evidence
-from rebalance_audit.audit.departures import evidence_at, join_names
-from rebalance_audit.audit.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.causes.cause import Evidence
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.coordinator.modern.group import UNREVOKED, ModernGroup
-from rebalance_audit.coordinator.partitions import Topic, text_of
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
+from rebalance_audit.replay.modern.group import UNREVOKED, ModernGroup
+from rebalance_audit.replay.partitions import Topic, text_of
+from rebalance_audit.replay.slot import Group
 
 
 def _began(span: EpochSpan) -> Evidence:

@@ -1,20 +1,20 @@
 """Groups between two protocols: gone back, or halfway for long."""
 
-from rebalance_audit.audit.cause import RebalanceCause
-from rebalance_audit.audit.departures import evidence_at, join_names
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.replay.changes import (
     GroupType,
     MemberSubscribed,
     MemberUnsubscribed,
     Position,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import Group
 
 
 class Downgrade(Watcher):

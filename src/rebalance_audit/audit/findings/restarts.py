@@ -4,15 +4,15 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.cause import Evidence, RebalanceCause
-from rebalance_audit.audit.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_changed
 from rebalance_audit.audit.members import Identity, Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.replay.changes import Position
 
 WHO_LIMIT = 10_000
 """Clients followed at once; beyond it the one that was quiet longest is forgotten, to bound memory."""

@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Sequence
 
-from rebalance_audit.audit.cause import Certainty, RebalanceCause
-from rebalance_audit.audit.departures import evidence_at
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity, spell_ms
@@ -12,8 +12,8 @@ from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.coordinator.slot import Group, type_of
+from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
+from rebalance_audit.replay.slot import Group, type_of
 
 
 class SessionExpiries(Watcher):

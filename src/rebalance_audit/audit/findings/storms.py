@@ -3,14 +3,14 @@
 from collections import Counter, deque
 from typing import NamedTuple, Self
 
-from rebalance_audit.audit.cause import Evidence, RebalanceCause
-from rebalance_audit.audit.departures import evidence_at, join_names
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.coordinator.changes import Position
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.replay.changes import Position
 
 UNMOVED_CAUSES = frozenset(
     {

@@ -2,20 +2,20 @@
 
 import re
 
-from rebalance_audit.audit.departures import evidence_at, join_names
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.replay.changes import (
     GenerationCompleted,
     GroupType,
     Position,
     RegexResolved,
 )
-from rebalance_audit.coordinator.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import Group
 
 COOPERATIVE_MARK = "cooperative"
 _WRAPPED = re.compile(r"\((?:\?:)?(.*)\)", re.DOTALL)

@@ -4,19 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from rebalance_audit.audit.cause import Evidence, RebalanceCause
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.life import Life
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import GroupType, Position
-from rebalance_audit.coordinator.slot import Group
+from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.slot import Group
 
 Key = TypeVar("Key")
 

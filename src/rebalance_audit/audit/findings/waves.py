@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.departures import evidence_at
-from rebalance_audit.audit.epoch_span import EpochSpan
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import (
@@ -14,9 +13,10 @@ from rebalance_audit.audit.findings.watcher import (
     Watcher,
     truly_changed,
 )
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.coordinator.changes import GroupType, Position
+from rebalance_audit.replay.changes import GroupType, Position
 
 COOPERATIVE_MARK = "cooperative"
 PAIRED_LEAST = 1_000

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rebalance_audit.coordinator.assignors.static_first import static_first
-from rebalance_audit.coordinator.java_order import hash_map_order
+from rebalance_audit.replay.java_order import hash_map_order
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 
 TopicPartition: TypeAlias = tuple[str, int]

@@ -10,7 +10,7 @@ from rebalance_audit.coordinator.assignors.client_members import (
     known_topics,
     to_assignments,
 )
-from rebalance_audit.coordinator.java_order import string_rank
+from rebalance_audit.replay.java_order import string_rank
 from rebalance_audit.wire.consumer_protocol import Assignment
 
 

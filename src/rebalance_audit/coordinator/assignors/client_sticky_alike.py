@@ -6,7 +6,7 @@ Every member gets the floor or the ceiling of the average; it keeps of what it h
 from collections.abc import Collection, Mapping, Sequence
 
 from rebalance_audit.coordinator.assignors.client_members import PartitionLists, TopicPartition
-from rebalance_audit.coordinator.java_order import string_rank
+from rebalance_audit.replay.java_order import string_rank
 
 
 def assign(

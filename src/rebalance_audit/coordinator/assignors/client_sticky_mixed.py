@@ -15,7 +15,7 @@ from rebalance_audit.coordinator.assignors.client_members import (
 )
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.coordinator.assignors.partition_moves import PartitionMoves
-from rebalance_audit.coordinator.java_order import string_rank
+from rebalance_audit.replay.java_order import string_rank
 
 
 def assign(

@@ -9,7 +9,7 @@ import struct
 from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.assignors.client_members import TopicPartition, grouped
-from rebalance_audit.coordinator.java_order import hash_map_order
+from rebalance_audit.replay.java_order import hash_map_order
 
 NO_GENERATION: Final = -1
 

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.java_order import (
+from rebalance_audit.replay.java_order import (
     hash_map_order,
     map_copy_capacity,
     slot_order,
     timeline_order,
 )
-from rebalance_audit.coordinator.partitions import Partitions, Topic
+from rebalance_audit.replay.partitions import Partitions, Topic
 
 
 class SubscriptionType(Enum):

@@ -1,7 +1,7 @@
 """Which partitions an assignment under construction has moved, from whom to whom."""
 
 from rebalance_audit.coordinator.assignors.client_members import TopicPartition
-from rebalance_audit.coordinator.java_order import hash_map_order
+from rebalance_audit.replay.java_order import hash_map_order
 
 
 class PartitionMoves:

@@ -5,7 +5,7 @@ from typing import Final
 
 from rebalance_audit.coordinator.assignors import server_range, server_uniform
 from rebalance_audit.coordinator.assignors.group_spec import GroupSpec
-from rebalance_audit.coordinator.partitions import Partitions
+from rebalance_audit.replay.partitions import Partitions
 
 SERVER_ASSIGNORS: Final[Mapping[str, Callable[[GroupSpec], Mapping[str, Partitions]]]] = {
     "uniform": server_uniform.assign,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from rebalance_audit.coordinator.assignors import server_uniform_mixed
 from rebalance_audit.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType
-from rebalance_audit.coordinator.java_order import copied_capacity, hash_map_order
-from rebalance_audit.coordinator.partitions import Partitions, Topic, TopicPartition, count, union
+from rebalance_audit.replay.java_order import copied_capacity, hash_map_order
+from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, count, union
 
 
 def assign(spec: GroupSpec) -> Mapping[str, Partitions]:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rebalance_audit.coordinator.assignors.group_spec import GroupSpec
-from rebalance_audit.coordinator.java_order import topic_rank
-from rebalance_audit.coordinator.partitions import Partitions, Topic
+from rebalance_audit.replay.java_order import topic_rank
+from rebalance_audit.replay.partitions import Partitions, Topic
 
 _ROUNDS_MAX: Final = 16
 """Overlapping subscriptions can take long to settle; each round about halves the imbalance."""

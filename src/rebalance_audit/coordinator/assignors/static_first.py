@@ -1,6 +1,6 @@
 """The order of members in range and round-robin assignors, which lets a restarted static member keep its place."""
 
-from rebalance_audit.coordinator.java_order import string_rank
+from rebalance_audit.replay.java_order import string_rank
 
 
 def static_first(instance_id: str | None, member_id: str) -> tuple[bool, bytes]:

@@ -7,7 +7,6 @@ requests, who is pending. Groups of the consumer protocol that move to this one 
 
 from collections.abc import Callable, Iterable, Mapping
 
-from rebalance_audit.coordinator.changes import Change
 from rebalance_audit.coordinator.classic.joining import Joining
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.live_groups import LiveGroups
@@ -34,7 +33,6 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     session_of,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     HeartbeatRequest,
@@ -46,7 +44,9 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.changes import Change
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import GroupSlot
 
 
 class ClassicHandlers:

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_audit.coordinator.classic.group import ClassicGroup
 from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState, next_state
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.java_order import DEFAULT_CAPACITY, hash_map_order
 from rebalance_audit.coordinator.requests.classic import (
     JoinGroupProtocol,
     JoinGroupResponseMember,
 )
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.java_order import DEFAULT_CAPACITY, hash_map_order
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE, decode_subscription
 
 NO_ASSIGNMENT = b""

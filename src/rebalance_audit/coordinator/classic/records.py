@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
 from rebalance_audit.coordinator.handling import RecordDraft
-from rebalance_audit.wire.messages import (
+from rebalance_audit.wire.generated.messages import (
     GroupMetadataKey,
     GroupMetadataMember,
     GroupMetadataValue,

@@ -18,12 +18,12 @@ from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.targets import target_as_is
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, IdSource, TimerKind
-from rebalance_audit.coordinator.modern.group import ModernMember
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     JoinGroupRequest,
     JoinGroupResponse,
 )
+from rebalance_audit.replay.modern.group import ModernMember
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 
 

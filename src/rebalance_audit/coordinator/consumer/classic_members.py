@@ -12,13 +12,6 @@ from rebalance_audit.coordinator.consumer.migration import partitions_by_id, par
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, MigrationPolicy, TimerKind
-from rebalance_audit.coordinator.modern.group import (
-    UNRELEASED,
-    UNREVOKED,
-    ClassicMembership,
-    ModernMember,
-)
-from rebalance_audit.coordinator.partitions import Partitions, each
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     HeartbeatRequest,
@@ -26,6 +19,13 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from rebalance_audit.replay.modern.group import (
+    UNRELEASED,
+    UNREVOKED,
+    ClassicMembership,
+    ModernMember,
+)
+from rebalance_audit.replay.partitions import Partitions, each
 from rebalance_audit.wire.consumer_protocol import (
     NEWEST_VERSION,
     PROTOCOL_TYPE,

@@ -19,8 +19,6 @@ from rebalance_audit.coordinator.consumer.targets import topic_ids_of, topic_nam
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
 from rebalance_audit.coordinator.handling import Topic as ImageTopic
-from rebalance_audit.coordinator.modern.group import ClientAssignorResult, ModernMember
-from rebalance_audit.coordinator.partitions import Partitions, Topic, partitions_of
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
@@ -30,6 +28,8 @@ from rebalance_audit.coordinator.requests.consumer import (
     PreparedMember,
     PreparedTopic,
 )
+from rebalance_audit.replay.modern.group import ClientAssignorResult, ModernMember
+from rebalance_audit.replay.partitions import Partitions, Topic, partitions_of
 
 NO_RESULT = ClientAssignorResult(0, 0, b"")
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.modern.group import ModernMember
-from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataAssignor
+from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 
 
 class ClientChoice(NamedTuple):

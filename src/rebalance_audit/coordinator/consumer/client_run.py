@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.partitions import Partitions
+from rebalance_audit.replay.partitions import Partitions
 
 
 class PreparedFacts(NamedTuple):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH, ModernMember
-from rebalance_audit.coordinator.partitions import NOTHING
+from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernMember
+from rebalance_audit.replay.partitions import NOTHING
 
 
 def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:

@@ -6,12 +6,6 @@ from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.work import consumer_group
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode, TopicImage
-from rebalance_audit.coordinator.modern.group import (
-    ClientAssignorResult,
-    ModernGroup,
-    ModernMember,
-)
-from rebalance_audit.coordinator.partitions import Partitions, union
 from rebalance_audit.coordinator.requests.consumer import (
     MEMBER_TYPE_CLASSIC,
     MEMBER_TYPE_CONSUMER,
@@ -22,6 +16,12 @@ from rebalance_audit.coordinator.requests.consumer import (
     DescribedConsumerMember,
     DescribedTopicPartitions,
 )
+from rebalance_audit.replay.modern.group import (
+    ClientAssignorResult,
+    ModernGroup,
+    ModernMember,
+)
+from rebalance_audit.replay.partitions import Partitions, union
 
 
 def describe(

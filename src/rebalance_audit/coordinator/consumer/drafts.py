@@ -8,7 +8,7 @@ from typing import Any
 
 from rebalance_audit.coordinator.consumer.release import Release
 from rebalance_audit.coordinator.handling import RecordDraft
-from rebalance_audit.coordinator.modern.group import (
+from rebalance_audit.replay.modern.group import (
     STABLE,
     UNRELEASED,
     UNREVOKED,
@@ -16,8 +16,8 @@ from rebalance_audit.coordinator.modern.group import (
     ModernMember,
     RecordedTopic,
 )
-from rebalance_audit.coordinator.partitions import Partitions
-from rebalance_audit.wire import messages
+from rebalance_audit.replay.partitions import Partitions
+from rebalance_audit.wire.generated import messages
 
 STATE_CODES = {STABLE: 0, UNREVOKED: 1, UNRELEASED: 2}
 UNKNOWN_STATE_CODE = 127

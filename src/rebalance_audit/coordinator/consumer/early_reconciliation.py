@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rebalance_audit.coordinator.consumer.reconciliation import Surroundings, Target
-from rebalance_audit.coordinator.modern.group import (
+from rebalance_audit.replay.modern.group import (
     STABLE,
     UNRELEASED,
     UNREVOKED,
     ClientAssignorResult,
     ModernMember,
 )
-from rebalance_audit.coordinator.partitions import (
+from rebalance_audit.replay.partitions import (
     NOTHING,
     Partitions,
     Topic,

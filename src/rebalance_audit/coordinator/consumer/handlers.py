@@ -6,7 +6,6 @@ are in the modules around; here is their order.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from rebalance_audit.coordinator.changes import Change, GroupType
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.consumer import (
@@ -57,13 +56,6 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     session_of,
 )
-from rebalance_audit.coordinator.modern.group import (
-    LEFT_EPOCH,
-    STATIC_LEAVE_EPOCH,
-    UNREVOKED,
-    ModernGroup,
-    ModernMember,
-)
 from rebalance_audit.coordinator.requests.classic import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -86,7 +78,15 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupPrepareAssignmentRequest,
     ConsumerGroupPrepareAssignmentResponse,
 )
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.changes import Change, GroupType
+from rebalance_audit.replay.modern.group import (
+    LEFT_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    UNREVOKED,
+    ModernGroup,
+    ModernMember,
+)
+from rebalance_audit.replay.slot import GroupSlot
 
 CONSUMER = GroupType.CONSUMER
 

@@ -8,8 +8,6 @@ from rebalance_audit.coordinator.consumer.departure import draft_removal, replac
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.modern.group import STATIC_LEAVE_EPOCH, ModernMember
-from rebalance_audit.coordinator.partitions import Partitions, minus, partitions_of
 from rebalance_audit.coordinator.requests.consumer import (
     JOIN_EPOCH,
     ConsumerGroupHeartbeatRequest,
@@ -17,7 +15,9 @@ from rebalance_audit.coordinator.requests.consumer import (
     HeartbeatAssignment,
     TopicPartitions,
 )
-from rebalance_audit.wire.messages import ConsumerGroupMemberMetadataAssignor
+from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernMember
+from rebalance_audit.replay.partitions import Partitions, minus, partitions_of
+from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 
 
 class Sender(NamedTuple):

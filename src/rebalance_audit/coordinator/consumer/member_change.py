@@ -26,8 +26,8 @@ from rebalance_audit.coordinator.consumer.targets import (
 )
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TimerKind
-from rebalance_audit.coordinator.modern.group import STABLE, UNREVOKED, ModernMember
-from rebalance_audit.coordinator.partitions import Partitions
+from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernMember
+from rebalance_audit.replay.partitions import Partitions
 
 NO_TARGET_EPOCH: Final = -1
 """What the target member epoch reads where the release has none."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from rebalance_audit.coordinator.handling import Topic, TopicImage
-from rebalance_audit.coordinator.modern.group import RecordedTopic
+from rebalance_audit.replay.modern.group import RecordedTopic
 
 NO_TOPICS = 0
 """Hash of a group none of whose topics exist."""

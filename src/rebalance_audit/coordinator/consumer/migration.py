@@ -7,7 +7,6 @@ generation, with the targets as assignment.
 
 from collections.abc import Collection, Iterator, Mapping
 
-from rebalance_audit.coordinator.changes import GroupType, Position
 from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.consumer.drafts import Drafts
@@ -22,14 +21,15 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     TopicImage,
 )
-from rebalance_audit.coordinator.java_order import timeline_order
-from rebalance_audit.coordinator.modern.group import STABLE, ClassicMembership, ModernGroup
-from rebalance_audit.coordinator.modern.group import ModernMember as Member
-from rebalance_audit.coordinator.partitions import Partitions, each, partitions_of
-from rebalance_audit.coordinator.policy import Policy
-from rebalance_audit.coordinator.replay import apply
 from rebalance_audit.coordinator.requests.classic import JoinGroupProtocol
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.java_order import timeline_order
+from rebalance_audit.replay.modern.group import STABLE, ClassicMembership, ModernGroup
+from rebalance_audit.replay.modern.group import ModernMember as Member
+from rebalance_audit.replay.partitions import Partitions, each, partitions_of
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.consumer_protocol import (
     NEWEST_VERSION,
     PROTOCOL_TYPE,
@@ -39,7 +39,7 @@ from rebalance_audit.wire.consumer_protocol import (
     decode_subscription,
     encode_assignment,
 )
-from rebalance_audit.wire.messages import KEY_CLASSES, RecordType
+from rebalance_audit.wire.generated.messages import KEY_CLASSES, RecordType
 from rebalance_audit.wire.records import Record
 
 UPGRADES = frozenset({MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL})

@@ -5,13 +5,13 @@ The rules are those of Kafka's ConsumerGroup.validateOffsetCommit and validateOf
 
 from typing import Final
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
 from rebalance_audit.coordinator.offset_commits import Committer
 from rebalance_audit.coordinator.requests.offsets import OffsetFetchRequestGroup
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
 
 MEMBER_EPOCH_VERSION: Final = 9
 """From this version on OffsetCommit and OffsetFetch carry member epochs."""

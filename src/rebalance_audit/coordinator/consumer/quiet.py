@@ -6,12 +6,12 @@ session that runs from now.
 
 from typing import Final
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.consumer.member_change import NO_TARGET_EPOCH
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
 from rebalance_audit.coordinator.handling import CoordinatorConfig, TopicImage
-from rebalance_audit.coordinator.modern.group import STABLE, ModernGroup, ModernMember
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.modern.group import STABLE, ModernGroup, ModernMember
 
 _TELLS_NOTHING: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]
 """The fields between the member's identity and the connection's, all left out."""

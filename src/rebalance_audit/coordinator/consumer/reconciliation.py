@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.modern.group import (
+from rebalance_audit.replay.modern.group import (
     STABLE,
     UNKNOWN,
     UNRELEASED,
     UNREVOKED,
     ModernMember,
 )
-from rebalance_audit.coordinator.partitions import (
+from rebalance_audit.replay.partitions import (
     NOTHING,
     Partitions,
     Topic,

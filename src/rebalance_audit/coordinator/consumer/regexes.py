@@ -14,8 +14,8 @@ from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
-from rebalance_audit.coordinator.java_order import hash_map_order
-from rebalance_audit.coordinator.modern.group import ModernMember
+from rebalance_audit.replay.java_order import hash_map_order
+from rebalance_audit.replay.modern.group import ModernMember
 
 LEAST_INTERVAL_MS: Final = 10_000
 """Between two resolutions of one group's expressions."""

@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebalance_audit.coordinator.changes import (
+from rebalance_audit.coordinator.consumer.client_run import ClientRun
+from rebalance_audit.coordinator.handling import TopicImage
+from rebalance_audit.replay.changes import (
     Change,
     GroupType,
     MemberAssigned,
     MemberSubscribed,
     MemberUnsubscribed,
 )
-from rebalance_audit.coordinator.consumer.client_run import ClientRun
-from rebalance_audit.coordinator.handling import TopicImage
-from rebalance_audit.coordinator.modern.group import ModernGroup
-from rebalance_audit.coordinator.slot import GroupSlot
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import GroupSlot
 
 
 @dataclass(slots=True)

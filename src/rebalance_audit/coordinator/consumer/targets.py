@@ -18,8 +18,8 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 from rebalance_audit.coordinator.consumer.reconciliation import Target
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TopicImage
-from rebalance_audit.coordinator.modern.group import ModernMember
-from rebalance_audit.coordinator.partitions import NOTHING, Partitions, Topic
+from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
 
 SERVER_ASSIGNORS: Final[Mapping[str, Callable[[GroupSpec], Mapping[str, Partitions]]]] = {
     "uniform": server_uniform.assign,

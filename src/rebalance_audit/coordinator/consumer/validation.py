@@ -7,7 +7,6 @@ from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import Release
 from rebalance_audit.coordinator.consumer.targets import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
-from rebalance_audit.coordinator.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.coordinator.requests.consumer import (
     CLIENT_MADE_IDS_VERSION,
     JOIN_EPOCH,
@@ -16,6 +15,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
 )
+from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 
 
 class _Rule(NamedTuple):

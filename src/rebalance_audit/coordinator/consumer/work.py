@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.changes import GroupType
 from rebalance_audit.coordinator.consumer.drafts import Drafts
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES, Release
@@ -18,8 +17,9 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     TopicImage,
 )
-from rebalance_audit.coordinator.modern.group import ModernGroup, ModernMember
-from rebalance_audit.coordinator.partitions import Topic
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.partitions import Topic
 
 MEMBER_TIMERS = (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import UNKNOWN_GENERATION, UNKNOWN_MEMBER_ID
-from rebalance_audit.wire.messages import ZERO_UUID
+from rebalance_audit.wire.generated.messages import ZERO_UUID
 
 OFFSET_COMMIT_VERSION = 10
 OFFSET_FETCH_VERSION = 10

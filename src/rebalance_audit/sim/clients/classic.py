@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.assignors.client_assignors import (
     CLIENT_ASSIGNORS,
     RebalanceProtocol,

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.cause import RebalanceCause
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import ErrorCode, Topic
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,

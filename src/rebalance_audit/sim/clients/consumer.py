@@ -4,7 +4,6 @@ from functools import partial
 from typing import Final
 
 from rebalance_audit.coordinator.handling import ErrorCode, Prolonged
-from rebalance_audit.coordinator.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.coordinator.requests.consumer import (
     CLIENT_MADE_IDS_VERSION,
     JOIN_EPOCH,
@@ -17,6 +16,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     InstalledMember,
     TopicPartitions,
 )
+from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import RETRIABLE, RETRY_BACKOFF_MS, Client, ClientConfig
 from rebalance_audit.sim.cluster import Cluster

@@ -1,0 +1,417 @@
+"""Causes of a classic generation: what differs between its record and the record before.
+
+The record holds the finished generation, not what set the rebalance off. A difference is a fact, but several may have
+met in one join phase, and a rebalance that left no record may lie in between; certainty follows from that.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.departures import evidence_at, judge_absence
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.partitions import Partitions, minus, partitions_of, union
+
+COOPERATIVE_MARK = "cooperative"
+"""Part of the name of every assignor that may need a second rebalance to hand out what the first one revoked."""
+
+TRIGGERS = frozenset(
+    {
+        RebalanceCause.MEMBER_JOINED,
+        RebalanceCause.STATIC_MEMBER_JOINED,
+        RebalanceCause.STATIC_MEMBER_REPLACED,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+        RebalanceCause.SUBSCRIPTION_CHANGED,
+    }
+)
+"""Differences that set a rebalance off by themselves."""
+
+
+class Generation(NamedTuple):
+    """One finished generation of a classic group."""
+
+    generation: int
+    protocol_name: str | None
+    leader_member_id: str | None
+    members: Mapping[str, ClassicMember]
+    position: Position
+    has_static: bool
+    """Whether some member has an instance id."""
+    joined_at_ms: int | None = None
+    """The end of its join phase, when the timers of all members began anew; None where it is unknown."""
+    since_ms: int | None = None
+    """When the coordinator came to the state that the last record of it was made in; None in old layouts."""
+
+    def assigned(self) -> Partitions:
+        """Every partition that some member got."""
+        total: Partitions = {}
+        for member in self.members.values():
+            total = union(total, member.assigned)
+        return total
+
+    def owned_before(self) -> Partitions:
+        """Every partition that a member said it owned when it joined this generation (cooperative members)."""
+        total: Partitions = {}
+        for member in self.members.values():
+            if member.subscription is not None:
+                total = union(total, partitions_of(member.subscription.owned_partitions))
+        return total
+
+
+class ClassicScene(NamedTuple):
+    """Everything a pattern may look at."""
+
+    old: Generation | None
+    """The generation before; None at the start of the group or of the log."""
+    new: Generation
+    watches: Mapping[str, MemberWatch]
+    first: bool
+    """The generation is the first of a group that began in this log."""
+    downgraded: bool
+    """The record before turned a consumer group into this one."""
+    skipped: int
+    """Generations between the two records: rebalances that left no record."""
+    replaced: Mapping[str, ClassicMember]
+    """New member id -> the old static member whose instance id it has."""
+
+    def absence(self, member_id: str) -> Verdict | None:
+        """Why a member of the generation before is not in this one; None for a member that nobody saw."""
+        watch, old, new = self.watches.get(member_id), self.old, self.new
+        if watch is None:
+            return None
+        elapsed_ms = timeout_ms = None
+        if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
+            elapsed_ms = new.joined_at_ms - old.joined_at_ms
+            timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
+        return judge_absence(watch, new.position, elapsed_ms, timeout_ms)
+
+
+def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:
+    """New member id -> the old static member whose instance id it has."""
+    if old is None or not old.has_static or not new.has_static:
+        return {}
+    by_instance = {
+        member.instance_id: member
+        for member in old.members.values()
+        if member.instance_id is not None and member.member_id not in new.members
+    }
+    return {
+        member.member_id: by_instance[member.instance_id]
+        for member in new.members.values()
+        if member.instance_id in by_instance and member.member_id not in old.members
+    }
+
+
+def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
+    """The causes of a generation, the deciding one first. With a gap nothing is proven."""
+    if gap and scene.old is None:
+        return (_lost(scene),)
+    verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
+    if not verdicts:
+        verdicts = [_same_members(scene)]
+    began_empty = scene.first or (scene.old is not None and not scene.old.members)
+    if not began_empty:
+        others = _triggers_of(tuple([verdict.cause for verdict in verdicts]))
+        unseen = _unseen(scene)
+        verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]
+    if scene.skipped:
+        verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
+    return tuple(verdicts)
+
+
+@lru_cache(1024)
+def _triggers_of(causes: tuple[RebalanceCause, ...]) -> tuple[RebalanceCause, ...]:
+    return tuple(sorted(TRIGGERS.intersection(causes)))
+
+
+def _unseen(scene: ClassicScene) -> tuple[RebalanceCause, ...]:
+    """What can have set the rebalance off and leaves no trace in the generation that came of it.
+
+    A member that joined and went within the join phase, one that changed its mind twice, a leader that rejoined.
+    """
+    old, new = scene.old, scene.new
+    return _unseen_of(
+        cooperative=old is not None and COOPERATIVE_MARK in (old.protocol_name or ""),
+        static=new.has_static or (old is not None and old.has_static),
+    )
+
+
+@cache
+def _unseen_of(*, cooperative: bool, static: bool) -> tuple[RebalanceCause, ...]:
+    unseen = {
+        RebalanceCause.LEADER_REJOINED,
+        RebalanceCause.MEMBER_JOINED,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.SUBSCRIPTION_CHANGED,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+    }
+    if cooperative:
+        unseen.add(RebalanceCause.COOPERATIVE_FOLLOW_UP)
+    if static:
+        unseen |= {RebalanceCause.STATIC_MEMBER_REPLACED, RebalanceCause.STATIC_MEMBER_JOINED}
+    return tuple(sorted(unseen))
+
+
+def _unwitnessed(
+    verdict: Verdict, others: tuple[RebalanceCause, ...], unseen: tuple[RebalanceCause, ...]
+) -> Verdict:
+    """A difference is a fact, but the log does not hold what set the rebalance off: something else may have come first.
+
+    Only an empty group admits nothing but a join.
+    """
+    if verdict.cause not in TRIGGERS:
+        return verdict
+    candidates = _without(verdict.cause, (*verdict.alternatives, *others, *unseen))
+    return Verdict(verdict.cause, Certainty.PROBABLE, *verdict[2:-1], alternatives=candidates)
+
+
+@lru_cache(1024)
+def _without(
+    cause: RebalanceCause, candidates: tuple[RebalanceCause, ...]
+) -> tuple[RebalanceCause, ...]:
+    """Each candidate once, but not the cause itself."""
+    return tuple(dict.fromkeys(candidate for candidate in candidates if candidate is not cause))
+
+
+def _lost(scene: ClassicScene) -> Verdict:
+    position = scene.new.position
+    return Verdict(
+        RebalanceCause.UNKNOWN,
+        Certainty.POSSIBLE,
+        position.record_timestamp_ms,
+        "The generation before is not in the log, so there is nothing to compare with.",
+        (evidence_at(position, f"generation {scene.new.generation}"),),
+    )
+
+
+def _across(verdict: Verdict, skipped: int) -> Verdict:
+    """The difference is a fact, but it may belong to one of the rebalances that left no record."""
+    if verdict.certainty is not Certainty.PROVEN:
+        return verdict
+    return verdict._replace(
+        certainty=Certainty.PROBABLE,
+        alternatives=(RebalanceCause.UNKNOWN,),
+        detail=f"{verdict.detail} {skipped} generation(s) before it left no record.",
+    )
+
+
+def _evidence(scene: ClassicScene, fact: str) -> tuple[Evidence, ...]:
+    facts = [evidence_at(scene.new.position, f"generation {scene.new.generation}: {fact}")]
+    if scene.old is not None:
+        old = scene.old
+        facts.insert(0, evidence_at(old.position, f"generation {old.generation} before"))
+    return tuple(facts)
+
+
+def _about(
+    scene: ClassicScene, member: ClassicMember, cause: RebalanceCause, detail: str, fact: str
+) -> Verdict:
+    subscription = member.subscription
+    return Verdict(
+        cause,
+        Certainty.PROVEN,
+        scene.new.position.record_timestamp_ms,
+        detail,
+        _evidence(scene, fact),
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        tuple(sorted(subscription.topics)) if subscription else (),
+    )
+
+
+def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.downgraded:
+        yield Verdict(
+            RebalanceCause.PROTOCOL_DOWNGRADED,
+            Certainty.PROVEN,
+            scene.new.position.record_timestamp_ms,
+            "The last member of the consumer protocol went and the group became a classic one.",
+            _evidence(scene, "first generation after the downgrade"),
+        )._replace(
+            # A downgrade need not ask for a new generation where a static member only took another's place.
+            certainty=Certainty.PROBABLE,
+            alternatives=tuple(sorted(_unseen(scene))),
+        )
+
+
+def _created(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.first and scene.new.members:
+        member = next(iter(scene.new.members.values()))
+        yield _about(
+            scene,
+            member,
+            RebalanceCause.GROUP_CREATED,
+            f"The group began with {len(scene.new.members)} member(s).",
+            f"{len(scene.new.members)} member(s)",
+        )
+    elif scene.first:
+        at_ms, facts = scene.new.position.record_timestamp_ms, _evidence(scene, "no member is left")
+        for cause, detail in (
+            (RebalanceCause.GROUP_CREATED, "The group began with a member that went at once."),
+            (RebalanceCause.GROUP_EMPTIED, "The last member went before it got an assignment."),
+        ):
+            yield Verdict(cause, Certainty.PROVEN, at_ms, detail, facts)
+
+
+def _joins(scene: ClassicScene) -> Iterator[Verdict]:
+    known = scene.old.members if scene.old is not None else {}
+    replaced = scene.replaced
+    for member in scene.new.members.values():
+        if member.member_id in known or member.member_id in replaced:
+            continue
+        if member.instance_id is None:
+            cause, name = RebalanceCause.MEMBER_JOINED, member.member_id
+        else:
+            cause = RebalanceCause.STATIC_MEMBER_JOINED
+            name = f"{member.member_id} (instance {member.instance_id})"
+        yield _about(scene, member, cause, f"Member {name} joined.", f"new member {name}")
+
+
+def _departures(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.old is None:
+        return
+    returned = {member.member_id for member in scene.replaced.values()}
+    gone = [
+        member_id
+        for member_id in scene.old.members
+        if member_id not in scene.new.members and member_id not in returned
+    ]
+    for member_id in gone:
+        verdict = scene.absence(member_id)
+        if verdict is not None:
+            yield verdict
+    if not scene.new.members and (gone or not scene.old.members):
+        yield Verdict(
+            RebalanceCause.GROUP_EMPTIED,
+            Certainty.PROVEN,
+            scene.new.position.record_timestamp_ms,
+            "The last member is gone.",
+            _evidence(scene, "no member is left"),
+        )
+
+
+def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
+    if scene.old is None:
+        return
+    replaced = scene.replaced
+    for member in scene.new.members.values():
+        before = scene.old.members.get(member.member_id) or replaced.get(member.member_id)
+        if before is None or before.subscription is None or member.subscription is None:
+            continue
+        had, has = before.subscription.topics, member.subscription.topics
+        if had != has and set(had) != set(has):
+            yield _about(
+                scene,
+                member,
+                RebalanceCause.SUBSCRIPTION_CHANGED,
+                f"Member {member.member_id} changed what it subscribes to.",
+                "other topics",
+            )
+
+
+def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
+    old, new = scene.old, scene.new
+    if old is None or not old.members or not new.members or old.protocol_name == new.protocol_name:
+        return
+    yield Verdict(
+        RebalanceCause.ASSIGNOR_CHANGED,
+        Certainty.POSSIBLE,
+        new.position.record_timestamp_ms,
+        f"The members now agree on {new.protocol_name} instead of {old.protocol_name}.",
+        _evidence(scene, f"protocol {new.protocol_name}"),
+        alternatives=tuple(sorted(_unseen(scene))),
+    )
+
+
+def _returns(scene: ClassicScene) -> Iterator[Verdict]:
+    """A static member under a new member id in a *new* generation.
+
+    In a stable group its return needs no new generation. Unless something else set one off, the coordinator had dropped
+    the old member id (expiry, removal) before the instance joined again.
+    """
+    if not scene.replaced:
+        return
+    alone = not any(
+        True for pattern in (_joins, _departures, _subscriptions) for _ in pattern(scene)
+    )
+    for member_id, before in scene.replaced.items():
+        member = scene.new.members[member_id]
+        dropped = scene.absence(before.member_id) if alone else None
+        if dropped is not None:
+            yield dropped._replace(
+                alternatives=(
+                    *dropped.alternatives,
+                    RebalanceCause.STATIC_MEMBER_REPLACED,
+                    RebalanceCause.LEADER_REJOINED,
+                    RebalanceCause.TOPIC_METADATA_CHANGED,
+                ),
+                detail=(
+                    f"{dropped.detail} Its instance {member.instance_id} came back as {member_id}, "
+                    "which alone needs no new generation."
+                ),
+            )
+        verdict = _about(
+            scene,
+            member,
+            RebalanceCause.STATIC_MEMBER_REPLACED,
+            f"Instance {member.instance_id} came back as {member_id} in place of {before.member_id}.",
+            f"{member_id} replaces {before.member_id}",
+        )
+        yield verdict._replace(
+            certainty=Certainty.PROBABLE,
+            alternatives=(
+                RebalanceCause.STATIC_MEMBER_JOINED,
+                RebalanceCause.LEADER_REJOINED,
+                RebalanceCause.TOPIC_METADATA_CHANGED,
+            ),
+        )
+
+
+def _same_members(scene: ClassicScene) -> Verdict:
+    """Members and subscriptions are the same: the assignments tell what is likely."""
+    old, new = scene.old, scene.new
+    cause, detail = RebalanceCause.LEADER_REJOINED, "Members and subscriptions are the same."
+    if old is not None and new.members:
+        fresh = minus(new.assigned(), old.assigned())
+        revoked = minus(old.owned_before(), old.assigned())
+        if COOPERATIVE_MARK in (old.protocol_name or "") and minus(fresh, revoked) != fresh:
+            cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
+            detail = "It hands out partitions that the generation before only revoked."
+        elif fresh or minus(old.assigned(), new.assigned()):
+            cause = RebalanceCause.TOPIC_METADATA_CHANGED
+            detail = "The same members share another set of partitions."
+    candidates = (*sorted(_unseen(scene)), RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
+    certainty = (
+        Certainty.POSSIBLE if cause is RebalanceCause.LEADER_REJOINED else Certainty.PROBABLE
+    )
+    return Verdict(
+        cause,
+        certainty,
+        new.position.record_timestamp_ms,
+        detail,
+        _evidence(scene, "same members"),
+        alternatives=tuple(candidate for candidate in candidates if candidate is not cause),
+    )
+
+
+PATTERNS: Sequence[Callable[[ClassicScene], Iterator[Verdict]]] = (
+    _downgraded,
+    _joins,
+    _created,
+    _departures,
+    _subscriptions,
+    _protocols,
+    _returns,
+)
+"""In order of precedence: the first verdict of the first pattern that matches is the primary cause.
+
+A join comes before a departure that it met: a departure shows only at the next generation, whatever began that one."""

@@ -1,0 +1,257 @@
+"""Why a member is gone. Leave, expiry, timeout and removal write the same records: only times and company tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.replay.changes import Position
+
+_LEFT = RebalanceCause.MEMBER_LEFT
+_EXPIRED = RebalanceCause.MEMBER_SESSION_EXPIRED
+_TIMED_OUT = RebalanceCause.MEMBER_REBALANCE_TIMEOUT
+_REMOVED = RebalanceCause.MEMBER_REMOVED_BY_ADMIN
+_DEPARTED = RebalanceCause.MEMBER_DEPARTED
+
+
+@dataclass(slots=True, frozen=True)
+class DepartureRules:
+    """Times the log does not hold."""
+
+    consumer_session_timeout_ms: int | None = None
+    """`group.consumer.session.timeout.ms` of the brokers; None = unknown."""
+    rebalance_timeout_slack_ms: int = 5_000
+    """A removal this long after the rebalance timeout still counts as the timeout's (timers fire late, never early)."""
+    shortest_session_ms: int = 6_000
+    """A session whose length is unknown lasts at least this long: heartbeats come every 5 s by default."""
+    answer_within_ms: int = 6_000
+    """A living member answers a new target with its next heartbeat, by default within 5 s."""
+
+
+class Circumstances(NamedTuple):
+    """What the log shows around a removal, beside the member itself."""
+
+    company: int = 0
+    """Other members removed in the same write."""
+    overdue_ms: int = 0
+    """How long the member had owed an answer to a new target."""
+    successor_id: str | None = None
+    """A younger member of the same client and host, the only one."""
+
+
+class _Decision(NamedTuple):
+    cause: RebalanceCause
+    alternatives: Sequence[RebalanceCause]
+    reason: str
+
+
+def evidence_at(position: Position, fact: str) -> Evidence:
+    """A fact that the record at `position` shows."""
+    return tuple.__new__(Evidence, (*position[:3], fact))
+
+
+def judge_departure(
+    watch: MemberWatch,
+    gone: Position,
+    rules: DepartureRules,
+    around: Circumstances = Circumstances(),  # noqa: B008 - it cannot change
+) -> Verdict:
+    """The cause of one member's tombstones at `gone`."""
+    stint = watch.stint
+    facts = [
+        evidence_at(watch.last_life, f"last record of member {stint.member_id}"),
+        evidence_at(gone, f"member {stint.member_id} is gone"),
+    ]
+    if watch.unrevoked_since is not None:
+        facts.insert(
+            1,
+            evidence_at(watch.unrevoked_since, f"{stint.member_id} was told to give up partitions"),
+        )
+    return _verdict(_decide(watch, gone, rules, around), watch, gone, facts)
+
+
+def judge_absence(
+    watch: MemberWatch, gone: Position, elapsed_ms: int | None, timeout_ms: int | None
+) -> Verdict:
+    """The cause why a classic generation lacks a member that the one before had.
+
+    `elapsed_ms`: between the ends of the two join phases, when every timer of the member was started anew; None where
+    it is unknown. `timeout_ms`: the shortest rebalance timeout of the generation before.
+    """
+    identity = watch.stint.identity
+    candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
+    if elapsed_ms is not None:
+        if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
+            candidates.remove(_EXPIRED)
+        if timeout_ms is not None and elapsed_ms < timeout_ms:
+            candidates.remove(_TIMED_OUT)
+    decision = _decide_absence(watch, candidates, elapsed_ms)
+    return _verdict(
+        decision,
+        watch,
+        gone,
+        [
+            evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
+            evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
+        ],
+    )
+
+
+def _verdict(
+    decision: _Decision, watch: MemberWatch, gone: Position, facts: Sequence[Evidence]
+) -> Verdict:
+    stint = watch.stint
+    return Verdict(
+        decision.cause,
+        Certainty.PROBABLE,
+        gone.record_timestamp_ms,
+        decision.reason,
+        tuple(facts),
+        stint.member_id,
+        stint.identity.instance_id,
+        stint.identity.client_id,
+        stint.identity.client_host,
+        alternatives=tuple(decision.alternatives),
+    )
+
+
+def _decide(
+    watch: MemberWatch, gone: Position, rules: DepartureRules, around: Circumstances
+) -> _Decision:
+    """The first rule that applies, from the strongest evidence to the weakest."""
+    name = watch.stint.member_id
+    if around.company:
+        reason = f"Member {name} went together with {around.company} more in one request: a batch removal."
+        return _Decision(_REMOVED, (_LEFT,), reason)
+    if watch.left_for_a_while:
+        reason = (
+            f"Static member {name} had left for a while and its session ran out before it returned."
+        )
+        return _Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED, _TIMED_OUT), reason)
+    held_ms, late_ms = _held_too_long(watch, gone)
+    if 0 <= late_ms <= rules.rebalance_timeout_slack_ms:
+        reason = (
+            f"Member {name} kept partitions for {held_ms} ms after it was told to give them up; "
+            f"its rebalance timeout is {held_ms - late_ms} ms."
+        )
+        return _Decision(_TIMED_OUT, (_LEFT, _EXPIRED, _REMOVED), reason)
+    may_time_out = watch.speaks_classic or late_ms > 0
+    others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
+    silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
+    decided = _by_session(watch, gone, rules, others) or _by_silence(
+        watch, silent_ms, rules, around, others
+    )
+    if decided is not None:
+        return decided
+    reason = (
+        f"Member {name} is gone; the log does not tell whether it left, expired or was removed."
+    )
+    return _Decision(_DEPARTED, (_LEFT, _EXPIRED, *others), reason)
+
+
+def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
+    """How long the member kept what it was to give up, and how much longer than it may; -1 when it did not."""
+    told, timeout_ms = watch.unrevoked_since, watch.stint.identity.rebalance_timeout_ms
+    if told is None or timeout_ms is None or timeout_ms < 0:
+        return -1, -1
+    held_ms = gone.record_timestamp_ms - told.record_timestamp_ms
+    return held_ms, held_ms - timeout_ms
+
+
+def _by_session(
+    watch: MemberWatch, gone: Position, rules: DepartureRules, others: Sequence[RebalanceCause]
+) -> _Decision | None:
+    """A member that wrote something within its session did not lose it."""
+    identity, name = watch.stint.identity, watch.stint.member_id
+    silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
+    known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
+    if gone.leader_epoch != watch.last_life.leader_epoch:
+        # A coordinator that loads a group gives classic members the session of the others, until they are heard.
+        known_ms = rules.consumer_session_timeout_ms
+    session_ms = rules.shortest_session_ms if known_ms is None else known_ms
+    if watch.speaks_classic:  # told to rejoin it has its rebalance timeout for that
+        session_ms = min(session_ms, identity.rebalance_timeout_ms or session_ms)
+        others = (_REMOVED,)
+    if silent_ms >= session_ms:
+        return None
+    lasts = "lasts" if known_ms is not None else "is expected to last at least"
+    reason = f"its last record is {silent_ms} ms older, its session {lasts} {session_ms} ms."
+    alternatives = others if known_ms is not None else (*others, _EXPIRED)
+    if identity.instance_id is not None:
+        rest = [_LEFT, *(cause for cause in alternatives if cause is not _REMOVED)]
+        return _Decision(
+            _REMOVED,
+            rest,
+            f"Member {name} was removed, as static ones leave only when told to: {reason}",
+        )
+    return _Decision(_LEFT, alternatives, f"Member {name} left: {reason}")
+
+
+def _by_silence(
+    watch: MemberWatch,
+    silent_ms: int,
+    rules: DepartureRules,
+    around: Circumstances,
+    others: Sequence[RebalanceCause],
+) -> _Decision | None:
+    """A member that had fallen silent before, or whose process was started anew before it went, did not leave."""
+    name, alternatives = watch.stint.member_id, (_LEFT, *others)
+    if around.overdue_ms >= rules.answer_within_ms:
+        reason = (
+            f"Member {name} had not answered a new target for {around.overdue_ms} ms: it was no longer "
+            "there when it went."
+        )
+        return _Decision(_EXPIRED, alternatives, reason)
+    if around.successor_id is not None:
+        reason = (
+            f"Member {name} was still a member when {around.successor_id} of the same client and host "
+            "joined: its process had ended without leaving."
+        )
+        return _Decision(_EXPIRED, alternatives, reason)
+    if watch.stint.identity.instance_id is not None:
+        reason = (
+            f"Static member {name} went {silent_ms} ms after its last record; static members leave for "
+            "good only when told to."
+        )
+        return _Decision(_EXPIRED, alternatives, reason)
+    return None
+
+
+def _decide_absence(
+    watch: MemberWatch, candidates: Sequence[RebalanceCause], elapsed_ms: int | None
+) -> _Decision:
+    name, static = watch.stint.member_id, watch.stint.identity.instance_id is not None
+    ruled_out = _EXPIRED not in candidates and _TIMED_OUT not in candidates
+    if ruled_out:
+        cause = _REMOVED if static else _LEFT
+        how = "was removed, as static members leave only when told to" if static else "left"
+        reason = (
+            f"Member {name} {how}: only {elapsed_ms} ms passed since the join phase before, less than its "
+            "session and its rebalance timeout."
+        )
+    else:
+        cause = _DEPARTED
+        reason = f"Member {name} is gone; the log does not tell how: {_ways(candidates)}."
+    alternatives = [candidate for candidate in candidates if candidate is not cause]
+    return _Decision(cause, alternatives, reason)
+
+
+_WAYS = {
+    _LEFT: "it may have left",
+    _EXPIRED: "its session expired",
+    _TIMED_OUT: "it did not rejoin in time",
+    _REMOVED: "it was removed",
+}
+
+
+def _ways(candidates: Sequence[RebalanceCause]) -> str:
+    ways = [_WAYS[candidate] for candidate in candidates]
+    return f"{', '.join(ways[:-1])} or {ways[-1]}"
+
+
+def join_names(names: Sequence[str], shown: int = 3) -> str:
+    """A short list for a sentence."""
+    rest = len(names) - shown
+    listed = ", ".join(names[:shown])
+    return f"{listed} and {rest} more" if rest > 0 else listed

@@ -1,0 +1,148 @@
+"""The table pattern -> cause: what each cause looks like in the records, and how sure it can be by them at best.
+
+`docs/causes.md` is written from it, and every cause that the audit claims is held against it in the tests. Logs of
+brokers can make any cause proven.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
+
+
+class Look(NamedTuple):
+    """What a cause looks like in one kind of group."""
+
+    pattern: str
+    at_best: Certainty | None
+    """None where it is never claimed, and at most named as an alternative."""
+
+
+class CausePattern(NamedTuple):
+    """One cause in groups whose coordinator assigns, and in groups whose leader does."""
+
+    modern: Look
+    classic: Look
+
+
+_PROVEN, _PROBABLE, _POSSIBLE = Certainty
+_NEVER: Final = Look("never", None)
+_UNSEEN: Final = Look("named as an alternative", None)
+
+CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
+    RebalanceCause.GROUP_CREATED: CausePattern(
+        Look("the first epoch of a group that the log saw begin", _PROVEN),
+        Look("the first generation of a group that the log saw begin", _PROVEN),
+    ),
+    RebalanceCause.MEMBER_JOINED: CausePattern(
+        Look("the record of a new member id without instance id", _PROVEN),
+        Look(
+            "a member id that the generation before did not have; proven where the group was empty",
+            _PROVEN,
+        ),
+    ),
+    RebalanceCause.STATIC_MEMBER_JOINED: CausePattern(
+        Look("the same, with an instance id that the group did not have", _PROVEN),
+        Look("the same, with an instance id that the group did not have", _PROVEN),
+    ),
+    RebalanceCause.STATIC_MEMBER_REPLACED: CausePattern(
+        Look(
+            "in one write a member goes and one with its instance id comes; that alone needs no epoch",
+            _PROBABLE,
+        ),
+        Look("an instance id under a new member id in a new generation", _PROBABLE),
+    ),
+    RebalanceCause.STATIC_MEMBER_EXPIRED: CausePattern(
+        Look("a member that had left for a while (epoch -2) is removed", _PROBABLE), _NEVER
+    ),
+    RebalanceCause.MEMBER_LEFT: CausePattern(
+        Look(
+            "a dynamic member's tombstones, sooner after its last record than a session can run out",
+            _PROBABLE,
+        ),
+        Look(
+            "a dynamic member that is gone before its session or rebalance timeout can have run out",
+            _PROBABLE,
+        ),
+    ),
+    RebalanceCause.MEMBER_SESSION_EXPIRED: CausePattern(
+        Look(
+            "the tombstones of a member that had not answered a new target, whose process had been started anew, "
+            "or that is static",
+            _PROBABLE,
+        ),
+        _UNSEEN,
+    ),
+    RebalanceCause.MEMBER_REBALANCE_TIMEOUT: CausePattern(
+        Look(
+            "the member's tombstones, its rebalance timeout after it was told to give up partitions",
+            _PROBABLE,
+        ),
+        _UNSEEN,
+    ),
+    RebalanceCause.MEMBER_REMOVED_BY_ADMIN: CausePattern(
+        Look(
+            "tombstones of several members in one write, or of a static one that was alive just before",
+            _PROBABLE,
+        ),
+        Look(
+            "a static member that is gone before its session or rebalance timeout can have run out",
+            _PROBABLE,
+        ),
+    ),
+    RebalanceCause.MEMBER_DEPARTED: CausePattern(
+        Look("a member's tombstones, and nothing tells how it went", _PROBABLE),
+        Look("a member id that the next generation lacks, later than its timers allow", _PROBABLE),
+    ),
+    RebalanceCause.GROUP_EMPTIED: CausePattern(
+        Look("the last member goes", _PROVEN), Look("a generation without members", _PROVEN)
+    ),
+    RebalanceCause.GROUP_DELETED: CausePattern(
+        Look("the group's tombstones: no epoch, the end of its members", None),
+        Look("the group's tombstone: no generation, the end of its members", None),
+    ),
+    RebalanceCause.SUBSCRIPTION_CHANGED: CausePattern(
+        Look(
+            "a known member's record with other topics or another expression; possible beside a join that brings "
+            "topics nobody subscribed to",
+            _PROVEN,
+        ),
+        Look("a known member with other topics", _PROBABLE),
+    ),
+    RebalanceCause.REGEX_RESOLVED: CausePattern(
+        Look("a resolved expression with other topics than before", _PROVEN), _NEVER
+    ),
+    RebalanceCause.TOPIC_METADATA_CHANGED: CausePattern(
+        Look(
+            "the hash or the list of the subscribed topics differs and no member did anything",
+            _PROVEN,
+        ),
+        Look("the same members share another set of partitions", _PROBABLE),
+    ),
+    RebalanceCause.ASSIGNOR_CHANGED: CausePattern(
+        Look("a known member's record prefers another assignor", _PROVEN),
+        Look("the members agree on another protocol name", _POSSIBLE),
+    ),
+    RebalanceCause.LEADER_REJOINED: CausePattern(
+        _NEVER, Look("same members, same subscriptions, same partitions", _POSSIBLE)
+    ),
+    RebalanceCause.COOPERATIVE_FOLLOW_UP: CausePattern(
+        Look("never: reconciliation does it without an epoch", None),
+        Look("hands out what the cooperative generation before only revoked", _PROBABLE),
+    ),
+    RebalanceCause.CLIENT_ASSIGNOR_REQUESTED: CausePattern(
+        Look("never: no release of Kafka lets clients assign", None), _NEVER
+    ),
+    RebalanceCause.PROTOCOL_UPGRADED: CausePattern(
+        Look("the write turned a classic group into this one", _PROVEN), _NEVER
+    ),
+    RebalanceCause.PROTOCOL_DOWNGRADED: CausePattern(
+        _NEVER,
+        Look("the first generation after the last member of the consumer protocol went", _PROBABLE),
+    ),
+    RebalanceCause.ASSIGNMENT_ONLY: CausePattern(_UNSEEN, _UNSEEN),
+    RebalanceCause.UNKNOWN: CausePattern(
+        Look("nothing in the write tells", _POSSIBLE),
+        Look("the records that would tell are missing", _POSSIBLE),
+    ),
+}

@@ -1,0 +1,1 @@
+"""The audit of one group: its epochs, rebalances, members, ownership and states as rows."""

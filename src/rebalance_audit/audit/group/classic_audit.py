@@ -1,0 +1,348 @@
+"""Generations of classic groups: every record is the snapshot of a finished one."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import itemgetter
+
+from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
+from rebalance_audit.audit.broker_log.testimony import Testimony
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.classic import (
+    ClassicScene,
+    Generation,
+    judge_classic,
+    replaced_by,
+)
+from rebalance_audit.audit.causes.departures import judge_absence
+from rebalance_audit.audit.group.downgrade import Downgrade
+from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.life import Life, departure_of
+from rebalance_audit.audit.group.rebalance import Rebalance
+from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
+from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.replay.changes import GenerationCompleted, GroupType
+from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.partitions import count
+
+
+class ClassicAudit:
+    """Follows one group while its leader assigns."""
+
+    _downgraded: bool
+    """The record before turned a consumer group into this one, which had to rebalance for it at once."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._downgraded = False
+
+    def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: Downgrade) -> None:
+        """Turn one write that leaves a classic group behind into rows."""
+        for step in write:
+            for change in step.changes:
+                if isinstance(change, GenerationCompleted):
+                    self._complete(change, group, downgrade)
+
+    def _complete(
+        self, change: GenerationCompleted, group: ClassicGroup, downgrade: Downgrade
+    ) -> None:
+        life, position = self._life, change.position
+        said_ms = group.current_state_timestamp_ms
+        since_ms = said_ms if said_ms >= 0 else None
+        new = Generation(
+            group.generation,
+            group.protocol_name,
+            group.leader_member_id,
+            group.members,
+            position,
+            not set(map(_INSTANCE_ID, group.members.values())) <= {None},
+            since_ms,
+            since_ms,
+        )
+        if downgrade is not Downgrade.NONE:
+            self._adopt(new)
+            self._downgraded = downgrade is Downgrade.REBALANCES
+        elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
+            life.restart(GroupType.CLASSIC, position)
+            self._downgraded = False
+        old = life.previous_generation
+        if new.generation == 0 and not new.members:
+            created_ms = position.record_timestamp_ms
+            if new.joined_at_ms is not None:
+                created_ms = min(created_ms, new.joined_at_ms)
+            life.created_at = position._replace(record_timestamp_ms=created_ms)
+        elif old is not None and old.generation == new.generation:
+            self._update(old, new)
+        else:
+            self._open(old, new, group)
+
+    def _began_anew(self, new: Generation) -> bool:
+        old = self._life.previous_generation
+        return old is not None and new.generation < old.generation
+
+    def _adopt(self, new: Generation) -> None:
+        """The generation that a downgrade leaves: the consumer group's last epoch under another protocol."""
+        self._follow_members(None, new, (), gap=False)
+        self._follow_partitions(None, new, since_known=False)
+        self._life.moves.install()
+        self._life.previous_generation = new._replace(joined_at_ms=None)
+
+    def _update(self, old: Generation, new: Generation) -> None:
+        """A record of the same generation: a static member came back, or the leader synced twice."""
+        self._follow_members(old, new, (), gap=False)
+        self._follow_partitions(old, new, since_known=True)
+        self._life.moves.install()
+        self._life.previous_generation = new._replace(joined_at_ms=old.joined_at_ms)
+
+    def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
+        life, at_ms = self._life, new.position.record_timestamp_ms
+        first = old is None and (life.created_at is not None or new.generation == 1)
+        gap = life.gap or (old is None and not first)
+        base = old.generation if old is not None else 0
+        skipped = 0 if gap and old is None else new.generation - base - 1
+        scene = ClassicScene(
+            old,
+            new,
+            life.watches,
+            first,
+            self._downgraded,
+            skipped,
+            replaced_by(old, new),
+        )
+        joined_at_ms = new.joined_at_ms
+        logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
+        verdicts = logged.verdicts
+        earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
+        if logged.join_started_ms is not None:
+            earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
+        sync_ms = None if joined_at_ms is None else at_ms - joined_at_ms
+        if gap and new.has_static:
+            sync_ms = None  # the generation's first record may be lost, and this the return of a static member
+        rebalance = life.open_rebalance(latest_ms, earliest_ms)
+        joined, left = self._count_changes(old, new, scene)
+        span = EpochSpan(
+            life.group_id,
+            life.incarnation,
+            new.generation,
+            GroupType.CLASSIC.value,
+            group.protocol_type or None,
+            new.protocol_name,
+            new.position,
+            joined_at_ms,
+            None if old is None or life.gap else old.generation,
+            len(new.members),
+            joined,
+            left,
+            rebalance.rebalance_seq,
+            gap,
+            earliest_ms,
+            latest_ms,
+            sync_ms,
+            verdicts=verdicts,
+            contradictions=logged.contradictions,
+        )
+        # Unowned time that ends here belongs to the generation before, so partitions move first.
+        self._follow_members(old, new, verdicts, gap=gap)
+        moved = self._follow_partitions(old, new, since_known=False)
+        life.open_span(span)
+        rebalance.begin_epoch(span)
+        self._install(span, rebalance)
+        self._reach(span, new, moved)
+        if new.members:
+            life.converge(at_ms)
+        else:
+            life.empty(at_ms)
+        life.previous_generation = new
+        self._downgraded = False
+
+    def _testify(
+        self, scene: ClassicScene, joined_at_ms: int | None, verdicts: tuple[Verdict, ...]
+    ) -> Testimony:
+        """The verdicts as a broker's log confirms or corrects them, where there is one."""
+        witness = self._life.witness
+        if witness is None:
+            return Testimony(verdicts)
+        return testify_to_generation(witness, scene, joined_at_ms, verdicts)
+
+    def _join_bounds(
+        self, old: Generation | None, new: Generation, skipped: int
+    ) -> tuple[int | None, int]:
+        """When the join phase began at the earliest, None where nothing tells, and at the latest.
+
+        The record before shows the group stable or empty, so no join phase was going on then. Its record time is no
+        bound: where records are stamped when they are appended, the next phase can begin between the write and its
+        stamp. The coordinator's own time in the value is one. Values of version 0 and 1 have none; who wrote those
+        appended under the lock of the group, and no phase began meanwhile.
+        """
+        latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
+        shown = old.position if old is not None else self._life.created_at
+        if shown is None:
+            return None, latest_ms
+        earliest_ms = shown.record_timestamp_ms
+        if old is not None and old.since_ms is not None:
+            earliest_ms = min(earliest_ms, old.since_ms)
+        if earliest_ms > latest_ms:
+            # Two coordinators whose clocks differ: a bound that contradicts the record is none.
+            return None, latest_ms
+        if self._downgraded and old is not None and not skipped and _same_leader(old, new):
+            # A downgrade sends every member to a join phase within its write, unless a fail-over forgets it.
+            latest_ms = min(latest_ms, old.position.record_timestamp_ms)
+        return earliest_ms, latest_ms
+
+    def _install(self, span: EpochSpan, rebalance: Rebalance) -> None:
+        moves = self._life.moves.install()
+        if span.members:
+            span.target_installed_at_ms = span.first_position.record_timestamp_ms
+        span.partitions = moves.partitions
+        span.partitions_moved = len(moves.moved)
+        span.partitions_added = len(moves.added)
+        span.partitions_dropped = len(moves.dropped)
+        rebalance.move(moves.moved)
+
+    def _count_changes(
+        self, old: Generation | None, new: Generation, scene: ClassicScene
+    ) -> tuple[int, int]:
+        known = old.members.keys() if old is not None else frozenset[str]()
+        returned = {member.member_id for member in scene.replaced.values()}
+        joined = len(new.members.keys() - known - scene.replaced.keys())
+        left = len(known - new.members.keys() - returned)
+        return joined + self._life.joined_since, left + self._life.left_since
+
+    def _reach(
+        self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
+    ) -> None:
+        """Everybody has the new generation with its record."""
+        at_ms = new.position.record_timestamp_ms
+        for member in new.members.values():
+            shift = moved_by_identity.get(member.instance_id or member.member_id)
+            gained_count = lost_count = 0
+            if shift is not None:
+                gained_count, lost_count = count(shift.gained), count(shift.lost)
+            had_count = member.partition_count + lost_count - gained_count
+            span.progress[member.member_id] = MemberProgress(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                span.started_at_ms,
+                had_count,
+                at_ms,
+                partitions_after=member.partition_count,
+                partitions_revoked=lost_count,
+                partitions_assigned=gained_count,
+                outcome="reached",
+            )
+
+    # -- members and partitions -----------------------------------------------------------------
+
+    def _follow_members(
+        self,
+        old: Generation | None,
+        new: Generation,
+        verdicts: Sequence[Verdict],
+        *,
+        gap: bool,
+    ) -> None:
+        life, position = self._life, new.position
+        last_epoch = old.generation if old is not None else None
+        if old is None and life.span is not None:
+            last_epoch = life.span.epoch  # of the consumer group that was downgraded
+        by_instance = {
+            member.instance_id: member.member_id
+            for member in (new.members.values() if new.has_static else ())
+            if member.instance_id is not None
+        }
+        previous_ids: dict[str, str] = {}
+        for member_id in [known for known in life.watches if known not in new.members]:
+            leaver = life.watches[member_id]
+            heir = by_instance.get(leaver.stint.identity.instance_id or "")
+            if heir is not None:
+                leaver.stint.next_member_id = heir
+                previous_ids[heir] = member_id
+                # Within one generation only a replacement explains it, as within the write of a downgrade; across two
+                # the old id may have been dropped.
+                same = old is None or old.generation == new.generation
+                cause = RebalanceCause.STATIC_MEMBER_REPLACED
+                certainty = Certainty.PROVEN if same else Certainty.PROBABLE
+            else:
+                verdict = departure_of(verdicts, member_id) or judge_absence(
+                    leaver, position, None, None
+                )
+                cause, certainty = verdict.cause, verdict.certainty
+            life.close_member(member_id, position, cause, certainty, last_epoch)
+        before, protocol = old.members if old is not None else {}, GroupType.CLASSIC.value
+        for member in new.members.values():
+            watch = life.watches.get(member.member_id)
+            if watch is None:
+                watch = life.open_member(
+                    member.member_id, _identity_of(member), new.generation, position, gap=gap
+                )
+            elif not _same_identity(before.get(member.member_id), member):
+                watch.stint.identity = _identity_of(member)
+            stint = watch.stint
+            stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
+            watch.last_life = position
+            watch.partitions = member.partition_count
+            if member.member_id in previous_ids:
+                stint.previous_member_id = previous_ids[member.member_id]
+
+    def _follow_partitions(
+        self, old: Generation | None, new: Generation, *, since_known: bool
+    ) -> Mapping[str, Shift]:
+        """Move every partition whose member differs; returns the shifts by instance id, or member id without one."""
+        life, position = self._life, new.position
+        ownership = life.ownership
+        before = old.members if old is not None else {}
+        after = new.members
+        moved = shifts(before, after)
+        instances: AbstractSet[str | None] = frozenset()
+        if new.has_static:
+            instances = {member.instance_id for member in after.values()} - {None}
+        for member_id, shift in moved.items():
+            how = "revoked"
+            if member_id not in after:
+                heir = before[member_id].instance_id in instances
+                how = "handed_over" if heir else "member_left"
+            ownership.release(shift.lost, member_id, position, new.generation, how)
+        moved_by_identity = moved
+        if new.has_static or (old is not None and old.has_static):
+            moved_by_identity = shifts(by_identity(before), by_identity(after))
+        for identity, shift in moved_by_identity.items():
+            life.moves.shift(identity, shift.lost, shift.gained)
+        for member_id, shift in moved.items():
+            if not shift.gained:
+                continue
+            owner = life.owner(member_id)
+            ownership.take(shift.gained, owner, position, new.generation, since_known=since_known)
+        return moved_by_identity
+
+
+def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
+    """Whether the member said the same of itself in the generation before."""
+    if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
+        return False
+    said, says = before.subscription, member.subscription
+    return said is says or (said is not None and says is not None and said.topics == says.topics)
+
+
+def _same_leader(old: Generation, new: Generation) -> bool:
+    """Whether one coordinator wrote both for certain: a source may hide who led."""
+    leader_epoch = old.position.leader_epoch
+    return leader_epoch is not None and leader_epoch == new.position.leader_epoch
+
+
+_INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
+_IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
+"""Fields of a member in front of its bytes: who it is, and its timeouts."""
+
+
+def _identity_of(member: ClassicMember) -> Identity:
+    subscription = member.subscription
+    return Identity(
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
+        member.session_timeout_ms,
+        tuple(subscription.topics) if subscription else (),
+    )

@@ -1,0 +1,53 @@
+"""A consumer group that goes on as a classic one: whether it does, and what its coordinator does next."""
+
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+
+from rebalance_audit.audit.causes.cause import Verdict
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.classic.group import ClassicGroup
+
+
+class Downgrade(Enum):
+    """What a write that leaves a classic group behind was to the group."""
+
+    NONE = auto()
+    """No online downgrade: a group that was classic, or one that begins anew."""
+    AT_REST = auto()
+    """A static member took the last place of the consumer protocol; everybody keeps what the target has for them."""
+    REBALANCES = auto()
+    """Everybody has to join again at once: somebody went, or the epoch had no assignment."""
+
+
+def downgrade(
+    life: Life,
+    write: Sequence[Step],
+    group: ClassicGroup,
+    judge_departure: Callable[[MemberWatch, Position, int], Verdict],
+) -> Downgrade:
+    """Take `life` over to the classic protocol where the write, which ends in `group`, carries the epoch over."""
+    position, span = write[-1].position, life.span
+    if life.protocol in (None, GroupType.CLASSIC) or life.deleted:
+        return Downgrade.NONE
+    if not group.members or span is None or group.generation != span.epoch:
+        return Downgrade.NONE
+    bump = WriteEvidence.of(write).bump
+    # A bump that the downgrade of its own request overtakes is no epoch, and its assignment is nobody's.
+    rebalances = span.target_installed_at_ms is None or bump is not None
+    instances = {member.instance_id for member in group.members.values()} - {None}
+    for member_id in [known for known in life.watches if known not in group.members]:
+        watch = life.watches[member_id]
+        if watch.stint.identity.instance_id in instances:
+            continue  # its instance has it under another id
+        verdict = judge_departure(watch, position, 0)
+        life.close_member(member_id, position, verdict.cause, verdict.certainty, span.epoch)
+        life.left_since += 1
+        rebalances = True
+    life.ownership.convert(position, span.epoch)
+    life.moves.clear()
+    life.protocol = GroupType.CLASSIC
+    return Downgrade.REBALANCES if rebalances else Downgrade.AT_REST

@@ -1,0 +1,223 @@
+"""One epoch or generation while it is the group's current one, and a little longer: until its row can be final."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.partitions import Partitions, count
+
+
+@lru_cache(1024)
+def _texts(causes: tuple[RebalanceCause, ...]) -> tuple[str, ...]:
+    return tuple(cause.text for cause in causes)
+
+
+@dataclass(slots=True)
+class MemberProgress:
+    """How one member gets to one epoch."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    started_at_ms: int | None
+    partitions_before: int
+    reached_at_ms: int | None = None
+    revoke_started_at_ms: int | None = None
+    revoked_at_ms: int | None = None
+    waiting_since_ms: int | None = None
+    waited_ms: int = 0
+    waited_for: set[str] = field(default_factory=set)
+    partitions_after: int | None = None
+    partitions_revoked: int = 0
+    partitions_assigned: int = 0
+    outcome: str | None = None
+
+    def count_change(self, gained: Partitions, lost: Partitions) -> None:
+        """Add what one record gave to the member and took from it."""
+        self.partitions_assigned += count(gained)
+        self.partitions_revoked += count(lost)
+
+    def stop_waiting(self, at_ms: int) -> None:
+        """End a wait for partitions that others hold, if one is going on."""
+        if self.waiting_since_ms is not None:
+            self.waited_ms += at_ms - self.waiting_since_ms
+            self.waiting_since_ms = None
+
+    def row(self, span: "EpochSpan", outcome: str) -> Row:
+        """The row of gold.convergence; `outcome` holds unless the member's own is settled."""
+        started_at_ms, reached_at_ms = self.started_at_ms, self.reached_at_ms
+        return {
+            "group_id": span.group_id,
+            "incarnation": span.incarnation,
+            "epoch": span.epoch,
+            "member_id": self.member_id,
+            "instance_id": self.instance_id,
+            "client_id": self.client_id,
+            "client_host": self.client_host,
+            "started_at": started_at_ms,
+            "reached_at": reached_at_ms,
+            "latency_ms": None
+            if started_at_ms is None or reached_at_ms is None
+            else reached_at_ms - started_at_ms,
+            "revoke_started_at": self.revoke_started_at_ms,
+            "revoked_at": self.revoked_at_ms,
+            "revoke_ms": None
+            if self.revoke_started_at_ms is None
+            else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
+            "waited_ms": self.waited_ms,
+            "waited_for": sorted(self.waited_for) if self.waited_for else [],
+            "partitions_before": self.partitions_before,
+            "partitions_after": self.partitions_after,
+            "partitions_revoked": self.partitions_revoked,
+            "partitions_assigned": self.partitions_assigned,
+            "outcome": self.outcome or outcome,
+        }
+
+
+@dataclass(slots=True)
+class EpochSpan:
+    """From one epoch or generation to the next."""
+
+    group_id: str
+    incarnation: int
+    epoch: int
+    protocol: str
+    protocol_type: str | None
+    assignor: str | None
+    first_position: Position
+    started_at_ms: int | None
+    previous_epoch: int | None
+    members: int
+    members_joined: int
+    members_left: int
+    rebalance_seq: int
+    gap: bool
+    join_started_earliest_ms: int | None = None
+    join_started_latest_ms: int | None = None
+    sync_ms: int | None = None
+    target_installed_at_ms: int | None = None
+    converged_at_ms: int | None = None
+    partitions: int | None = None
+    partitions_moved: int | None = None
+    partitions_added: int | None = None
+    partitions_dropped: int | None = None
+    unowned_partition_ms: int = 0
+    ended_at_ms: int | None = None
+    outcome: str | None = None
+    superseded_by: int | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    contradictions: tuple[Evidence, ...] = ()
+    """What a broker's log says and the records deny."""
+    progress: dict[str, MemberProgress] = field(default_factory=dict)
+    settled_slowest: tuple[str | None, int | None] | None = None
+    """Who was the slowest, once `progress` is no longer needed."""
+
+    def awaits_target(self) -> bool:
+        """True while a later target record can still complete the row of this superseded epoch."""
+        return self.target_installed_at_ms is None and self.outcome == "superseded"
+
+    def slowest(self) -> tuple[str | None, int | None]:
+        """Member id and latency of the last member to reach the epoch; (None, None) before the first has."""
+        if self.settled_slowest is not None:
+            return self.settled_slowest
+        reached = [
+            (reached_at_ms - started_at_ms, progress.member_id)
+            for progress in self.progress.values()
+            if (reached_at_ms := progress.reached_at_ms) is not None
+            and (started_at_ms := progress.started_at_ms) is not None
+        ]
+        if not reached:
+            return None, None
+        latency_ms, member_id = max(reached)
+        return member_id, latency_ms
+
+    def settle(self) -> None:
+        """Drop what only the rows of causes and members need: they are out, and nobody looks at them any more."""
+        self.settled_slowest = self.slowest()
+        self.progress = {}
+        self.verdicts = tuple(
+            verdict._replace(detail="", evidence=(), topics=(), alternatives=())
+            for verdict in self.verdicts[:1]
+        )
+
+    def epoch_row(self) -> Row:
+        """The row of gold.epochs."""
+        slowest_member_id, slowest_member_ms = self.slowest()
+        primary = self.verdicts[0] if self.verdicts else None
+        # With the epoch before lost there is nothing to compare with.
+        compared = not self.gap or self.previous_epoch is not None
+        return {
+            "group_id": self.group_id,
+            "incarnation": self.incarnation,
+            "epoch": self.epoch,
+            "protocol": self.protocol,
+            "protocol_type": self.protocol_type,
+            "assignor": self.assignor,
+            "log_partition": self.first_position.log_partition,
+            "first_offset": self.first_position.log_offset,
+            "started_at": self.started_at_ms,
+            "join_started_earliest": self.join_started_earliest_ms,
+            "join_started_latest": self.join_started_latest_ms,
+            "target_installed_at": self.target_installed_at_ms,
+            "converged_at": self.converged_at_ms,
+            "assign_ms": duration_ms(self.started_at_ms, self.target_installed_at_ms),
+            "reconcile_ms": duration_ms(self.target_installed_at_ms, self.converged_at_ms),
+            "convergence_ms": duration_ms(self.started_at_ms, self.converged_at_ms),
+            "sync_ms": self.sync_ms,
+            "outcome": self.outcome,
+            "superseded_by": self.superseded_by,
+            "previous_epoch": self.previous_epoch,
+            "members": self.members,
+            "members_joined": self.members_joined if compared else None,
+            "members_left": self.members_left if compared else None,
+            "partitions": self.partitions,
+            "partitions_moved": self.partitions_moved if compared else None,
+            "partitions_added": self.partitions_added if compared else None,
+            "partitions_dropped": self.partitions_dropped if compared else None,
+            "unowned_partition_ms": self.unowned_partition_ms,
+            "slowest_member_id": slowest_member_id,
+            "slowest_member_ms": slowest_member_ms,
+            "primary_cause": primary.cause.text if primary else None,
+            "primary_certainty": primary.certainty.text if primary else None,
+            "rebalance_seq": self.rebalance_seq,
+            "coordinator_epoch": self.first_position.leader_epoch,
+            "completeness": completeness(self.gap),
+        }
+
+    def cause_rows(self) -> Iterable[Row]:
+        """The rows of gold.rebalance_causes."""
+        for cause_seq, verdict in enumerate(self.verdicts):
+            yield {
+                "group_id": self.group_id,
+                "incarnation": self.incarnation,
+                "epoch": self.epoch,
+                "cause_seq": cause_seq,
+                "cause": verdict.cause.text,
+                "certainty": verdict.certainty.text,
+                "at": verdict.at_ms,
+                "member_id": verdict.member_id,
+                "instance_id": verdict.instance_id,
+                "client_id": verdict.client_id,
+                "client_host": verdict.client_host,
+                "topics": list(verdict.topics),
+                "alternatives": list(_texts(verdict.alternatives)),
+                "detail": verdict.detail,
+                "evidence": [
+                    {
+                        "partition": evidence.log_partition,
+                        "offset": evidence.log_offset,
+                        "at": evidence.at_ms,
+                        "fact": evidence.fact,
+                    }
+                    for evidence in verdict.evidence
+                ],
+            }
+
+    def convergence_rows(self) -> Iterable[Row]:
+        """The rows of gold.convergence; members that did not get there share the epoch's fate."""
+        fate = "open" if self.outcome == "open" else "superseded"
+        return [progress.row(self, fate) for progress in self.progress.values()]

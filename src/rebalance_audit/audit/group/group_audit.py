@@ -1,0 +1,250 @@
+"""The audit of one group: one pass over its records, rows out as soon as they are final."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from rebalance_audit.audit.findings.observer import GroupFindings
+from rebalance_audit.audit.group.classic_audit import ClassicAudit
+from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.group.modern_audit import ModernAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.outside import Outside
+from rebalance_audit.audit.rows import Emit
+from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter, adjoins
+from rebalance_audit.replay.changes import (
+    Anomaly,
+    AnomalyKind,
+    Change,
+    GroupType,
+    Position,
+)
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.records import Record, decode_record, encode_key
+
+
+class _Waiting(NamedTuple):
+    """A tombstone that is not applied yet."""
+
+    key: bytes
+    position: Position
+
+
+def _is_all_classic(slot: GroupSlot) -> bool:
+    """Whether the group is a consumer group without any member of the consumer protocol left."""
+    group = slot.group
+    return (
+        isinstance(group, ModernGroup)
+        and bool(group.members)
+        and all(member.classic is not None for member in group.members.values())
+    )
+
+
+class GroupAudit:
+    """Feed it every group record (types 2 to 24) of one group in log order, then finish it.
+
+    Memory is bounded by the group as it stands, not by its history. Undecodable records are the caller's: pass `gap()`
+    where one was, so that nothing around it is called proven.
+
+    It can be put away with `snapshot` at any record and brought back with `resume`: the rows of all parts are those of
+    an audit of the whole log, and what `finish` hands out at the end of a part holds until the next part.
+    """
+
+    _slot: GroupSlot
+    _write: list[Step]
+    """The records of the write that may still go on: not judged yet."""
+    _waiting: list[_Waiting]
+    """Not applied yet, see `feed`."""
+    write_offset: int | None
+    """Log offset of its first record, also where a gap made it be judged already."""
+    anomalies: dict[AnomalyKind, int]
+    """How often each kind of anomaly was met."""
+
+    def __init__(
+        self,
+        group_id: str,
+        log_partition: int,
+        emit: Emit,
+        options: AuditOptions | None = None,
+    ) -> None:
+        """`emit` takes each finished row with its table's name."""
+        given = options or AuditOptions()
+        self.options = given
+        """As the caller gave them."""
+        self.outside = Outside(given)
+        self._options = replace(given, topic_name=self.outside.topic_name)
+        self._slot = GroupSlot(group_id)
+        self.group_id = group_id
+        self.log_partition = log_partition
+        self._life = Life(group_id, log_partition, emit, self._options)
+        self._findings: GroupFindings | None = None
+        if self._options.with_findings:
+            self._findings = GroupFindings(self._life, self.outside, emit)
+            self._life.on_member = self._findings.arrived
+            self._life.on_departure = self._findings.departed
+        self._splitter = WriteSplitter()
+        self._write = []
+        self._waiting = []
+        self.write_offset = None
+        self._classic = ClassicAudit(self._life)
+        self._modern = ModernAudit(self._life)
+        self.anomalies = {}
+
+    @staticmethod
+    def resume(
+        state: Mapping[str, Any], emit: Emit, options: AuditOptions | None = None
+    ) -> "GroupAudit":
+        """The audit as it was when it made the snapshot.
+
+        Raises SnapshotNotUsable where the snapshot is damaged or of another program, or where thresholds or names are
+        others by now: then the group has to be audited from its first record.
+        """
+        from rebalance_audit.audit.snapshots import snapshot  # noqa: PLC0415 - it would slow down commands
+
+        return snapshot.resumed(state, emit, options)
+
+    def snapshot(self) -> dict[str, object]:
+        """The state as values that JSON has. Make it before `finish`, which uses the state up."""
+        from rebalance_audit.audit.snapshots import snapshot  # noqa: PLC0415 - as above
+
+        return snapshot.state_of(self)
+
+    def parts(self) -> Mapping[str, object]:
+        """Everything that has a state: the attributes that its class annotates."""
+        return {
+            "group": self,
+            "outside": self.outside,
+            "writes": self._splitter,
+            "classic": self._classic,
+            "modern": self._modern,
+            **self._life.parts(),
+            **(self._findings.parts() if self._findings is not None else {}),
+        }
+
+    def resumed(self) -> None:
+        """The parts have their state back."""
+        if self._findings is not None:
+            self._findings.resumed()
+
+    @property
+    def last_offset(self) -> int:
+        """Log offset of the last record that was applied; -1 before the first."""
+        return self._slot.last_log_offset
+
+    @property
+    def due_ms(self) -> int | None:
+        """Once finished: the earliest log end (epoch ms) at which other rows would come out without a new record.
+
+        None where they never would. Findings alone look at the log's end.
+        """
+        return self._findings.due_ms if self._findings is not None else None
+
+    @property
+    def unnamed(self) -> frozenset[bytes]:
+        """Topic ids that rows so far had to leave without a name; at most 10,000 of them."""
+        return self.outside.unnamed
+
+    def feed(self, record: Record, position: Position) -> None:
+        """Apply one record; judges the write before it when this one begins a new write.
+
+        A classic member that takes the instance of the last consumer-protocol one and subscribes to something else
+        bumps the epoch and ends the group in one request, and that epoch never comes to be. So tombstones right behind
+        the bump of a group that has classic members alone wait until it is known whether they end it.
+        """
+        if self._waiting:
+            in_time = adjoins(self._waiting[-1].position, position)
+            if in_time and record.value is None:
+                self._waiting.append(_Waiting(encode_key(record.key), position))
+                return
+            downgraded = in_time and record.record_type is RecordType.GROUP_METADATA
+            self._take_waiting(go_on=downgraded)
+        elif self._splitter.removes_behind_bump(record, position) and _is_all_classic(self._slot):
+            self._waiting.append(_Waiting(encode_key(record.key), position))
+            return
+        self._apply(record, position, go_on=False)
+
+    def gap(self) -> None:
+        """A record of this group could not be decoded here."""
+        self._take_waiting(go_on=False)
+        self._judge()
+        self._life.gap = True
+
+    def finish(self) -> None:
+        """The log ends: judge the last write and hand out what is still open."""
+        self._take_waiting(go_on=False)
+        self._judge()
+        if self._findings is not None:
+            self._findings.finish(self._options.log_end_ms)
+        self._life.finish()
+
+    def _take_waiting(self, *, go_on: bool) -> None:
+        """Apply what has waited, as more of the write before it or as what it looks like."""
+        waiting, self._waiting = self._waiting, []
+        for key, position in waiting:
+            record = decode_record(key, None)
+            assert isinstance(record, Record), f"{record} was one"
+            self._apply(record, position, go_on=go_on)
+
+    def _apply(self, record: Record, position: Position, *, go_on: bool) -> None:
+        if go_on:
+            self._splitter.go_on(record, position)
+        elif self._splitter.begins(record, position):
+            self._judge()
+            self.write_offset = position.log_offset
+        changes = apply(self._slot, record, position)
+        self._write.append(self._step(record, position, tuple(changes)))
+
+    def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
+        group = self._slot.group
+        role = ROLES.get(record.record_type, Role.OTHER)
+        tombstone = record.value is None
+        for change in changes:
+            if isinstance(change, Anomaly):
+                self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
+        if isinstance(group, ModernGroup):
+            return Step(
+                role,
+                tombstone,
+                position,
+                changes,
+                group.group_type,
+                group.group_epoch,
+                group.assignment_epoch,
+                len(group.members),
+                len(group.unconverged),
+            )
+        if isinstance(group, ClassicGroup):
+            members = len(group.members)
+            return Step(
+                role,
+                tombstone,
+                position,
+                changes,
+                GroupType.CLASSIC,
+                group.generation,
+                -1,
+                members,
+                0,
+            )
+        return Step(role, tombstone, position, changes, None, -1, -1, 0, 0)
+
+    def _judge(self) -> None:
+        write, self._write = self._write, []
+        if not write:
+            return
+        group = self._slot.group
+        self._life.begin_write(write)
+        if isinstance(group, ClassicGroup):
+            self._classic.judge(write, group, self._modern.convert_to_classic(write, group))
+        elif isinstance(group, ModernGroup):
+            self._modern.judge(write, group)
+        else:
+            self._life.delete(write)
+        self._life.end_write(write, group)
+        if self._findings is not None:
+            self._findings.wrote(write, group)
+        self._life.written()

@@ -1,0 +1,76 @@
+"""The group's state over time, as the coordinator derives it from the same records."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.replay.changes import Position
+
+
+@dataclass(slots=True)
+class _Stay:
+    position: Position
+    protocol: str
+    group_state: str
+    epoch: int
+    assignment_epoch: int | None
+    members: int
+    gap: bool
+
+
+class GroupStates:
+    """Joins equal neighbours; a state that begins and ends within one write was never observable and leaves no row."""
+
+    _stay: _Stay | None
+
+    def __init__(self, group_id: str, emit_row: Callable[[Row], None]) -> None:
+        self._group_id = group_id
+        self._emit_row = emit_row
+        self._stay = None
+
+    def enter(
+        self,
+        position: Position,
+        protocol: str,
+        group_state: str,
+        epoch: int,
+        assignment_epoch: int | None,
+        members: int,
+        incarnation: int,
+        *,
+        gap: bool,
+    ) -> None:
+        """The group stands so after a write whose deciding record is at `position`."""
+        stay = self._stay
+        if stay is not None:
+            if (stay.protocol, stay.group_state) == (protocol, group_state):
+                return
+            self._emit(stay, position, incarnation)
+        self._stay = _Stay(position, protocol, group_state, epoch, assignment_epoch, members, gap)
+
+    def leave(self, position: Position | None, incarnation: int) -> None:
+        """The group is gone (`position`), or the log ends (None)."""
+        if self._stay is not None:
+            self._emit(self._stay, position, incarnation)
+            self._stay = None
+
+    def _emit(self, stay: _Stay, end: Position | None, incarnation: int) -> None:
+        end_ms = end.record_timestamp_ms if end else None
+        self._emit_row(
+            {
+                "group_id": self._group_id,
+                "incarnation": incarnation,
+                "from_offset": stay.position.log_offset,
+                "protocol": stay.protocol,
+                "group_state": stay.group_state,
+                "from_at": stay.position.record_timestamp_ms,
+                "to_at": end_ms,
+                "to_offset": end.log_offset if end else None,
+                "duration_ms": duration_ms(stay.position.record_timestamp_ms, end_ms),
+                "epoch": stay.epoch,
+                "assignment_epoch": stay.assignment_epoch,
+                "members": stay.members,
+                "log_partition": stay.position.log_partition,
+                "completeness": completeness(stay.gap),
+            }
+        )

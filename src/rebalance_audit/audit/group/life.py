@@ -1,0 +1,425 @@
+"""One group id over time: what stays when protocols and incarnations change, and where rows leave.
+
+A *life* is one incarnation: it ends when the group is deleted, or when an empty group starts its counter anew under
+another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.classic import Generation
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.group_states import GroupStates
+from rebalance_audit.audit.group.ownership import Owner, Ownership
+from rebalance_audit.audit.group.rebalance import Rebalance
+from rebalance_audit.audit.group.target_moves import TargetMoves
+from rebalance_audit.audit.members import Identity, Stint
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import (
+    CONVERGENCE,
+    EPOCHS,
+    GROUP_STATES,
+    MEMBERS,
+    REBALANCE_CAUSES,
+    REBALANCES,
+    Emit,
+    Row,
+)
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.replay.changes import GroupStateChanged, GroupType, Position
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.partitions import TopicPartition
+from rebalance_audit.replay.slot import Group
+from rebalance_audit.wire.topic_names import topic_id_text
+
+_AWAITING_LIMIT = 10_000
+"""Superseded epochs kept for a target that may still come; beyond it they go out without one, to bound memory."""
+
+
+class Life:
+    """The state that both protocols' audits share."""
+
+    incarnation: int
+    protocol: GroupType | None
+    deleted: bool
+    gap: bool
+    """A record of the group was lost since the last epoch began."""
+    watches: dict[str, MemberWatch]
+    span: EpochSpan | None
+    rebalance: Rebalance | None
+    previous_generation: Generation | None
+    """The last classic generation; None in other protocols and at a start."""
+    created_at: Position | None
+    """The record that created the classic group of this life, with generation 0."""
+    joined_since: int
+    left_since: int
+    _awaiting: list[EpochSpan]
+    _had_epochs: bool
+    _rebalances: int
+
+    def __init__(
+        self, group_id: str, log_partition: int, emit: Emit, options: AuditOptions
+    ) -> None:
+        self.group_id = group_id
+        self.log_partition = log_partition
+        self.options = options
+        facts = options.broker_facts(group_id, log_partition)
+        self.witness = Witness(facts) if facts else None
+        """What the brokers logged of the group; it comes with every run and is no part of the state."""
+        self._emit = emit
+        self.on_member: Callable[[Stint], None] | None = None
+        """Told of every member id that appears."""
+        self.on_departure: Callable[[Row], None] | None = None
+        """Told of every member id that goes, with its row."""
+        self.incarnation = 0
+        self.protocol = None
+        self.deleted = False
+        self.gap = False
+        self.watches = {}
+        self.moves = TargetMoves()
+        self.ownership = Ownership(group_id, emit, self._topic_of, self._count_unowned)
+        self.span = None
+        self.rebalance = None
+        self.previous_generation = None
+        self.created_at = None
+        self.joined_since = 0
+        self.left_since = 0
+        self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
+        self._awaiting = []
+        self._had_epochs = False
+        self._rebalances = 0
+
+    def parts(self) -> Mapping[str, object]:
+        """Everything that has a state."""
+        return {
+            "life": self,
+            "target": self.moves,
+            "ownership": self.ownership,
+            "group_state": self._states,
+        }
+
+    # -- writes ---------------------------------------------------------------------------------
+
+    def begin_write(self, write: Sequence[Step]) -> None:
+        """Let time pass up to the write."""
+        self.ownership.begin_write(write[0].position)
+
+    def end_write(self, write: Sequence[Step], group: Group | None) -> None:
+        """Note the state in which the write leaves the group."""
+        self.ownership.settle()
+        if group is None:
+            return
+        deciding = write[-1].position
+        for step in write:
+            for change in step.changes:
+                if isinstance(change, GroupStateChanged):
+                    deciding = change.position
+        classic = isinstance(group, ClassicGroup)
+        last = write[-1]
+        self._states.enter(
+            deciding,
+            self.protocol or GroupType.CLASSIC,
+            group.group_state(),
+            last.group_epoch,
+            None if classic else last.assignment_epoch,
+            last.members,
+            self.incarnation,
+            gap=self.span is not None and self.span.gap,
+        )
+
+    def written(self) -> None:
+        """Everybody has looked at the write."""
+        for span in reversed(self._awaiting):
+            if span.settled_slowest is not None:
+                break
+            span.settle()
+
+    # -- lives ----------------------------------------------------------------------------------
+
+    def restart(self, protocol: GroupType, position: Position) -> None:
+        """A group object that does not continue the one before begins at `position`."""
+        if self.protocol is not None and not self.deleted:
+            self._end(position, "deleted")
+        if self.deleted or self._had_epochs:
+            self.incarnation += 1
+        self.ownership.incarnation = self.incarnation
+        self.protocol = protocol
+        self.deleted = self._had_epochs = False
+        self._rebalances = 0
+
+    def delete(self, write: Sequence[Step]) -> None:
+        """The write leaves no group behind."""
+        if self.protocol is not None and not self.deleted:
+            self._end(write[-1].position, "deleted")
+            self.deleted = True
+
+    def finish(self) -> None:
+        """The log ends: everything still open goes out as it is."""
+        self._close_span("open")
+        self.drop_awaiting()
+        if self.rebalance is not None:
+            self.rebalance.wait_for(
+                member_id
+                for member_id, watch in self.watches.items()
+                if watch.unrevoked_since is not None
+            )
+            self.end_rebalance(None, "open")
+        self.ownership.finish()
+        for watch in self.watches.values():
+            self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
+        self.watches.clear()
+        self._states.leave(None, self.incarnation)
+
+    def _end(self, position: Position, outcome: str) -> None:
+        last_epoch = self.span.epoch if self.span else None
+        self._close_span(outcome)
+        self.drop_awaiting()
+        if self.rebalance is not None:
+            self.end_rebalance(position.record_timestamp_ms, outcome)
+        self.ownership.end_all(position, last_epoch, "group_ended")
+        for member_id in list(self.watches):
+            self.close_member(
+                member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch
+            )
+        self._states.leave(position, self.incarnation)
+        self.moves.clear()
+        self.span = self.previous_generation = self.created_at = None
+        self.joined_since = self.left_since = 0
+
+    # -- epochs ---------------------------------------------------------------------------------
+
+    def open_span(self, span: EpochSpan) -> None:
+        """A new epoch begins: the one before is superseded unless every member had reached it."""
+        before = self.span
+        if before is not None:
+            before.ended_at_ms = span.first_position.record_timestamp_ms
+            if before.outcome is None:
+                before.superseded_by = span.epoch
+            self._close_span("superseded")
+        self.span = span
+        self._had_epochs = True
+        self.gap = False
+        self.joined_since = self.left_since = 0
+
+    def converge(self, at_ms: int) -> None:
+        """Every member has reached the current epoch."""
+        if self.span is not None and self.span.outcome is None:
+            self.span.converged_at_ms = at_ms
+            self.span.outcome = "converged"
+            if self.rebalance is not None:
+                self.end_rebalance(at_ms, "stable")
+
+    def empty(self, at_ms: int) -> None:
+        """The current epoch left the group without members."""
+        if self.span is not None:
+            self.span.outcome = "emptied"
+        self.ownership.forget_unowned()
+        if self.rebalance is not None:
+            self.end_rebalance(at_ms, "emptied")
+
+    def install_target(self, assignment_epoch: int, at_ms: int) -> None:
+        """Superseded epochs up to the target's epoch have it as theirs now."""
+        for span in self._awaiting:
+            if span.epoch <= assignment_epoch:
+                span.target_installed_at_ms = at_ms
+                self._emit(EPOCHS, span.epoch_row())
+        self._awaiting = [span for span in self._awaiting if span.target_installed_at_ms is None]
+
+    def drop_awaiting(self) -> None:
+        """Nobody is left to assign anything to: epochs without a target so far never get one."""
+        for span in self._awaiting:
+            self._emit(EPOCHS, span.epoch_row())
+        self._awaiting.clear()
+
+    def _close_span(self, outcome: str) -> None:
+        span = self.span
+        if span is None:
+            return
+        if span.outcome is None:
+            span.outcome = outcome
+        if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
+            self.rebalance.end_epoch(span)
+        for row in span.cause_rows():
+            self._emit(REBALANCE_CAUSES, row)
+        for row in span.convergence_rows():
+            self._emit(CONVERGENCE, row)
+        if span.awaits_target() and len(self._awaiting) < _AWAITING_LIMIT:
+            self._awaiting.append(span)
+        else:
+            self._emit(EPOCHS, span.epoch_row())
+        self.span = None
+
+    # -- rebalances -----------------------------------------------------------------------------
+
+    def open_rebalance(self, started_at_ms: int | None, earliest_ms: int | None) -> Rebalance:
+        """The rebalance that is going on, or a new one."""
+        if self.rebalance is None:
+            self.rebalance = Rebalance(
+                self.group_id,
+                self.incarnation,
+                self._rebalances,
+                self.log_partition,
+                str(self.protocol),
+                started_at_ms,
+                earliest_ms,
+            )
+            self._rebalances += 1
+        return self.rebalance
+
+    def end_rebalance(self, at_ms: int | None, outcome: str) -> None:
+        """The group is stable, empty or gone; with None the log ends first."""
+        rebalance = self.rebalance
+        if rebalance is None:
+            return
+        if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
+            rebalance.end_epoch(self.span)
+        rebalance.ended_at_ms = at_ms
+        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
+        self.rebalance = None
+
+    # -- members --------------------------------------------------------------------------------
+
+    def open_member(
+        self,
+        member_id: str,
+        identity: Identity,
+        epoch: int | None,
+        position: Position,
+        *,
+        gap: bool,
+    ) -> MemberWatch:
+        """A member id appears."""
+        stint = Stint(
+            member_id,
+            identity,
+            str(self.protocol),
+            epoch,
+            position,
+            position.record_timestamp_ms,
+            gap,
+        )
+        watch = MemberWatch(stint, position)
+        self.watches[member_id] = watch
+        if self.on_member is not None:
+            self.on_member(stint)
+        return watch
+
+    def close_member(
+        self,
+        member_id: str,
+        position: Position,
+        cause: RebalanceCause,
+        certainty: Certainty,
+        last_epoch: int | None,
+    ) -> None:
+        """A member id is gone."""
+        watch = self.watches.pop(member_id, None)
+        if watch is None:
+            return
+        stint = watch.stint
+        cause, certainty = self._as_logged(watch, position, cause, certainty)
+        stint.left_at_ms = position.record_timestamp_ms
+        stint.left_how, stint.left_certainty = cause, certainty
+        stint.last_epoch = last_epoch
+        row = stint.row(self.group_id, self.incarnation)
+        self._emit(MEMBERS, row)
+        if self.on_departure is not None:
+            self.on_departure(row)
+        progress = self.span.progress.get(member_id) if self.span else None
+        if progress is not None and progress.outcome is None:
+            progress.outcome = "left"
+
+    def _as_logged(
+        self, watch: MemberWatch, gone: Position, cause: RebalanceCause, certainty: Certainty
+    ) -> tuple[RebalanceCause, Certainty]:
+        """How a member went, where a broker's log says it."""
+        if self.witness is None or cause not in {
+            *DEPARTURES,
+            RebalanceCause.STATIC_MEMBER_REPLACED,
+        }:
+            return cause, certainty
+        stint, gone_ms = watch.stint, gone.record_timestamp_ms
+        from_ms = gone_ms - TOLERANCE_MS
+        stay = None
+        if stint.protocol == GroupType.CLASSIC.value:
+            # A classic member is gone before the record that shows it, by as much as a join phase takes.
+            from_ms = min(from_ms, watch.last_life.record_timestamp_ms)
+            stay = Stay.between(watch.last_life, gone)
+        found = self.witness.departure(
+            stint.member_id,
+            stint.identity.instance_id,
+            from_ms,
+            gone_ms + TOLERANCE_MS,
+            near_ms=gone_ms,
+            was_away=watch.left_for_a_while,
+            stay=stay,
+        )
+        if found is None:
+            return cause, certainty
+        return found.cause, Certainty.PROBABLE if found.alternatives else Certainty.PROVEN
+
+    def owner(self, member_id: str) -> Owner:
+        """The member as an owner of partitions."""
+        watch = self.watches.get(member_id)
+        if watch is None:
+            return Owner(member_id, None, "", "")
+        identity = watch.stint.identity
+        return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
+
+    def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
+        """A member's way to an epoch, from where it stands."""
+        watch = self.watches.get(member_id)
+        if watch is None:
+            return MemberProgress(member_id, None, "", "", started_at_ms, 0)
+        identity = watch.stint.identity
+        return MemberProgress(
+            member_id,
+            identity.instance_id,
+            identity.client_id,
+            identity.client_host,
+            started_at_ms,
+            watch.partitions,
+        )
+
+    # -- partitions -----------------------------------------------------------------------------
+
+    def _topic_of(self, partition: TopicPartition) -> tuple[str | None, str | None]:
+        topic = partition[0]
+        if isinstance(topic, str):
+            return None, topic
+        return topic_id_text(topic), self.options.topic_name(topic)
+
+    def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
+        """Credit unowned time to the epochs and the rebalance that it falls into."""
+        spans = self._awaiting if self.span is None else [*self._awaiting, self.span]
+        for span in spans:
+            start_ms = span.first_position.record_timestamp_ms
+            end_ms = to_ms if span.ended_at_ms is None else min(to_ms, span.ended_at_ms)
+            span.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
+        rebalance = self.rebalance
+        if rebalance is not None and rebalance.started_at_ms is not None:
+            overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
+            rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+
+
+def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
+    """The verdict on one member's end among an epoch's verdicts."""
+    for verdict in verdicts:
+        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
+            return verdict
+    return None
+
+
+DEPARTURES = frozenset(
+    {
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.STATIC_MEMBER_EXPIRED,
+    }
+)
+"""Causes that end a member."""

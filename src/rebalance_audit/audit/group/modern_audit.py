@@ -1,0 +1,427 @@
+"""Epochs, convergence and ownership of consumer, share and streams groups, write by write."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
+from rebalance_audit.audit.causes.beginnings import Beginning, beginning_of
+from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.classic import Generation
+from rebalance_audit.audit.causes.departures import Circumstances, judge_absence, judge_departure
+from rebalance_audit.audit.causes.liveness import Liveness, successor_of
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.modern import Scene, interrupted_by_upgrade, judge_modern
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.group.downgrade import Downgrade, downgrade
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.group.life import Life, departure_of
+from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.replay.changes import (
+    GroupEpochBumped,
+    GroupRemoved,
+    GroupType,
+    MemberAssigned,
+    MemberSubscribed,
+    MemberTargeted,
+    MemberUnsubscribed,
+    Position,
+    SharePartitionsRecorded,
+    TargetInstalled,
+)
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.describe import preferred_assignor
+from rebalance_audit.replay.modern.group import (
+    STABLE,
+    STATIC_LEAVE_EPOCH,
+    UNRELEASED,
+    UNREVOKED,
+    ModernGroup,
+    ModernMember,
+)
+from rebalance_audit.replay.partitions import count, each, minus, union
+
+
+class ModernAudit:
+    """Follows one group while its coordinator assigns."""
+
+    _upgraded_at: Position | None
+    """Last record of the write that turned a classic group into this one."""
+    _initialised_at: Position | None
+    """The last record of initialised share partitions since the last epoch."""
+    _liveness: Liveness
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._upgraded_at = None
+        self._initialised_at = None
+        self._liveness = Liveness()
+        self._evidence = WriteEvidence()
+        self._verdicts: tuple[Verdict, ...] = ()
+        self._goes_on = False
+        self._contradictions: tuple[Evidence, ...] = ()
+        self._group = ModernGroup("", GroupType.CONSUMER)
+        self._step_of: Step
+        self._handlers: Mapping[type, Callable[[Any], None]] = {
+            MemberSubscribed: self._subscribed,
+            MemberUnsubscribed: self._unsubscribed,
+            MemberTargeted: self._targeted,
+            MemberAssigned: self._assigned,
+            GroupEpochBumped: self._bumped,
+            TargetInstalled: self._installed,
+            SharePartitionsRecorded: self._initialised,
+        }
+
+    def judge(self, write: Sequence[Step], group: ModernGroup) -> None:
+        """Turn one write that leaves a modern group behind into rows."""
+        life = self._life
+        self._group = group
+        self._evidence = WriteEvidence.of(write)
+        self._liveness.written(write[0].position)
+        self._enter(write, group)
+        self._contradictions = ()
+        self._verdicts = self._judge_causes(write)
+        # The request that upgrades a group also joins it: what lies between was never to be seen.
+        self._goes_on = self._upgraded_at == write[-1].position
+        for step in write:
+            self._step_of = step
+            for change in step.changes:
+                handler = self._handlers.get(type(change))
+                if handler is not None:
+                    handler(change)
+        if not self._goes_on:
+            self._check_convergence(write[-1])
+        if not group.members:
+            life.drop_awaiting()
+
+    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> Downgrade:
+        """The write ends in a classic group."""
+        return downgrade(self._life, write, group, self._judge_departure)
+
+    # -- a write as a whole ---------------------------------------------------------------------
+
+    def _enter(self, write: Sequence[Step], group: ModernGroup) -> None:
+        """Begin a life, or continue one that was classic until this write."""
+        life, first = self._life, write[0].position
+        if life.protocol is group.group_type and not life.deleted:
+            return
+        generation = life.previous_generation
+        bump = self._evidence.bump
+        if (
+            life.protocol is GroupType.CLASSIC
+            and not life.deleted
+            and generation is not None
+            and bump is not None
+            and bump.new_epoch >= generation.generation
+            and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
+            and self._evidence.is_upgrade(write[0], group)
+        ):
+            self._upgrade(generation, write, group)
+        else:
+            life.restart(group.group_type, first)
+            self._liveness.restart()
+            if self._evidence.is_upgrade(write[0], group):
+                self._upgraded_at = write[-1].position
+
+    def _upgrade(self, generation: Generation, write: Sequence[Step], group: ModernGroup) -> None:
+        life, position = self._life, write[0].position
+        life.ownership.convert(position, generation.generation)
+        life.moves.clear()
+        life.protocol = group.group_type
+        for member_id in [known for known in life.watches if known not in group.members]:
+            watch = life.watches[member_id]
+            verdict = judge_absence(watch, position, None, None)
+            life.close_member(
+                member_id, position, verdict.cause, verdict.certainty, generation.generation
+            )
+            life.left_since += 1
+        life.previous_generation = life.created_at = None
+        self._upgraded_at = write[-1].position
+
+    def _judge_causes(self, write: Sequence[Step]) -> tuple[Verdict, ...]:
+        bump = self._evidence.bump
+        if bump is None or self._carries_over(bump):
+            return ()
+        if self._upgraded_at == write[-1].position:
+            return (interrupted_by_upgrade(bump),)
+        upgraded_at, self._upgraded_at = self._upgraded_at, None
+        first = write[0].position
+        upgraded = (
+            upgraded_at is not None
+            and first.log_offset == upgraded_at.log_offset + 1
+            and first.record_timestamp_ms == upgraded_at.record_timestamp_ms
+        )
+        scene = Scene(
+            self._evidence,
+            bump,
+            self._life.watches,
+            lambda member_id: identity_of(self._group.members.get(member_id)),
+            self._judge_departure,
+            upgraded=upgraded,
+            beginning=self._beginning(bump),
+            initialised_at=self._initialised_at,
+        )
+        verdicts = judge_modern(scene, gap=self._has_gap(bump))
+        if self._life.witness is None:
+            return verdicts
+        logged = testify_to_epoch(self._life.witness, bump, verdicts)
+        self._contradictions = logged.contradictions
+        return logged.verdicts
+
+    def _judge_departure(self, watch: MemberWatch, gone: Position, company: int) -> Verdict:
+        life = self._life
+        overdue_ms = self._liveness.overdue_ms(watch, gone.record_timestamp_ms)
+        around = Circumstances(company, overdue_ms, successor_of(watch, life.watches.values()))
+        return judge_departure(watch, gone, life.options.rules, around)
+
+    def _carries_over(self, bump: GroupEpochBumped) -> bool:
+        """An upgrade repeats the generation as the first group epoch: no new epoch."""
+        span = self._life.span
+        return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
+
+    def _beginning(self, bump: GroupEpochBumped) -> Beginning:
+        if self._life.span is not None:
+            return Beginning.NONE
+        return beginning_of(bump, self._evidence, self._group)
+
+    def _has_gap(self, bump: GroupEpochBumped) -> bool:
+        """Records that belong before this epoch are not in the log."""
+        if self._life.gap:
+            return True
+        if bump.old_epoch is None:
+            return self._upgraded_at is None and self._beginning(bump) is Beginning.NONE
+        return bump.new_epoch != bump.old_epoch + 1
+
+    def _check_convergence(self, step: Step) -> None:
+        """Judged by the last record of a write: how the group stood within one was never to be seen."""
+        span = self._life.span
+        if (
+            span is not None
+            and span.outcome is None
+            and span.protocol != GroupType.CLASSIC
+            and step.members
+            and not step.unconverged
+            and step.assignment_epoch >= span.epoch
+        ):
+            self._life.converge(step.position.record_timestamp_ms)
+
+    # -- single changes -------------------------------------------------------------------------
+
+    def _subscribed(self, change: MemberSubscribed) -> None:
+        life = self._life
+        identity = identity_of(self._group.members.get(change.member_id))
+        watch = life.watches.get(change.member_id)
+        if watch is None:
+            gap = not change.joined
+            watch = life.open_member(
+                change.member_id, identity, self._group.group_epoch, change.position, gap=gap
+            )
+            replaced = self._evidence.replaced.get(change.instance_id or "")
+            if replaced is not None and replaced[1].member_id == change.member_id:
+                watch.stint.previous_member_id = replaced[0].member_id
+                if life.span is not None:
+                    life.span.progress[change.member_id] = life.start_progress(
+                        change.member_id, change.position.record_timestamp_ms
+                    )
+            elif change.joined:
+                life.joined_since += 1
+        watch.stint.identity = identity
+        watch.stint.protocol = str(life.protocol)
+        watch.stint.last_seen_at_ms = change.position.record_timestamp_ms
+        watch.last_life = change.position
+        member = self._group.members.get(change.member_id)
+        watch.speaks_classic = member is not None and member.classic is not None
+
+    def _unsubscribed(self, change: MemberUnsubscribed) -> None:
+        life = self._life
+        watch = life.watches.get(change.member_id)
+        if watch is None:
+            return
+        last_epoch = life.span.epoch if life.span else None
+        replaced = self._evidence.replaced.get(change.instance_id or "")
+        if replaced is not None and replaced[0].member_id == change.member_id:
+            watch.stint.next_member_id = replaced[1].member_id
+            cause, certainty = RebalanceCause.STATIC_MEMBER_REPLACED, Certainty.PROVEN
+        else:
+            verdict = departure_of(self._verdicts, change.member_id) or self._judge_departure(
+                watch, change.position, len(self._evidence.gone) - 1
+            )
+            cause, certainty = verdict.cause, verdict.certainty
+            life.left_since += 1
+        life.close_member(change.member_id, change.position, cause, certainty, last_epoch)
+
+    def _targeted(self, change: MemberTargeted) -> None:
+        self._life.moves.retarget(
+            self._life.owner(change.member_id).identity, change.old, change.new
+        )
+
+    def _assigned(self, change: MemberAssigned) -> None:
+        life = self._life
+        at_ms = change.position.record_timestamp_ms
+        watch = life.watches.get(change.member_id)
+        if watch is None and not change.released:
+            # A compacted log can hold the assignment of a member whose subscription comes later.
+            identity = identity_of(self._group.members.get(change.member_id))
+            watch = life.open_member(
+                change.member_id, identity, self._group.group_epoch, change.position, gap=True
+            )
+        self._move_partitions(change)
+        if watch is None or change.released:
+            return
+        gained = minus(change.new_assigned, change.old_assigned)
+        lost = minus(change.old_assigned, change.new_assigned)
+        watch.partitions = count(change.new_assigned)
+        watch.stint.last_seen_at_ms = at_ms
+        watch.last_life = change.position
+        watch.member_epoch = change.new_member_epoch
+        watch.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH
+        was_revoking = watch.unrevoked_since
+        watch.unrevoked_since = change.position if change.new_state == UNREVOKED else None
+        watch.waiting = change.new_state == UNRELEASED
+        span = life.span
+        progress = span.progress.get(change.member_id) if span is not None else None
+        if span is None or progress is None or progress.outcome is not None:
+            return
+        progress.count_change(gained, lost)
+        if change.new_state == UNREVOKED and progress.revoke_started_at_ms is None:
+            progress.revoke_started_at_ms = at_ms
+        if was_revoking is not None and change.new_state != UNREVOKED:
+            progress.revoked_at_ms = at_ms
+        if change.new_state == UNRELEASED:
+            if progress.waiting_since_ms is None:
+                progress.waiting_since_ms = at_ms
+            progress.waited_for |= self._holders(change)
+        else:
+            progress.stop_waiting(at_ms)
+        if (
+            not self._goes_on
+            and change.new_state == STABLE
+            and not change.new_pending
+            and change.new_member_epoch >= max(span.epoch, self._step_of.assignment_epoch)
+        ):
+            progress.reached_at_ms = at_ms
+            progress.partitions_after = watch.partitions
+            progress.outcome = "reached"
+
+    def _move_partitions(self, change: MemberAssigned) -> None:
+        """A partition counts as owned while it is assigned or pending revocation, as in Kafka's own map."""
+        life = self._life
+        old = union(change.old_assigned, change.old_pending)
+        new = union(change.new_assigned, change.new_pending)
+        epoch = life.span.epoch if life.span else None
+        how = "revoked"
+        if change.released:
+            replaced = any(
+                pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
+            )
+            how = "handed_over" if replaced else "member_left"
+        life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
+        gained = minus(new, old)
+        if gained:
+            owner = life.owner(change.member_id)
+            life.ownership.take(
+                gained, owner, change.position, self._group.group_epoch, gap=life.gap
+            )
+
+    def _holders(self, change: MemberAssigned) -> set[str]:
+        """Who has the partitions that the member's target promises and its assignment lacks."""
+        missing = minus(self._group.target_of(change.member_id), change.new_assigned)
+        holders = {self._life.ownership.owner_of(partition) for partition in each(missing)}
+        return {
+            owner.member_id
+            for owner in holders
+            if owner is not None and owner.member_id != change.member_id
+        }
+
+    def _bumped(self, change: GroupEpochBumped) -> None:
+        life = self._life
+        if change.new_epoch == change.old_epoch or self._carries_over(change):
+            return
+        if life.span is not None and change.new_epoch < life.span.epoch:
+            # The counter began anew without a tombstone in the log: the group's deletion is in a gap.
+            watches = dict(life.watches)
+            life.restart(self._group.group_type, change.position)
+            life.watches.update(watches)
+        self._initialised_at = None
+        at_ms = change.position.record_timestamp_ms
+        gap = self._has_gap(change)
+        rebalance = life.open_rebalance(at_ms, None)
+        before = life.span
+        span = EpochSpan(
+            life.group_id,
+            life.incarnation,
+            change.new_epoch,
+            str(change.group_type),
+            None,
+            preferred_assignor(self._group.members.values()),
+            change.position,
+            at_ms,
+            None if gap or before is None else before.epoch,
+            self._step_of.members,
+            life.joined_since,
+            life.left_since,
+            rebalance.rebalance_seq,
+            gap,
+            verdicts=self._verdicts,
+            contradictions=self._contradictions,
+        )
+        life.open_span(span)
+        rebalance.begin_epoch(span)
+        for member_id, watch in life.watches.items():
+            progress = life.start_progress(member_id, at_ms)
+            if watch.unrevoked_since is not None:
+                progress.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
+            if watch.waiting:
+                progress.waiting_since_ms = at_ms
+                earlier = before.progress.get(member_id) if before else None
+                progress.waited_for |= earlier.waited_for if earlier else set()
+            span.progress[member_id] = progress
+        if not span.members:
+            life.empty(at_ms)
+
+    def _initialised(self, change: SharePartitionsRecorded) -> None:
+        self._initialised_at = change.position
+
+    def _installed(self, change: TargetInstalled) -> None:
+        if change.new_assignment_epoch < 0:
+            return
+        life, at_ms = self._life, change.position.record_timestamp_ms
+        self._liveness.installed(change.new_assignment_epoch, at_ms)
+        moves = life.moves.install()
+        span = life.span
+        if span is not None and span.protocol != GroupType.CLASSIC:
+            # What comes behind the write that emptied the group is for whoever joins next.
+            in_time = span.outcome != "emptied" or self._evidence.bump is not None
+            if (
+                in_time
+                and change.new_assignment_epoch >= span.epoch
+                and span.target_installed_at_ms is None
+            ):
+                span.target_installed_at_ms = at_ms
+                span.partitions = moves.partitions
+                span.partitions_moved = len(moves.moved)
+                span.partitions_added = len(moves.added)
+                span.partitions_dropped = len(moves.dropped)
+            if life.rebalance is not None:
+                life.rebalance.move(moves.moved)
+            if not span.gap:  # else most of what looks new was owned before the log begins
+                life.ownership.expect(moves.added, span.first_position.record_timestamp_ms)
+        if self._group.members:
+            life.ownership.confirm(life.moves.has_owner, at_ms)
+        life.install_target(change.new_assignment_epoch, at_ms)
+
+
+def identity_of(member: ModernMember | None) -> Identity:
+    """What a member's record says of it."""
+    if member is None:
+        return Identity()
+    return Identity(
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
+        member.classic.session_timeout_ms if member.classic else None,
+        tuple(member.subscribed_topic_names),
+        member.subscribed_topic_regex or None,
+        member.server_assignor,
+    )

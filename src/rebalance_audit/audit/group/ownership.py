@@ -1,0 +1,314 @@
+"""Who owned which partition, and how long partitions stood still.
+
+A member owns a partition from the record that puts it into the member's assignment to the record that shows it neither
+assigned nor pending revocation: the coordinator's clock. Between the two owners the partition is *unowned*; the time
+counts only once it is certain that somebody subscribes to it, which a target assignment shows.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_audit.audit.rows import COMPLETE, GAP, OWNERSHIP, Emit
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.partitions import Partitions, TopicPartition, each
+
+_new = tuple.__new__
+"""Makes a named tuple without a call of its own `__new__`: partitions that move are most of what there is to do."""
+
+
+class Owner(NamedTuple):
+    """A member as the owner of partitions."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+
+    @property
+    def identity(self) -> str:
+        """Instance id of a static member, else the member id: what stays when the member id changes."""
+        return self.instance_id or self.member_id
+
+
+class _Holding(NamedTuple):
+    owner: Owner
+    position: Position
+    epoch: int | None
+    unowned_before_ms: int | None
+    previous_member_id: str | None
+    gap: bool
+    topic_id: str | None = None
+    """Known from before the group's protocol changed, where the partition now goes by the topic's name."""
+
+
+class _Loose(NamedTuple):
+    """What a member gave up in the write at hand: within the same write it may get it back."""
+
+    partition: TopicPartition
+    holding: _Holding
+    position: Position
+    epoch: int | None
+    how: str
+
+
+@dataclass(slots=True)
+class _Unowned:
+    since_ms: int
+    previous_member_id: str | None
+    confirmed: bool
+    """True once it is certain that somebody subscribes to the partition."""
+    exact: bool
+    """False where the partition's last owner may have stopped earlier (classic groups)."""
+
+
+_NEVER = _Unowned(0, None, confirmed=False, exact=False)
+"""Stands for a partition that nobody owned before in this log."""
+
+
+class Ownership:
+    """Every partition of one group: its owner of the moment, or since when it has none."""
+
+    incarnation: int
+    _held: dict[TopicPartition, _Holding]
+    _unowned: dict[TopicPartition, _Unowned]
+    _confirmed: int
+    _clock_ms: int | None
+
+    def __init__(
+        self,
+        group_id: str,
+        emit: Emit,
+        topic_names: Callable[[TopicPartition], tuple[str | None, str | None]],
+        count_unowned: Callable[[int, int, int], None],
+    ) -> None:
+        """`topic_names` gives (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms)."""
+        self._group_id = group_id
+        self._emit = emit
+        self._topic_names = topic_names
+        self._count_unowned = count_unowned
+        self._held = {}
+        self._unowned = {}
+        self._confirmed = 0
+        self._clock_ms = None
+        self.incarnation = 0
+        self._write_offset = 0
+        self._released: dict[TopicPartition, _Loose] = {}
+        self._carried: dict[TopicPartition, _Loose] = {}
+        """By topic name: what was held when the group's protocol changed."""
+
+    def owner_of(self, partition: TopicPartition) -> Owner | None:
+        """The owner of the moment."""
+        holding = self._held.get(partition)
+        return holding.owner if holding else None
+
+    def begin_write(self, first: Position) -> None:
+        """Let time pass up to a write; what begins and ends within one was never to be seen and leaves no row."""
+        self._write_offset = first.log_offset
+        self.advance(first.record_timestamp_ms)
+
+    def settle(self) -> None:
+        """The write is over: what was given up in it stays given up."""
+        for loose in (*self._released.values(), *self._carried.values()):
+            self._end(*loose)
+        self._released.clear()
+        self._carried.clear()
+
+    def convert(self, position: Position, epoch: int | None) -> None:
+        """The group's protocol changes: who has a partition before and behind it goes on having it.
+
+        Partitions go by id in one protocol and by name in the other; those of a topic without a known name end here.
+        """
+        for partition, held in self._held.items():
+            topic_id, name = self._topic_names(partition)
+            loose = _Loose(
+                partition,
+                held._replace(topic_id=topic_id or held.topic_id),
+                position,
+                epoch,
+                "handed_over",
+            )
+            if name is None:
+                self._released[partition] = loose
+            else:
+                self._carried[name, partition[1]] = loose
+        self._held.clear()
+        self.forget_unowned()
+
+    def advance(self, now_ms: int) -> None:
+        """Let unowned time pass. Clocks of two coordinators may differ: time never runs back here."""
+        if self._clock_ms is not None and now_ms > self._clock_ms and self._confirmed:
+            self._count_unowned(self._confirmed, self._clock_ms, now_ms)
+        self._clock_ms = now_ms if self._clock_ms is None else max(now_ms, self._clock_ms)
+
+    def take(
+        self,
+        partitions: Partitions,
+        owner: Owner,
+        position: Position,
+        epoch: int | None,
+        *,
+        gap: bool = False,
+        since_known: bool = True,
+    ) -> None:
+        """`owner` has the partitions from this record on.
+
+        With `since_known` False the unowned time before it counts only where a partition stood before this record.
+        """
+        holdings, unowned = self._held, self._unowned
+        member_id, at_ms = owner.member_id, position.record_timestamp_ms
+        for partition in each(partitions):
+            held = holdings.get(partition)
+            if held is None:
+                loose = self._take_loose(partition)
+                if loose is not None:
+                    if loose.holding.owner.member_id == member_id:
+                        holdings[partition] = loose.holding
+                        self._confirmed -= unowned.pop(partition, _NEVER).confirmed
+                        continue
+                    self._end(*loose)
+                before = unowned.pop(partition, _NEVER)
+                if before.confirmed:
+                    self._confirmed -= 1
+                elif (
+                    before.exact
+                    and before.previous_member_id is not None
+                    and before.since_ms < at_ms
+                ):
+                    self._count_unowned(1, before.since_ms, at_ms)
+            elif held.owner.member_id == member_id:
+                continue
+            else:
+                self._end(partition, held, position, epoch, "handed_over")
+                before = _Unowned(at_ms, held.owner.member_id, False, since_known)
+            known = before.exact and (since_known or before.since_ms < at_ms)
+            holdings[partition] = _new(
+                _Holding,
+                (
+                    owner,
+                    position,
+                    epoch,
+                    max(0, at_ms - before.since_ms) if known else None,
+                    before.previous_member_id,
+                    gap,
+                    None,
+                ),
+            )
+
+    def _take_loose(self, partition: TopicPartition) -> _Loose | None:
+        """Who had the partition before this write, where that is still to be settled."""
+        loose = self._released.pop(partition, None)
+        if loose is None and self._carried:
+            name = self._topic_names(partition)[1]
+            loose = None if name is None else self._carried.pop((name, partition[1]), None)
+            if loose is not None:
+                self._unowned[partition] = _Unowned(
+                    loose.position.record_timestamp_ms,
+                    loose.holding.owner.member_id,
+                    confirmed=False,
+                    exact=True,
+                )
+        return loose
+
+    def release(
+        self,
+        partitions: Partitions,
+        member_id: str,
+        position: Position,
+        epoch: int | None,
+        how: str,
+    ) -> None:
+        """The member no longer has the partitions; what another one has by now stays there."""
+        holdings, unowned, released = self._held, self._unowned, self._released
+        at_ms, write_offset = position.record_timestamp_ms, self._write_offset
+        for partition in each(partitions):
+            held = holdings.get(partition)
+            if held is None or held.owner.member_id != member_id:
+                continue
+            del holdings[partition]
+            previous_member_id: str | None = member_id
+            if held.position.log_offset >= write_offset:  # it began in this write
+                previous_member_id = held.previous_member_id
+            else:
+                released[partition] = _new(_Loose, (partition, held, position, epoch, how))
+            unowned[partition] = _Unowned(at_ms, previous_member_id, False, True)
+
+    def expect(self, partitions: Iterable[TopicPartition], since_ms: int) -> None:
+        """New partitions of the target that nobody owns yet: unowned since the epoch that brought them."""
+        for partition in partitions:
+            if partition not in self._held and partition not in self._unowned:
+                self._unowned[partition] = _Unowned(since_ms, None, confirmed=False, exact=True)
+
+    def confirm(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
+        """Settle which unowned partitions somebody subscribes to; forget the others."""
+        for partition, unowned in list(self._unowned.items()):
+            if not subscribed(partition):
+                self._confirmed -= unowned.confirmed
+                del self._unowned[partition]
+            elif not unowned.confirmed:
+                unowned.confirmed = True
+                self._confirmed += 1
+                if now_ms > unowned.since_ms:
+                    self._count_unowned(1, unowned.since_ms, now_ms)
+
+    def forget_unowned(self) -> None:
+        """The group has no members: nobody subscribes to anything."""
+        self._unowned.clear()
+        self._confirmed = 0
+
+    def end_all(self, position: Position, epoch: int | None, how: str) -> None:
+        """The group is gone: every interval ends here."""
+        self.settle()
+        for partition, held in self._held.items():
+            self._end(partition, held, position, epoch, how)
+        self._held.clear()
+        self.forget_unowned()
+
+    def finish(self) -> None:
+        """The log ends: intervals stay open."""
+        for partition, held in self._held.items():
+            self._end(partition, held, None, None, "open")
+        self._held.clear()
+
+    def _end(
+        self,
+        partition: TopicPartition,
+        held: _Holding,
+        position: Position | None,
+        epoch: int | None,
+        how: str,
+    ) -> None:
+        topic_id, topic = self._topic_names(partition)
+        owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
+        member_id, instance_id, client_id, client_host = owner
+        from_ms, to_ms = began.record_timestamp_ms, None
+        to_offset = held_ms = None
+        if position is not None:
+            to_offset, to_ms = position.log_offset, position.record_timestamp_ms
+            held_ms = to_ms - from_ms
+        self._emit(
+            OWNERSHIP,
+            {
+                "group_id": self._group_id,
+                "incarnation": self.incarnation,
+                "topic_id": topic_id or known_id,
+                "topic": topic,
+                "topic_partition": partition[1],
+                "from_offset": began.log_offset,
+                "from_at": from_ms,
+                "from_epoch": from_epoch,
+                "to_offset": to_offset,
+                "to_at": to_ms,
+                "to_epoch": epoch,
+                "member_id": member_id,
+                "instance_id": instance_id,
+                "client_id": client_id,
+                "client_host": client_host,
+                "held_ms": held_ms,
+                "unowned_before_ms": unowned_before_ms,
+                "previous_member_id": previous_member_id,
+                "how_ended": how,
+                "log_partition": began.log_partition,
+                "completeness": GAP if gap else COMPLETE,
+            },
+        )

@@ -1,0 +1,116 @@
+"""What a user calls a rebalance: from leaving stable to stable again."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.replay.partitions import Topic, TopicPartition
+
+BLOCKERS_MAX: Final = 1_000
+"""A group that never comes to rest would have one more with every client that comes and goes."""
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """One rebalance, which may span several epochs."""
+
+    group_id: str
+    incarnation: int
+    rebalance_seq: int
+    log_partition: int
+    protocol: str
+    started_at_ms: int | None
+    started_at_earliest_ms: int | None = None
+    ended_at_ms: int | None = None
+    first_epoch: int | None = None
+    last_epoch: int | None = None
+    epochs: int = 0
+    causes: list[str] = field(default_factory=list)
+    primary_cause: str | None = None
+    primary_certainty: str | None = None
+    members_joined: int = 0
+    members_left: int = 0
+    partitions_moved: int = 0
+    first_owners: dict[TopicPartition, str] = field(default_factory=dict)
+    """Owner before the rebalance of every partition that it moved."""
+    unowned_partition_ms: int = 0
+    slowest_member_id: str | None = None
+    slowest_ms: int = -1
+    blocked_by: set[str] = field(default_factory=set)
+    gap: bool = False
+
+    def begin_epoch(self, span: EpochSpan) -> None:
+        """An epoch of this rebalance started; its causes are known."""
+        if self.first_epoch is None:
+            self.first_epoch = span.epoch
+        if self.last_epoch is None and span.verdicts:
+            self.primary_cause = span.verdicts[0].cause.text
+            self.primary_certainty = span.verdicts[0].certainty.text
+        self.last_epoch = span.epoch
+        self.epochs += 1
+        self.members_joined += span.members_joined
+        self.members_left += span.members_left
+        self.gap |= span.gap
+        for verdict in span.verdicts:
+            if verdict.cause.text not in self.causes:
+                self.causes.append(verdict.cause.text)
+
+    def end_epoch(self, span: EpochSpan) -> None:
+        """The epoch is over for this rebalance: converged, superseded or emptied."""
+        member_id, latency_ms = span.slowest()
+        if latency_ms is not None and latency_ms > self.slowest_ms:
+            self.slowest_member_id, self.slowest_ms = member_id, latency_ms
+        for progress in span.progress.values():
+            if progress.waited_for:
+                self.wait_for(progress.waited_for)
+
+    def wait_for(self, member_ids: Iterable[str]) -> None:
+        """Somebody waited for these members; the first `BLOCKERS_MAX` of a rebalance are kept."""
+        for member_id in sorted(member_ids):
+            if len(self.blocked_by) < BLOCKERS_MAX:
+                self.blocked_by.add(member_id)
+
+    def move(self, old_owners: Mapping[TopicPartition, str]) -> None:
+        """A target moved these partitions away from their owners."""
+        self.partitions_moved += len(old_owners)
+        if not self.first_owners:
+            self.first_owners.update(old_owners)
+            return
+        for partition, old_owner in old_owners.items():
+            self.first_owners.setdefault(partition, old_owner)
+
+    def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
+        """The row of gold.rebalances; a partition that ends where it began was moved for nothing."""
+        wasted = 0
+        for (topic, number), owner in self.first_owners.items():
+            held = target.get(topic)
+            if held is not None and held.get(number) == owner:
+                wasted += 1
+        return {
+            "group_id": self.group_id,
+            "incarnation": self.incarnation,
+            "rebalance_seq": self.rebalance_seq,
+            "log_partition": self.log_partition,
+            "protocol": self.protocol,
+            "started_at": self.started_at_ms,
+            "started_at_earliest": self.started_at_earliest_ms,
+            "ended_at": self.ended_at_ms,
+            "duration_ms": duration_ms(self.started_at_ms, self.ended_at_ms),
+            "first_epoch": self.first_epoch,
+            "last_epoch": self.last_epoch,
+            "epochs": self.epochs,
+            "primary_cause": self.primary_cause,
+            "primary_certainty": self.primary_certainty,
+            "causes": list(self.causes),
+            "members_joined": None if self.gap else self.members_joined,
+            "members_left": None if self.gap else self.members_left,
+            "partitions_moved": None if self.gap else self.partitions_moved,
+            "wasted_moves": wasted,
+            "unowned_partition_ms": self.unowned_partition_ms,
+            "slowest_member_id": self.slowest_member_id,
+            "blocked_by": sorted(self.blocked_by),
+            "outcome": outcome,
+            "completeness": completeness(self.gap),
+        }

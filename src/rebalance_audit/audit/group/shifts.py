@@ -1,0 +1,39 @@
+"""What members lost and gained between two generations of a classic group."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.partitions import NOTHING, Partitions, minus
+
+
+class Shift(NamedTuple):
+    """One member's part of the difference."""
+
+    lost: Partitions
+    gained: Partitions
+
+
+def shifts(
+    before: Mapping[str, ClassicMember], after: Mapping[str, ClassicMember]
+) -> dict[str, Shift]:
+    """The shifts of everyone whose assignment differs, by the key of both maps: who stayed or came, then who went."""
+    found: dict[str, Shift] = {}
+    for key, member in after.items():
+        has, earlier = member.assigned, before.get(key)
+        if earlier is None:
+            if has:
+                found[key] = Shift(NOTHING, has)
+            continue
+        had = earlier.assigned
+        if had is not has and had != has:
+            found[key] = Shift(minus(had, has), minus(has, had))
+    for key, member in before.items():
+        if key not in after and member.assigned:
+            found[key] = Shift(member.assigned, NOTHING)
+    return found
+
+
+def by_identity(members: Mapping[str, ClassicMember]) -> Mapping[str, ClassicMember]:
+    """A generation's members by instance id, or member id where they have none."""
+    return {member.instance_id or member.member_id: member for member in members.values()}

@@ -1,0 +1,93 @@
+"""What a new target assignment moves."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, TopicPartition, minus
+
+
+class Moves(NamedTuple):
+    """Partitions of a target against the one installed before, by owner identity."""
+
+    partitions: int
+    moved: Mapping[TopicPartition, str]
+    """Partition -> the owner it had."""
+    added: frozenset[TopicPartition]
+    dropped: frozenset[TopicPartition]
+
+
+_NOBODY: Mapping[int, str] = {}
+
+
+class TargetMoves:
+    """Follows the target owner of every partition; cost follows what changes, not what there is.
+
+    An owner is an *identity*: the instance id of a static member, else the member id, so that a static member under a
+    new member id moves nothing.
+    """
+
+    __slots__ = ("_before", "owners")
+    owners: dict[Topic, dict[int, str]]
+    """Owner by partition number; a topic of which nobody has a partition is not in it."""
+    _before: dict[TopicPartition, str | None]
+    """Owner at the last installation, of every partition touched since."""
+
+    def __init__(self) -> None:
+        self.owners = {}
+        self._before = {}
+
+    def retarget(self, identity: str, old: Partitions | None, new: Partitions | None) -> None:
+        """A member's target changed from `old` to `new`."""
+        self.shift(
+            identity, minus(old or NOTHING, new or NOTHING), minus(new or NOTHING, old or NOTHING)
+        )
+
+    def shift(self, identity: str, lost: Partitions, gained: Partitions) -> None:
+        """A member's target lacks what it lost, and has what it gained."""
+        owners, before = self.owners, self._before
+        for topic, numbers in lost.items():
+            held = owners.get(topic, {})
+            for number in numbers:
+                if held.get(number) == identity:
+                    before.setdefault((topic, number), identity)
+                    del held[number]
+            if not held:
+                owners.pop(topic, None)
+        for topic, numbers in gained.items():
+            held = owners.setdefault(topic, {})
+            for number in numbers:
+                before.setdefault((topic, number), held.get(number))
+                held[number] = identity
+
+    def owner_of(self, partition: TopicPartition) -> str | None:
+        """Who shall have the partition."""
+        held = self.owners.get(partition[0])
+        return None if held is None else held.get(partition[1])
+
+    def has_owner(self, partition: TopicPartition) -> bool:
+        """Whether somebody shall have the partition."""
+        return self.owner_of(partition) is not None
+
+    def install(self) -> Moves:
+        """The target is complete: what it moved since the last one."""
+        moved: dict[TopicPartition, str] = {}
+        added, dropped = set(), set()
+        owners: Mapping[Topic, Mapping[int, str]] = self.owners
+        for partition, before in self._before.items():
+            now = owners.get(partition[0], _NOBODY).get(partition[1])
+            if before is None:
+                if now is not None:
+                    added.add(partition)
+            elif now is None:
+                dropped.add(partition)
+            elif now != before:
+                moved[partition] = before
+        self._before.clear()
+        return Moves(
+            sum(map(len, self.owners.values())), moved, frozenset(added), frozenset(dropped)
+        )
+
+    def clear(self) -> None:
+        """The group is gone."""
+        self.owners.clear()
+        self._before.clear()

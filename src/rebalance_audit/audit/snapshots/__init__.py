@@ -1,0 +1,1 @@
+"""Snapshots: an audit's state as bytes, and back."""

@@ -1,0 +1,319 @@
+"""Plain values of everything that an audit keeps, and back, by the types of its attributes.
+
+Every class that keeps state over more than one write annotates it in its class body; attributes annotated nowhere, or
+in `__init__`, are wiring. Plain values are what JSON has. What is written by other rules than a field's name and value:
+
+- bytes: url-safe base64 without padding; a topic id with `id:` in front, to tell it from a topic's name;
+- enums: their texts where they have some, else their names; sets: sorted lists;
+- positions: lists in the order of the fields, without the defaults at the end;
+- partitions: `{topic: [numbers]}`; what is known by partition: `[{"is": value, "of": partitions}, …]`;
+- maps whose keys are no texts: lists of pairs; deques: their greatest length and their items;
+- members of classic groups: without what their bytes say.
+"""
+
+import base64
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from inspect import isclass
+from typing import Any, ClassVar, Final, get_args, get_origin, get_type_hints
+
+from cattrs import Converter
+from cattrs.cols import (
+    is_namedtuple,
+    namedtuple_dict_structure_factory,
+    namedtuple_dict_unstructure_factory,
+)
+from cattrs.strategies import configure_tagged_union
+
+from rebalance_audit.replay.changes import Change, Position
+from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.classic.rules import read_member
+from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
+from rebalance_audit.replay.slot import Group
+
+Plain = Any
+"""What JSON has."""
+
+_ID: Final = "id:"
+_NAME: Final = "name:"
+_FIELDS_ALWAYS: Final = 4
+"""Fields of a position in front of those of a transaction."""
+_NO_TRANSACTION: Final = tuple(Position._field_defaults.values())[1:]
+
+
+def bytes_text(data: bytes) -> str:
+    """Bytes as url-safe base64 without padding."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def text_bytes(text: str) -> bytes:
+    """The bytes of `bytes_text`."""
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def topic_text(topic: Topic) -> str:
+    """A topic id or a topic name; Kafka's names have no colon, those of damaged records may."""
+    if isinstance(topic, bytes):
+        return _ID + bytes_text(topic)
+    return _NAME + topic if topic.startswith((_ID, _NAME)) else topic
+
+
+def text_topic(text: str) -> Topic:
+    """The topic of `topic_text`."""
+    if text.startswith(_ID):
+        return text_bytes(text.removeprefix(_ID))
+    return text.removeprefix(_NAME)
+
+
+def partitions_plain(partitions: Partitions) -> dict[str, list[int]]:
+    """`{topic: [numbers]}`."""
+    return {topic_text(topic): sorted(numbers) for topic, numbers in partitions.items()}
+
+
+def plain_partitions(plain: Mapping[str, list[int]]) -> dict[Topic, frozenset[int]]:
+    """The partitions of `partitions_plain`."""
+    return {text_topic(text): frozenset(numbers) for text, numbers in plain.items()}
+
+
+def _position_plain(position: Position) -> list[Plain]:
+    if position[_FIELDS_ALWAYS:] == _NO_TRANSACTION:
+        return list(position[:_FIELDS_ALWAYS])
+    return list(position)
+
+
+def _by_partition(
+    value: Iterable[tuple[TopicPartition, Any]], to_plain: Callable[[Any], Plain]
+) -> list[Plain]:
+    """Neighbours with one value are written together: a member takes its partitions in one record."""
+    runs: list[Plain] = []
+    last: object = runs
+    numbers: dict[str, list[int]] = {}
+    for (topic, number), held in value:
+        if last is not held and last != held:
+            last, numbers = held, {}
+            runs.append({"is": to_plain(held), "of": numbers})
+        numbers.setdefault(topic_text(topic), []).append(number)
+    return runs
+
+
+def _to_partitions(
+    plain: Iterable[Plain], of_plain: Callable[[Plain, Any], Any], kind: Any
+) -> dict[TopicPartition, Any]:
+    return {
+        (text_topic(text), number): of_plain(run["is"], kind)
+        for run in plain
+        for text, numbers in run["of"].items()
+        for number in numbers
+    }
+
+
+def _classic_member_plain(member: ClassicMember) -> dict[str, Plain]:
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "session_timeout_ms": member.session_timeout_ms,
+        "subscription": bytes_text(member.subscription_bytes),
+        "assignment": bytes_text(member.assignment_bytes),
+        "is_consumer": member.subscription is not None or member.assignment is not None,
+    }
+
+
+def _plain_classic_member(plain: Mapping[str, Plain], _kind: object) -> ClassicMember:
+    return read_member(
+        plain["member_id"],
+        plain["instance_id"],
+        plain["client_id"],
+        plain["client_host"],
+        plain["rebalance_timeout_ms"],
+        plain["session_timeout_ms"],
+        text_bytes(plain["subscription"]),
+        text_bytes(plain["assignment"]),
+        is_consumer=plain["is_consumer"],
+    )
+
+
+def _is_map_of(kind: Any, key: object) -> bool:
+    return get_origin(kind) in (dict, Mapping) and get_args(kind)[0] == key
+
+
+def _is_map_of_others(kind: Any) -> bool:
+    """Keys that JSON does not have, and that are no partitions either."""
+    return get_origin(kind) is dict and get_args(kind)[0] not in (str, TopicPartition)
+
+
+def _is_map_by_number(kind: Any) -> bool:
+    """What is known by topic, and there by partition number."""
+    return _is_map_of(kind, Topic) and _is_map_of(get_args(kind)[1], int)
+
+
+def _is_set(kind: Any) -> bool:
+    return get_origin(kind) in (set, frozenset)
+
+
+def _is_deque(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return origin is deque
+
+
+def _is_enum(kind: Any) -> bool:
+    return isclass(kind) and issubclass(kind, Enum)
+
+
+def _is_record(kind: Any) -> bool:
+    return isclass(kind) and is_namedtuple(kind)
+
+
+def _converter() -> Converter:
+    converter = Converter(omit_if_default=True, forbid_extra_keys=True, detailed_validation=False)
+    plain_of, of_plain = converter.get_unstructure_hook, converter.get_structure_hook
+
+    def record_hooks(kind: Any, converter: Converter) -> Callable[[Any], Plain]:
+        return namedtuple_dict_unstructure_factory(kind, converter, True)
+
+    def record_back(kind: Any, converter: Converter) -> Callable[[Plain, Any], Any]:
+        return namedtuple_dict_structure_factory(kind, converter, False, True)
+
+    def set_hooks(kind: Any) -> Callable[[AbstractSet[Any]], list[Plain]]:
+        item = plain_of(get_args(kind)[0])
+        return lambda value: sorted(map(item, value))
+
+    def set_back(kind: Any) -> Callable[[Plain, Any], Any]:
+        item, make, inner = of_plain(get_args(kind)[0]), get_origin(kind), get_args(kind)[0]
+        return lambda plain, _: make(item(one, inner) for one in plain)
+
+    def pairs_hooks(kind: Any) -> Callable[[Mapping[Any, Any]], list[Plain]]:
+        key, value = map(plain_of, get_args(kind))
+        return lambda held: [[key(one), value(other)] for one, other in held.items()]
+
+    def pairs_back(kind: Any) -> Callable[[Plain, Any], dict[Any, Any]]:
+        (one, other), (key, value) = get_args(kind), map(of_plain, get_args(kind))
+        return lambda plain, _: {key(name, one): value(held, other) for name, held in plain}
+
+    def partition_hooks(kind: Any) -> Callable[[Any], list[Plain]]:
+        value = plain_of(get_args(kind)[1])
+        return lambda held: _by_partition(held.items(), value)
+
+    def partition_back(kind: Any) -> Callable[[Plain, Any], dict[TopicPartition, Any]]:
+        inner = get_args(kind)[1]
+        value = of_plain(inner)
+        return lambda plain, _: _to_partitions(plain, value, inner)
+
+    def number_hooks(kind: Any) -> Callable[[Any], list[Plain]]:
+        value = plain_of(get_args(get_args(kind)[1])[1])
+        return lambda held: _by_partition(
+            (((topic, number), one) for topic, by in held.items() for number, one in by.items()),
+            value,
+        )
+
+    def number_back(kind: Any) -> Callable[[Plain, Any], dict[Topic, dict[int, Any]]]:
+        inner = get_args(get_args(kind)[1])[1]
+        value = of_plain(inner)
+
+        def restored(plain: Plain, _kind: object) -> dict[Topic, dict[int, Any]]:
+            held: dict[Topic, dict[int, Any]] = {}
+            for (topic, number), one in _to_partitions(plain, value, inner).items():
+                held.setdefault(topic, {})[number] = one
+            return held
+
+        return restored
+
+    def deque_hooks(kind: Any) -> Callable[[deque[Any]], Plain]:
+        item = plain_of(get_args(kind)[0])
+        return lambda value: {"max": value.maxlen, "items": [item(one) for one in value]}
+
+    def deque_back(kind: Any) -> Callable[[Plain, Any], deque[Any]]:
+        inner = get_args(kind)[0]
+        item = of_plain(inner)
+        return lambda plain, _: deque((item(one, inner) for one in plain["items"]), plain["max"])
+
+    converter.register_unstructure_hook_factory(_is_record, record_hooks)
+    converter.register_structure_hook_factory(_is_record, record_back)
+    converter.register_unstructure_hook_factory(_is_set, set_hooks)
+    converter.register_structure_hook_factory(_is_set, set_back)
+    converter.register_unstructure_hook_factory(_is_map_of_others, pairs_hooks)
+    converter.register_structure_hook_factory(_is_map_of_others, pairs_back)
+    converter.register_unstructure_hook_factory(
+        lambda kind: _is_map_of(kind, TopicPartition), partition_hooks
+    )
+    converter.register_structure_hook_factory(
+        lambda kind: _is_map_of(kind, TopicPartition), partition_back
+    )
+    converter.register_unstructure_hook_factory(_is_map_by_number, number_hooks)
+    converter.register_structure_hook_factory(_is_map_by_number, number_back)
+    converter.register_unstructure_hook_factory(_is_deque, deque_hooks)
+    converter.register_structure_hook_factory(_is_deque, deque_back)
+    converter.register_unstructure_hook_func(_is_enum, lambda value: value.name)
+    converter.register_structure_hook_func(_is_enum, lambda plain, kind: kind[plain])
+    converter.register_unstructure_hook(bytes, bytes_text)
+    converter.register_structure_hook(bytes, lambda plain, _: text_bytes(plain))
+    converter.register_unstructure_hook_func(lambda kind: kind == Topic, topic_text)
+    converter.register_structure_hook_func(
+        lambda kind: kind == Topic, lambda plain, _: text_topic(plain)
+    )
+    converter.register_unstructure_hook_func(lambda kind: kind == Partitions, partitions_plain)
+    converter.register_structure_hook_func(
+        lambda kind: kind == Partitions, lambda plain, _: plain_partitions(plain)
+    )
+    converter.register_unstructure_hook(Position, _position_plain)
+    converter.register_structure_hook(Position, lambda plain, _: Position(*plain))
+    converter.register_unstructure_hook(ClassicMember, _classic_member_plain)
+    converter.register_structure_hook(ClassicMember, _plain_classic_member)
+    configure_tagged_union(Change, converter, tag_name="change")
+    configure_tagged_union(Group, converter, tag_name="kind")
+    group_plain, plain_group = plain_of(Group), of_plain(Group)
+    converter.register_unstructure_hook_func(
+        lambda kind: kind == Group | None,
+        lambda value: None if value is None else group_plain(value),
+    )
+    converter.register_structure_hook_func(
+        lambda kind: kind == Group | None,
+        lambda plain, _: None if plain is None else plain_group(plain, Group),
+    )
+    return converter
+
+
+_CONVERTER: Final = _converter()
+
+
+class PartCodec:
+    """Plain values of one class's state, `{attribute without underscore: plain value}`."""
+
+    def __init__(self, cls: type) -> None:
+        self._attributes = [
+            (
+                name,
+                name.lstrip("_"),
+                kind,
+                _CONVERTER.get_unstructure_hook(kind),
+                _CONVERTER.get_structure_hook(kind),
+            )
+            for name, kind in state_types(cls).items()
+        ]
+
+    def plain(self, part: object) -> dict[str, Plain]:
+        """All of the part's state."""
+        return {key: hook(getattr(part, name)) for name, key, _, hook, _ in self._attributes}
+
+    def restore(self, part: object, plain: Mapping[str, Plain]) -> None:
+        """Give a new part the state; what `plain` lacks stays as it is at a beginning."""
+        left = set(plain)
+        for name, key, kind, _, hook in self._attributes:
+            if key in plain:
+                setattr(part, name, hook(plain[key], kind))
+                left.remove(key)
+        if left:
+            raise KeyError(f"{type(part).__name__} has no {', '.join(sorted(left))}")
+
+
+def state_types(cls: type) -> dict[str, Any]:
+    """Attribute -> type of everything that the class annotates as its state."""
+    return {
+        name: kind
+        for name, kind in get_type_hints(cls).items()
+        if get_origin(kind) is not ClassVar and not name.startswith("__")
+    }

@@ -1,0 +1,166 @@
+"""Snapshots of audits: what surrounds the state in one, and when one can no longer be used.
+
+A snapshot is readable: one entry per part of the audit, with what differs from an audit that has seen nothing yet.
+"""
+
+import zlib
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import Final, NamedTuple, TypeAlias
+
+import orjson
+
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Emit
+from rebalance_audit.audit.snapshots.codec import PartCodec, Plain
+from rebalance_audit.audit.snapshots.shapes import shapes_of
+
+STATE_FORMAT: Final = 5
+"""Raise it when a snapshot holds something else than before, or the audit makes other rows of it."""
+
+_SURROUNDINGS: Final = (
+    "format",
+    "shapes",
+    "thresholds",
+    "group_id",
+    "log_partition",
+    "last_offset",
+    "checksum",
+)
+_DIGITS: Final = 12
+
+
+class SnapshotNotUsable(ValueError):  # noqa: N818 - it says what is the matter
+    """The audit cannot go on from this snapshot: the group has to be audited from its first record."""
+
+
+class _Beginning(NamedTuple):
+    """One part of an audit that has seen nothing yet."""
+
+    codec: PartCodec
+    plain: Mapping[str, Plain]
+
+
+def state_of(audit: GroupAudit) -> dict[str, object]:
+    """The snapshot of an audit."""
+    state: dict[str, object] = {
+        "format": STATE_FORMAT,
+        "shapes": shapes(),
+        "thresholds": _thresholds(audit.options),
+        "group_id": audit.group_id,
+        "log_partition": audit.log_partition,
+        "last_offset": audit.last_offset,
+    }
+    beginnings = _beginnings(_rules_of(audit.options))
+    for name, part in audit.parts().items():
+        codec, beginning = beginnings[name]
+        plain = codec.plain(part)
+        changed = {key: value for key, value in plain.items() if value != beginning[key]}
+        if changed:
+            state[name] = changed
+    state["checksum"] = checksum_of(state)
+    return state
+
+
+def resumed(
+    state: Mapping[str, Plain], emit: Emit, options: AuditOptions | None = None
+) -> GroupAudit:
+    """The audit of a snapshot. Raises SnapshotNotUsable."""
+    options = options or AuditOptions()
+    group_id, log_partition = _require_usable(state, options)
+    audit = GroupAudit(group_id, log_partition, emit, options)
+    beginnings, parts = _beginnings(_rules_of(options)), audit.parts()
+    try:
+        for name in state.keys() - _SURROUNDINGS:
+            beginnings[name].codec.restore(parts[name], state[name])
+    except (LookupError, TypeError, ValueError, AttributeError) as problem:
+        raise SnapshotNotUsable(
+            f"the snapshot of group {group_id!r} does not hold what it should: {problem!r}"
+        ) from problem
+    audit.resumed()
+    news = audit.outside.news()
+    if news is not None:
+        raise SnapshotNotUsable(f"the snapshot of group {group_id!r} is out of date: {news}")
+    return audit
+
+
+def shapes() -> str:
+    """A fingerprint of everything that a snapshot can hold: it tells a STATE_FORMAT that was not raised."""
+    return _digest("\n".join(shape_lines()))
+
+
+@cache
+def shape_lines() -> tuple[str, ...]:
+    """The shapes in words: a line for each class, then a new audit's state."""
+    beginnings = _beginnings(_rules_of(AuditOptions()))
+    classes = shapes_of(type(part) for part in _new_audit(AuditOptions()).parts().values())
+    at_first = (f"{name} = {beginning.plain}" for name, beginning in beginnings.items())
+    return (*classes, *at_first)
+
+
+def _require_usable(state: Mapping[str, object], options: AuditOptions) -> tuple[str, int]:
+    """Group id and log partition of a snapshot that is whole and of this program."""
+    if state.get("format") != STATE_FORMAT:
+        raise SnapshotNotUsable(
+            f"a snapshot of format {state.get('format')!r}, this program reads {STATE_FORMAT}"
+        )
+    group_id, log_partition = state.get("group_id"), state.get("log_partition")
+    if (
+        not isinstance(group_id, str)
+        or not isinstance(log_partition, int)
+        or state.get("checksum") != checksum_of(state)
+    ):
+        raise SnapshotNotUsable(f"the snapshot of group {group_id!r} is damaged")
+    if state.get("shapes") != shapes():
+        raise SnapshotNotUsable(f"the snapshot of group {group_id!r} is of another program")
+    if state.get("thresholds") != _thresholds(options):
+        raise SnapshotNotUsable(
+            f"the snapshot of group {group_id!r} was made with other thresholds"
+        )
+    return group_id, log_partition
+
+
+_Rules: TypeAlias = tuple[DepartureRules, FindingRules, bool]
+
+
+def _rules_of(options: AuditOptions) -> _Rules:
+    """What rows depend on beside the log and the names."""
+    return options.rules, options.findings, options.with_findings
+
+
+def _thresholds(options: AuditOptions) -> str:
+    return _digest_of(_rules_of(options))
+
+
+@lru_cache(8)
+def _digest_of(rules: _Rules) -> str:
+    return _digest(repr(rules))
+
+
+@lru_cache(8)
+def _beginnings(rules: _Rules) -> Mapping[str, _Beginning]:
+    departures, findings, with_findings = rules
+    options = AuditOptions(rules=departures, findings=findings, with_findings=with_findings)
+    return {
+        name: _Beginning(codec, codec.plain(part))
+        for name, part in _new_audit(options).parts().items()
+        for codec in (PartCodec(type(part)),)
+    }
+
+
+def _new_audit(options: AuditOptions) -> GroupAudit:
+    return GroupAudit("", 0, lambda _table, _row: None, options)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def checksum_of(state: Mapping[str, object]) -> int:
+    """Of everything in a snapshot but the checksum itself."""
+    body = {name: plain for name, plain in state.items() if name != "checksum"}
+    return zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))

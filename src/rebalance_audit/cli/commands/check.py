@@ -1,0 +1,139 @@
+"""`rebalance-audit check`: data-quality suites over the tables of a lake, with Spark."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rebalance_audit.cli import exit_codes, options
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.report import words
+
+if TYPE_CHECKING:
+    from rebalance_audit.lake.checks.check_log import Finding
+    from rebalance_audit.quality.check import CheckReport
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit check --lake lake
+  rebalance-audit check --lake lake --cluster blue --from -2h --json
+  rebalance-audit check --lake lake --table gold.epochs --docs pages
+
+\b
+Exit code 4: rows break an expectation of severity fail.
+"""
+KEYS_SHOWN: Final = 3
+"""Sample keys that people are shown of each expectation; the table has more."""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--lake", metavar="DIR", help="Folder, URL or catalog (catalog:NAME) of the tables.")
+@click.option("--cluster", metavar="NAME", help="Only rows of this cluster; without it, of all.")
+@click.option(
+    "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
+)
+@options.moment("--from", "from_ms", text="Only rows that begin at this moment or later.")
+@options.moment("--to", "to_ms", text="Only rows that begin before this moment.")
+@click.option(
+    "--docs",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write Data Docs there: pages that load their style sheets from the network.",
+)
+@summarised()
+@configured
+def check(
+    invocation: Invocation,
+    /,
+    lake: str | None,
+    hand_out: HandOut,
+    **limits: Any,
+) -> int:
+    """Check the tables of a lake.
+
+    Every table is held against the checks of its schema; what came of each is appended to the table
+    meta.checks.
+    """
+    config = invocation.config_of_lake({"lake.path": lake}, "spark", "quality")
+    from rebalance_audit.cli import spark_check  # noqa: PLC0415 - imports Spark
+
+    with progress() as tell:
+        report = spark_check.check(config, tell, **limits)
+    hand_out(shape(config.lake.path, report), summary(config.lake.path, report))
+    return exit_codes.CHECK_FAILED if report.failed else exit_codes.DONE
+
+
+def summary(lake: str, report: "CheckReport") -> str:
+    """What was found, for people: the broken expectations first, each with where to look."""
+    outcomes = report.outcomes
+    lines = [f"Check {report.check_id} of {lake}"]
+    for finding in report.broken:
+        lines += _lines(finding)
+    counts = [words.count(len(report.findings), "expectation"), f"{outcomes['held']} held"]
+    counts += [f"{outcomes['broken']} broken"] if outcomes["broken"] else []
+    counts += [f"{outcomes['passed_over']} passed over"] if outcomes["passed_over"] else []
+    lines.append(f"{counts[0]}: {', '.join(counts[1:])}.")
+    reasons = {
+        f"{finding.table}: {finding.detail}"
+        for finding in report.findings
+        if finding.outcome == "passed_over"
+    }
+    lines += [f"  passed over: {reason}" for reason in sorted(reasons)]
+    if report.broken:
+        lines.append(f"All keys that were noted: meta.checks, check_id = '{report.check_id}'.")
+    return "\n".join(lines)
+
+
+def _lines(finding: "Finding") -> list[str]:
+    assert finding.unexpected_count is not None
+    assert finding.rows_checked is not None
+    version = "" if finding.table_version is None else f", version {finding.table_version}"
+    rows = words.count(finding.unexpected_count, "row")
+    lines = [
+        f"{finding.severity.upper()} {finding.expectation}",
+        f"  {rows} of {finding.rows_checked:,} in {finding.table}{version}"
+        + (f"; the first: {finding.detail}" if finding.detail else ""),
+    ]
+    lines += [f"  look at {key}" for key in finding.sample_keys[:KEYS_SHOWN]]
+    if finding.unexpected_count > KEYS_SHOWN:
+        lines.append(f"  … and {finding.unexpected_count - KEYS_SHOWN:,} more")
+    return lines
+
+
+def shape(lake: str, report: "CheckReport") -> dict[str, Any]:
+    """The object of --json: all counts, and what did not hold."""
+    return {
+        "check_id": report.check_id,
+        "lake": lake,
+        "success": not report.failed,
+        "expectations": {
+            outcome: report.outcomes[outcome] for outcome in ("held", "broken", "passed_over")
+        },
+        "broken": [_broken(finding) for finding in report.broken],
+        "passed_over": [
+            {"expectation": finding.expectation, "why": finding.detail}
+            for finding in report.findings
+            if finding.outcome == "passed_over"
+        ],
+        "table_versions": {
+            finding.table: finding.table_version
+            for finding in report.findings
+            if finding.table_version is not None
+        },
+    }
+
+
+def _broken(finding: "Finding") -> dict[str, Any]:
+    return {
+        "expectation": finding.expectation,
+        "table": finding.table,
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "rows_checked": finding.rows_checked,
+        "unexpected_count": finding.unexpected_count,
+        "sample_keys": list(finding.sample_keys),
+        "detail": finding.detail,
+        "table_version": finding.table_version,
+    }

@@ -1,0 +1,86 @@
+"""`rebalance-audit demo`: the whole line once, on a log of a real cluster that comes with the package."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.requirements import require_java
+from rebalance_audit.demo_log import extract_to
+from rebalance_audit.report import words
+from rebalance_audit.report.summary import Tables, summaries
+from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.overview import print_overview
+from rebalance_audit.report.terminal.terminal import file_console, stdout_console
+
+OUT: Final = "demo-lake"
+CLUSTER: Final = "demo"
+REPORT: Final = "report.txt"
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit demo
+  rebalance-audit demo --out /tmp/demo
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=OUT,
+    show_default=True,
+    metavar="DIR",
+    help="Folder for the log, the tables and the report.",
+)
+@configured
+def demo(invocation: Invocation, out: Path) -> None:
+    """Audit a bundled log of a real cluster with local Spark, and print what happened.
+
+    Two minutes of a Kafka broker with ten groups, whose clients were started, closed, killed and frozen
+    at random. Leaves the log, the Delta tables and the printed report in a folder.
+    """
+    log = out / "log"
+    config = invocation.config_of_lake(
+        {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER},
+        "spark",
+        "readers",
+    )
+    require_java()
+    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.readers import gold as gold_tables  # noqa: PLC0415 - imports Spark
+
+    with progress() as tell:
+        tell("unpacking the log")
+        extract_to(log)
+        request = spark_run.request_of(config, command="demo")
+        report = spark_run.audit(request, config, tell)
+    tables = gold_tables.gold_tables(request.lake, request.cluster)
+    console = stdout_console()
+    print_overview(Layout(console, tables), tables, everything=False)
+    _write_report(out / REPORT, tables)
+    click.echo(what_next(out, tables, report.counts.read))
+
+
+def _write_report(path: Path, tables: Tables) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        print_overview(Layout(file_console(file), tables), tables, everything=True)
+
+
+def what_next(out: Path, tables: Tables, records: int) -> str:
+    """What became of the log, and command lines to go on with."""
+    busiest = summaries(tables)[0].group_id
+    rows = ", ".join(f"{name} {len(found):,}" for name, found in tables.items())
+    return f"""
+{words.count(records, "record")} of the log became Delta tables under {out}: {rows} rows.
+All of this report is in {out / REPORT}. What to look at next:
+
+  rebalance-audit inspect {out / "log"} --group {busiest}
+      every epoch of the most unsettled group, with causes and evidence; without Spark
+  rebalance-audit state {out / "log"} --at 2026-11-21T09:11:30Z
+      all groups as they stood at that moment
+  rebalance-audit inspect FOLDER
+      the same for your own cluster: FOLDER holds copies of __consumer_offsets-*/*.log
+"""

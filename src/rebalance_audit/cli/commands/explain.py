@@ -1,0 +1,193 @@
+"""`rebalance-audit explain`: why a group rebalanced, how long it took and who held it up, in sentences."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import orjson
+from rich.padding import Padding
+from rich.text import Text
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.cli.unknown_group import require_known
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.local.state import group_ids_of
+from rebalance_audit.report import words
+from rebalance_audit.report.explanation import (
+    Explanation,
+    epoch_at,
+    explain_epoch,
+    explain_group,
+)
+from rebalance_audit.report.summary import Row, Tables
+from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.terminal import stdout_console
+from rebalance_audit.wire.segments.folder import open_log_folder
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit explain copy-of-log checkout
+  rebalance-audit explain copy-of-log checkout --epoch 17
+  rebalance-audit explain --lake /data/lake checkout --at 2026-11-21T03:12Z
+"""
+
+_TABLE_OF: Final = {
+    "epoch": "epochs",
+    "rebalance": "rebalances",
+    "rebalances": "rebalances",
+    "causes": "rebalance_causes",
+    "convergence": "convergence",
+    "findings": "findings",
+}
+"""Name among the rows of an explanation -> gold table."""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("where", nargs=-1, required=True, metavar="[SEGMENTS] GROUP")
+@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@options.cluster
+@options.broker_logs
+@options.broker_log_zone
+@click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
+@options.moment("--at", "at_ms", text="The epoch of this moment, and how the group stood then.")
+@click.option(
+    "--incarnation", type=int, metavar="N", help="This life of the group id; else the last."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: sentences and their rows.")
+@configured
+def explain(
+    invocation: Invocation,
+    where: tuple[str, ...],
+    lake: str | None,
+    cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
+    epoch_number: int | None,
+    at_ms: int | None,
+    incarnation: int | None,
+    as_json: bool,
+) -> None:
+    """Tell in sentences why GROUP rebalanced, how long it took, who held it up, and what is not known.
+
+    From SEGMENTS in this process, or from the tables of a lake. Without --epoch and --at: the group as a
+    whole, with its longest and its last rebalance.
+    """
+    if epoch_number is not None and at_ms is not None:
+        raise click.UsageError("Give --epoch or --at, not both.")
+    own, group_id, cluster_name = _rows_of(
+        invocation, where, lake, cluster, BrokerLogs(broker_logs, broker_log_zone)
+    )
+    if not own["epochs"]:
+        raise click.UsageError(
+            f"The log has no epoch of {group_id!r}, so there is nothing to explain."
+        )
+    explanation = _explain(own, epoch_number, at_ms, incarnation)
+    if as_json:
+        sys.stdout.buffer.write(_json(explanation, cluster_name))
+    else:
+        _print(Layout(stdout_console(), own), explanation, group_id)
+
+
+def _rows_of(
+    invocation: Invocation,
+    where: tuple[str, ...],
+    lake: str | None,
+    cluster: str | None,
+    logs: BrokerLogs,
+) -> tuple[Tables, str, str]:
+    """Rows of the group, its id, the cluster's name."""
+    if len(where) == 2:
+        if lake is not None:
+            raise click.UsageError("Give SEGMENTS or --lake, not both.")
+        segments, group_id = where
+        settings = audit_settings(invocation, cluster)
+        folder = open_log_folder(Path(segments))
+        log = logs.read(settings.broker_log_time_zone, (group_id,))
+        audited = audit_segments(
+            folder, settings.rules, (group_id,), segments, settings.findings, log
+        )
+        if group_id not in audited.group_ids:
+            require_known((group_id,), group_ids_of(folder), "GROUP")
+        return audited.tables, group_id, settings.cluster
+    if len(where) > 2:
+        raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
+    if logs.paths:
+        raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+    config = invocation.config_of_lake(
+        {"lake.path": lake, "cluster": cluster},
+        "readers",
+        without="Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
+    )
+    from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
+
+    group_id = where[0]
+    tables = lake_group.group_tables(config.lake.path, config.cluster, group_id)
+    if not tables["group_states"]:
+        known = lake_group.group_ids(config.lake.path, config.cluster)
+        require_known((group_id,), known, "GROUP")
+    return tables, group_id, config.cluster
+
+
+def _explain(
+    own: Tables, epoch_number: int | None, at_ms: int | None, incarnation: int | None
+) -> Explanation:
+    """Raises click.BadParameter where the log has no such epoch."""
+    if at_ms is not None:
+        epoch = epoch_at(own, at_ms)
+        if epoch is None:
+            began = words.moment(
+                min(row["started_at"] or row["converged_at"] for row in own["epochs"])
+            )
+            raise click.BadParameter(
+                f"the log's first epoch of this group began at {began} UTC.", param_hint="--at"
+            )
+        return explain_epoch(own, epoch, at_ms)
+    if epoch_number is None:
+        return explain_group(own)
+    return explain_epoch(own, _epoch(own, epoch_number, incarnation))
+
+
+def _epoch(own: Tables, epoch_number: int, incarnation: int | None) -> Row:
+    found = [
+        row
+        for row in own["epochs"]
+        if row["epoch"] == epoch_number and incarnation in (None, row["incarnation"])
+    ]
+    if not found:
+        numbers = sorted({row["epoch"] for row in own["epochs"]})
+        raise click.BadParameter(
+            f"no epoch {epoch_number}; this group has {len(numbers)}, from {numbers[0]} to {numbers[-1]}.",
+            param_hint="--epoch",
+        )
+    return max(found, key=lambda row: row["incarnation"])
+
+
+def _print(layout: Layout, explanation: Explanation, group_id: str) -> None:
+    layout.line(Text(layout.names.in_sentence(group_id, explanation.heading), "bold"))
+    for section in explanation.sections:
+        layout.line()
+        layout.line(Text(words.visible(section.title), "bold"))
+        for sentence in section.sentences:
+            style = "dim" if sentence.startswith("Evidence: ") else ""
+            text = Text(layout.names.in_sentence(group_id, sentence), style)
+            layout.print(Padding(text, (0, 0, 0, 2)))
+
+
+def _json(explanation: Explanation, cluster: str) -> bytes:
+    shape: dict[str, Any] = {
+        "heading": explanation.heading,
+        "sections": [section._asdict() for section in explanation.sections],
+    }
+    for name, rows in explanation.rows.items():
+        table = _TABLE_OF[name]
+        if rows is None or isinstance(rows, Mapping):
+            shape[name] = None if rows is None else row_for_programs(table, rows, cluster)
+        else:
+            shape[name] = [row_for_programs(table, row, cluster) for row in rows]
+    return orjson.dumps(shape, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

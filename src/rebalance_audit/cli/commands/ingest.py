@@ -1,0 +1,139 @@
+"""`rebalance-audit ingest`: from a source into the bronze layer of a lake, with Spark."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.rounds import asked_to_end
+from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.report import words
+
+if TYPE_CHECKING:
+    from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit ingest --source kafka:broker-1:9092,broker-2:9092 --lake lake --cluster blue
+  rebalance-audit ingest --source kafka:broker-1:9092 --lake lake --cluster blue --follow
+  rebalance-audit ingest --source segments:copy-of-log --lake lake --cluster blue
+  rebalance-audit run --lake lake --cluster blue
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--source", "spec", metavar="SPEC", help="kafka:HOST:PORT,…, segments:DIR or delta:PATH."
+)
+@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
+@options.cluster
+@options.moment(
+    "--from",
+    "from_ms",
+    text="Begin each partition with its first record of this moment or later.",
+)
+@click.option(
+    "--start",
+    metavar="PLACE",
+    help='Where the first ingest of a live cluster begins: earliest, latest, or offsets as {"0": 1200}.',
+)
+@click.option("--follow", is_flag=True, help="Go on: a batch every few seconds, until stopped.")
+@options.seconds("--stop-after", "stop_after_s", text="With --follow: stop after so long.")
+@summarised()
+@configured
+def ingest(
+    invocation: Invocation,
+    /,
+    spec: str | None,
+    lake: str | None,
+    cluster: str | None,
+    start: str | None,
+    follow: bool,
+    hand_out: HandOut,
+    **flags: Any,
+) -> None:
+    """Append a log to the bronze layer of a lake.
+
+    Kafka compacts its log; bronze keeps what it was given. Each ingest goes on where the one before has
+    ended, and can be killed anywhere and repeated: no record is lost, and none is there twice. `run`
+    without a source audits what bronze holds.
+    """
+    config = invocation.config_of_lake(
+        {
+            "source.spec": spec,
+            "source.kafka.start": start,
+            "lake.path": lake,
+            "cluster": cluster,
+        },
+        "spark",
+    )
+    if not config.source.spec:
+        raise click.UsageError("No source: give --source kafka:HOST:PORT or --source segments:DIR.")
+    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+
+    with asked_to_end(goes_on=follow) as stopped, progress() as tell:
+        request = spark_run.ingest_request_of(
+            config, follow=follow, stopped=stopped.is_set, **flags
+        )
+        report = spark_run.ingest(request, config, tell)
+    hand_out(_shape(request, report), _summary(request, report))
+
+
+def _summary(request: "IngestRequest", report: "IngestReport") -> str:
+    found = report.ingested
+    new = f"{words.count(found.records, 'record')} new in bronze"
+    if found.known:
+        new += f", {found.known:,} that were there already"
+    lines = [f"Ingest {report.run_id} of {request.source.spec}, cluster {request.cluster}", new]
+    if found.late:
+        number, offset = min(found.late.items())
+        lines.append(
+            f"Some lie in front of what was there (partition {number} from offset {offset} on): the next run looks at"
+            " them too"
+        )
+    for count, what in (
+        (
+            found.differing,
+            "record has other bytes than bronze|records have other bytes than bronze",
+        ),
+        (found.damaged_stretches, "damaged stretch|damaged stretches"),
+        (
+            found.lost_stretches,
+            "stretch of the log was gone before it was read|stretches of the log were gone before they were read",
+        ),
+    ):
+        if count:
+            lines.append(f"{words.count(count, *what.split('|'))}: see silver.quarantine")
+    if found.open_transactions:
+        number, offset = min(found.open_transactions.items())
+        lines.append(
+            f"{words.count(len(found.open_transactions), 'partition')} with an open transaction"
+            f" (partition {number} from offset {offset} on)"
+        )
+    lines.append(f"Lake: {request.lake}")
+    return "\n".join(lines)
+
+
+def _shape(request: "IngestRequest", report: "IngestReport") -> dict[str, Any]:
+    found = report.ingested
+    return {
+        "run_id": report.run_id,
+        "source": request.source.spec,
+        "lake": request.lake,
+        "cluster": request.cluster,
+        "records": {
+            "new": found.records,
+            "known": found.known,
+            "differing": found.differing,
+        },
+        "damaged_stretches": found.damaged_stretches,
+        "lost_stretches": found.lost_stretches,
+        "quarantine_rows": found.quarantine_rows,
+        "late_from": {str(number): offset for number, offset in sorted(found.late.items())},
+        "open_transactions_from": {
+            str(number): offset for number, offset in sorted(found.open_transactions.items())
+        },
+        "table_versions": dict(report.versions),
+    }

@@ -1,0 +1,66 @@
+"""`rebalance-audit inspect`: the audit of a folder of segments, on the terminal, without Spark."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.tables_json import tables_json
+from rebalance_audit.cli.unknown_group import require_known
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.local.state import group_ids_of
+from rebalance_audit.report.terminal.terminal import print_report, stdout_console
+from rebalance_audit.wire.segments.folder import open_log_folder
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit inspect copy-of-log
+  rebalance-audit inspect copy-of-log --group checkout
+  rebalance-audit inspect copy-of-log --broker-log broker-1/server.log --broker-log broker-2
+  rebalance-audit inspect copy-of-log --json | jq '.epochs[] | {group_id, epoch, primary_cause}'
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@options.segments
+@options.groups
+@options.cluster
+@options.broker_logs
+@options.broker_log_zone
+@click.option("--all", "everything", is_flag=True, help="Every row, also of long tables.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: rows per gold table.")
+@configured
+def inspect(
+    invocation: Invocation,
+    segments: Path,
+    group_ids: tuple[str, ...],
+    cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Audit the groups of SEGMENTS in this process and print what happened to them.
+
+    Without --group: all groups and their rebalances. With --group: every epoch of the group with its
+    causes and the records that show them, how each member got there, and which partitions nobody owned.
+    """
+    settings = audit_settings(invocation, cluster)
+    folder = open_log_folder(segments)
+    log = BrokerLogs(broker_logs, broker_log_zone).read(settings.broker_log_time_zone, group_ids)
+    audited = audit_segments(
+        folder, settings.rules, group_ids, str(segments), settings.findings, log
+    )
+    if not set(group_ids) <= audited.group_ids:
+        require_known(group_ids, group_ids_of(folder))
+    if as_json:
+        sys.stdout.buffer.write(tables_json(audited.tables, settings.cluster))
+    else:
+        print_report(
+            stdout_console(), audited.tables, audited.facts, group_ids, everything=everything
+        )

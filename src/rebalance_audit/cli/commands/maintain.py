@@ -1,0 +1,138 @@
+"""`rebalance-audit maintain`: looking after the tables of a lake, with Spark."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.report import words
+
+if TYPE_CHECKING:
+    from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, TableCare
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit maintain --lake lake
+  rebalance-audit maintain --lake lake --retention silver.offset_commits=90 --dry-run
+  rebalance-audit maintain --lake lake --table gold.epochs --vacuum-hours 0
+"""
+
+
+class Retention(click.ParamType[tuple[str, int]]):
+    """`gold.epochs=400`: a table and the days that its rows are kept."""
+
+    name = "retention"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        """Both parts."""
+        table, sign, days = str(value).partition("=")
+        if not (table and sign and days.isascii() and days.isdigit() and int(days) > 0):
+            self.fail(
+                f"{value!r} is no retention; write TABLE=DAYS, as gold.epochs=400.", param, ctx
+            )
+        return table, int(days)
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--lake", metavar="DIR", help="Folder, URL or catalog (catalog:NAME) of the tables.")
+@click.option(
+    "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
+)
+@click.option(
+    "--retention",
+    "retentions",
+    type=Retention(),
+    metavar="TABLE=DAYS",
+    multiple=True,
+    help="Delete rows of this table that ended so many days ago; may be repeated. [maintain.keep_days]",
+)
+@click.option(
+    "--vacuum-hours",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Remove files that no version has used for N hours. [maintain.vacuum_hours]",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be deleted and removed.")
+@summarised()
+@configured
+def maintain(
+    invocation: Invocation,
+    /,
+    lake: str | None,
+    tables: Sequence[str],
+    retentions: Sequence[tuple[str, int]],
+    vacuum_hours: int | None,
+    dry_run: bool,
+    hand_out: HandOut,
+) -> None:
+    """Look after the tables of a lake.
+
+    Deletes rows past their retention, lays out files anew (OPTIMIZE), removes unused ones (VACUUM).
+    Runs are kept out while it works. It can be killed anywhere and repeated, and no run takes its commits
+    for new data.
+    """
+    flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
+    config = invocation.config_of_lake(flags, "spark")
+    from rebalance_audit.cli import spark_maintain  # noqa: PLC0415 - imports Spark
+
+    request = spark_maintain.request_of(
+        config, tables=tables, retentions=dict(retentions), dry_run=dry_run
+    )
+    with progress() as tell:
+        report = spark_maintain.maintain(config, request, tell)
+    hand_out(shape(config.lake.path, request, report), summary(config.lake.path, request, report))
+
+
+def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> str:
+    """What was done, a line for each table where anything was."""
+    would = "would be " if request.dry_run else ""
+    lines = [f"Maintenance {report.run_id} of {lake}" + (" (dry run)" if request.dry_run else "")]
+    width = max(map(len, report.tables))
+    quiet = 0
+    for name, care in report.tables.items():
+        told = _told(care, would)
+        quiet += not told
+        if told:
+            lines.append(f"  {name:{width}}  {', '.join(told)}")
+    if quiet:
+        lines.append(f"{words.count(quiet, 'table')} with nothing to do.")
+    return "\n".join(lines)
+
+
+def _told(care: "TableCare", would: str) -> list[str]:
+    told = []
+    if care.rows_deleted:
+        told.append(f"{words.count(care.rows_deleted, 'row')} {would}deleted")
+    if care.files_removed:
+        told.append(f"{words.count(care.files_removed, 'file')} laid out as {care.files_added:,}")
+    if care.files_vacuumed:
+        told.append(f"{words.count(care.files_vacuumed, 'unused file')} {would}removed")
+    return told
+
+
+def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Mapping[str, Any]:
+    """The object of --json."""
+    return {
+        "run_id": report.run_id,
+        "lake": lake,
+        "dry_run": request.dry_run,
+        "tables": {
+            name: {
+                "rows_deleted": care.rows_deleted,
+                "older_than": care.older_than,
+                "files_before": care.files_before,
+                "bytes_before": care.bytes_before,
+                "files_added": care.files_added,
+                "files_removed": care.files_removed,
+                "files_vacuumed": care.files_vacuumed,
+                "vacuum_hours": care.vacuum_hours,
+            }
+            for name, care in report.tables.items()
+        },
+        "table_versions": {name: care.version for name, care in report.tables.items()},
+    }

@@ -1,0 +1,96 @@
+"""`rebalance-audit report`: the tables of a lake as one page for a browser."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.summaries import HandOut, summarised, write_file
+from rebalance_audit.report import words
+
+DETAILS: Final = 20
+"""Groups with a section of their own, unless told otherwise."""
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit report --lake lake --out report.html
+  rebalance-audit report --lake /data/lake --cluster blue --from -7d --out week.html
+  rebalance-audit report --lake lake --group checkout --group billing --out two.html
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--lake", metavar="DIR", help="The lake of `run`.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE.html",
+    help="The page; its folder is made.",
+)
+@options.cluster
+@options.moment("--from", "from_ms", text="Only what begins at this moment or later.")
+@options.moment("--to", "to_ms", text="Only what begins before this moment.")
+@click.option(
+    "--group",
+    "group_ids",
+    metavar="GROUP",
+    multiple=True,
+    help="A section for this group, whatever its rank; may be repeated.",
+)
+@click.option(
+    "--details",
+    type=click.IntRange(0, 200),
+    default=DETAILS,
+    show_default=True,
+    metavar="N",
+    help="Sections for the N groups that need attention most.",
+)
+@summarised("What the page shows, as one JSON object.")
+@configured
+def report(
+    invocation: Invocation,
+    /,
+    lake: str | None,
+    out: Path,
+    cluster: str | None,
+    hand_out: HandOut,
+    **wanted: Any,
+) -> None:
+    """Write a page about the groups of a lake: rebalances, their causes, findings with advice, groups in detail.
+
+    The page is complete: it can be mailed, archived and opened without a network. It is bounded: however many
+    groups there are, those that need attention most are told in detail, and the others can be searched for.
+    """
+    config = invocation.config_of_lake({"lake.path": lake, "cluster": cluster}, "report")
+    if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
+        raise click.UsageError("The window is empty: its end is not after its start.")
+    from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports the templates
+
+    facts = report_facts(config.lake.path, config.cluster, **wanted)
+    page = render_page(facts).encode()
+    write_file(page, out)
+    totals = facts.totals
+    summary = {
+        "lake": config.lake.path,
+        "cluster": config.cluster,
+        "from": words.iso(wanted["from_ms"]),
+        "to": words.iso(wanted["to_ms"]),
+        "out": str(out),
+        "bytes": len(page),
+        "groups": totals["groups"],
+        "epochs": totals["epochs"],
+        "rebalances": totals["rebalances"],
+        "not_stable_ms": totals["unsettled_ms"],
+        "unowned_partition_ms": totals["unowned_partition_ms"],
+        "findings": sum(row["findings"] for row in facts.finding_counts),
+        "groups_in_detail": list(facts.detailed),
+    }
+    text = (
+        f"{out}: {words.count(totals['groups'], 'group')}, {words.count(totals['rebalances'], 'rebalance')}, "
+        f"{words.count(summary['findings'], 'finding')}; {words.size(len(page))}"
+    )
+    hand_out(summary, text)

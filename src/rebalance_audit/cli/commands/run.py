@@ -1,0 +1,170 @@
+"""`rebalance-audit run`: from a source to the tables of a lake, with Spark."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.rounds import asked_to_end, rounds
+from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.report import words
+
+if TYPE_CHECKING:
+    from rebalance_audit.lake.runs.request import RunRequest
+    from rebalance_audit.lake.runs.run_log import RunReport
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit run --source segments:copy-of-log --lake lake
+  rebalance-audit run --source delta:copy-of-topic --lake lake --cluster blue
+  rebalance-audit run --source segments:copy-of-log --lake lake --layers gold
+  rebalance-audit run --source segments:copy-of-log --lake lake --groups '^payments-'
+  rebalance-audit run --lake lake
+  rebalance-audit run --source kafka:broker-1:9092 --lake lake --every 60
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--source",
+    "spec",
+    metavar="SPEC",
+    help="segments:DIR, kafka:HOST:PORT or delta:PATH; without one what bronze of the lake holds.",
+)
+@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
+@options.cluster
+@click.option(
+    "--groups",
+    "groups_regex",
+    metavar="REGEX",
+    help="Only groups whose id has a match of this Java regular expression.",
+)
+@options.moment("--from", "from_ms", text="Only rows that begin at this moment or later.")
+@options.moment("--to", "to_ms", text="Only rows that begin before this moment.")
+@click.option("--full", is_flag=True, help="Rebuild everything, whatever earlier runs have left.")
+@click.option(
+    "--layers",
+    type=click.Choice(["all", "gold"]),
+    default="all",
+    show_default=True,
+    help="all keeps the log in bronze and decoded records in silver too.",
+)
+@options.broker_logs
+@options.broker_log_zone
+@options.seconds(
+    "--every", "every_s", text="Go on in one Spark session: a run every so often, until stopped."
+)
+@options.seconds("--stop-after", "stop_after_s", text="With --every: begin no run after so long.")
+@summarised("The summary as one JSON object; with --every one for each run.")
+@configured
+def run(
+    invocation: Invocation,
+    /,
+    spec: str | None,
+    lake: str | None,
+    cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
+    every_s: float | None,
+    stop_after_s: float | None,
+    hand_out: HandOut,
+    **flags: Any,
+) -> None:
+    """Audit a log and write the tables of a lake.
+
+    What is new in --source is ingested first. Where an earlier run has been, only what is new since is
+    replayed; the tables are those of a run over everything.
+
+    A run can be repeated, or killed anywhere and repeated: the rows come out the same. --from and --to
+    limit which rows are written, never what is replayed.
+
+    With --every the runs that follow the first cost a fraction of it: nothing has to start. Asked to end
+    (SIGTERM), it finishes the run that it is at; an error ends it with the code of a single run.
+    """
+    if stop_after_s is not None and every_s is None:
+        raise click.UsageError("A time to stop after is of use only together with --every.")
+    if every_s is not None and flags["full"]:
+        raise click.UsageError(
+            "--full rebuilds everything: give it to a single run, without --every."
+        )
+    config = invocation.config_of_lake(
+        {"source.spec": spec, "lake.path": lake, "cluster": cluster}, "spark"
+    )
+    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+
+    def request() -> "RunRequest":
+        # Each time anew: brokers have logged more since, and segment files have come.
+        log = BrokerLogs(broker_logs, broker_log_zone).read(config.audit.broker_log_time_zone)
+        return spark_run.request_of(config, broker_log=log, **flags)
+
+    if every_s is None:
+        only = request()
+        with progress() as tell:
+            report = spark_run.audit(only, config, tell)
+        hand_out(_shape(only, report), summary(only, report))
+        return
+    with asked_to_end(goes_on=True) as asked, progress() as tell:
+        requests = (request() for _ in rounds(every_s, stop_after_s, asked))
+        for made, report in spark_run.audits(requests, config, tell):
+            hand_out(_shape(made, report), summary(made, report))
+
+
+def summary(request: "RunRequest", report: "RunReport") -> str:
+    """What the run did, in a few lines."""
+    counts = report.counts
+    went = (
+        (counts.decoded, "decoded"),
+        (counts.controls, "transaction markers"),
+        (counts.passed_over, "passed over"),
+        (counts.quarantined, "in quarantine"),
+    )
+    where = ", ".join(f"{number:,} {what}" for number, what in went)
+    lines = [
+        f"Run {report.run_id} of {request.source_spec}, cluster {request.cluster}",
+        f"{words.count(counts.read, 'record')} of {words.count(report.groups, 'group')} read: {where}",
+    ]
+    if report.resumed:
+        lines.append(
+            f"{words.count(report.resumed, 'group')} taken up where an earlier run had come to,"
+            f" {report.rebuilt:,} replayed from the first record"
+        )
+    if counts.damaged_stretches:
+        lines.append(
+            f"{words.count(counts.damaged_stretches, 'damaged stretch', 'damaged stretches')} of the files"
+            " in quarantine too"
+        )
+    changed = {table: rows for table, rows in sorted(report.rows.items()) if rows}
+    lines.append("Rows that are new or differ from before:" if changed else "No row is new.")
+    width = max(map(len, changed), default=0)
+    lines += [f"  {table:{width}} {rows:>9,}" for table, rows in changed.items()]
+    lines += report.notes
+    lines.append(f"Lake: {request.lake}")
+    return "\n".join(lines)
+
+
+def _shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
+    counts = report.counts
+    return {
+        "run_id": report.run_id,
+        "source": request.source_spec,
+        "lake": request.lake,
+        "cluster": request.cluster,
+        "groups": report.groups,
+        "groups_resumed": report.resumed,
+        "records": {
+            "read": counts.read,
+            "decoded": counts.decoded,
+            "quarantined": counts.quarantined,
+            "control": counts.controls,
+            "passed_over": counts.passed_over,
+        },
+        "damaged_stretches": counts.damaged_stretches,
+        "notes": report.notes,
+        "rows_changed": report.rows,
+        "table_versions": report.versions,
+        "seconds": report.seconds,
+    }

@@ -1,0 +1,76 @@
+"""`rebalance-audit state`: groups, members, assignments and offsets at a moment, as JSON."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import orjson
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.local.state import segment_state
+from rebalance_audit.report import words
+from rebalance_audit.wire.segments.folder import open_log_folder
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit state copy-of-log | jq '.groups[] | {group_id, state}'
+  rebalance-audit state copy-of-log --group checkout
+  rebalance-audit state --lake /data/lake --cluster blue --at 2026-11-21T03:12Z
+"""
+
+_NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
+@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@options.cluster
+@options.groups
+@options.moment(
+    "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
+)
+@configured
+def state(
+    invocation: Invocation,
+    segments: Path | None,
+    lake: str | None,
+    cluster: str | None,
+    group_ids: tuple[str, ...],
+    at_ms: int | None,
+) -> None:
+    """Print the groups as they stood at a moment: state, members, assignments, committed offsets.
+
+    From SEGMENTS, or from a lake, which remembers what Kafka has compacted away since. One JSON object.
+    Types, states and assignors are spelled as Kafka's own describe commands spell them; a topic id
+    stands where the log has no name for it.
+    """
+    if segments is not None and lake is not None:
+        raise click.UsageError("Give SEGMENTS or --lake, not both.")
+    if segments is not None:
+        found = segment_state(open_log_folder(segments), group_ids, at_ms)
+    else:
+        config = invocation.config_of_lake(
+            {"lake.path": lake, "cluster": cluster},
+            "readers",
+            without="Nothing to read: give SEGMENTS or --lake DIR.",
+        )
+        from rebalance_audit.cli.lake_state import lake_state  # noqa: PLC0415 - imports Arrow
+
+        found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
+    if found.undecodable:
+        click.echo(
+            f"{words.count(found.undecodable, 'record')} could not be decoded and are left out;"
+            " `decode` prints those of segments with the reason.",
+            err=True,
+        )
+    _print(words.iso(found.last_ms if at_ms is None else at_ms), found.groups)
+
+
+def _print(at: str | None, groups: list[dict[str, Any]]) -> None:
+    form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    shape = orjson.dumps({"at": at, "groups": groups}, option=form)
+    # Partition numbers on one line; only structure has line breaks, in strings they are escaped.
+    sys.stdout.buffer.write(_NUMBERS.sub(lambda found: b"".join(found[0].split()), shape))

@@ -1,0 +1,1 @@
+"""bronze: the log as it was, and how much of it is there."""

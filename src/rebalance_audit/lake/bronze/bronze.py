@@ -1,0 +1,276 @@
+"""Appending to bronze what it does not have, once, whichever sources a cluster's log comes from.
+
+A record is known by cluster, partition and offset. Behind the last offset of a partition everything is new; in front
+of it the rows of a source are compared with those of bronze, and only there. What bronze has stays as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.errors import LakeNotWritable
+from rebalance_audit.lake.bronze.ledger import RECORDS, Ledger
+from rebalance_audit.lake.records.record_columns import RECORD
+from rebalance_audit.lake.storage.local_rows import local_rows
+from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+
+QUARANTINED: Final = "silver.quarantine"
+DIFFERS: Final = "differs_between_sources"
+LOST: Final = "lost_before_read"
+COMPARED: Final = ("timestamp", "key", "value")
+"""What two sources must agree on; the rest of a record some of them do not tell."""
+MISSING: Final = "missing"
+EQUAL: Final = "equal"
+DIFFERENT: Final = "different"
+
+
+@dataclass(slots=True)
+class Appended:
+    """What one source gave."""
+
+    records: int = 0
+    """Rows that are new in bronze."""
+    late: dict[int, int] = field(default_factory=dict)
+    """Partition -> lowest offset of those that are new, but in front of what was there."""
+    known: int = 0
+    """Records that bronze had already, with equal bytes."""
+    differing: int = 0
+    """Records that bronze has with other bytes; these are in quarantine."""
+    quarantined: int = 0
+    """Rows that are new in quarantine."""
+    went_through: bool = False
+    """Whether the rows were read from first to last to be written."""
+
+    def add(self, other: "Appended") -> None:
+        """Count another one in."""
+        self.records += other.records
+        self.known += other.known
+        self.differing += other.differing
+        self.quarantined += other.quarantined
+        for partition, offset in other.late.items():
+            self.late[partition] = min(offset, self.late.get(partition, offset))
+
+
+class Bronze:
+    """bronze.records of one cluster, as one ingest appends to it."""
+
+    def __init__(self, sink: Sink, ledger: Ledger, run_id: str, ingested_at: datetime) -> None:
+        """`ledger` is kept up to date."""
+        self.ledger = ledger
+        self._sink = sink
+        self._lake = sink.lake
+        self._run_id = run_id
+        self._ingested_at = ingested_at
+        self._commits = 0
+
+    def append(
+        self,
+        rows: DataFrame,
+        spec: str,
+        begins: Mapping[int, int] | None,
+        *,
+        to_look_at: DataFrame | None = None,
+        is_empty: bool | None = None,
+    ) -> Appended:
+        """Add the records that bronze does not have.
+
+        `rows` has the columns of RECORD and no offset twice; they may be computed three times. What comes before the
+        last time, which writes them, is done with `to_look_at`, the same rows, where that is given. `begins` has for
+        each partition an offset in front of which `rows` have no record; None where that is not known, as for
+        `is_empty`. Raises SourceNotReadable for what is another log, before anything is written, and LakeNotWritable
+        where another process has appended for the same cluster.
+        """
+        self.ledger.catch_up()
+        ends = self.ledger.next_offsets()
+        if not ends:
+            return Appended(self._write(rows, spec), went_through=True)
+        looked_at = rows if to_look_at is None else to_look_at
+        if begins is None:
+            found = looked_at.groupBy("partition").agg(F.min("offset").alias("first")).collect()
+            begins = {row["partition"]: row["first"] for row in found}
+        overlapping = {
+            number: begin for number, begin in begins.items() if begin < ends.get(number, 0)
+        }
+        done = Appended()
+        if overlapping:
+            known = F.col("offset") < offset_of(ends)
+            # Nothing is written before all of it was compared: another log must leave no trace.
+            done = self._append_between(looked_at.where(known), spec, overlapping, ends)
+            rows, looked_at, is_empty = rows.where(~known), looked_at.where(~known), None
+        if looked_at.isEmpty() if is_empty is None else is_empty:
+            return done  # a commit without rows would be a new version
+        done.records += self._write(rows, spec)
+        done.went_through = True
+        return done
+
+    def note_lost(self, spec: str, stretches: Mapping[int, tuple[int, int]]) -> int:
+        """Put (first offset lost, offset of the next record that is there) by partition into quarantine.
+
+        The audit takes each for a gap in every group of the partition. Returns how many are new.
+        """
+        if not stretches:
+            return 0
+        rows = [
+            (
+                number,
+                first,
+                LOST,
+                f"Offsets {first} to {after - 1} of partition {number} were gone before they were read.",
+                spec,
+                after,
+            )
+            for number, (first, after) in stretches.items()
+        ]
+        texts = dict.fromkeys(("reason", "detail", "source_file"), "string")
+        columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
+        frame = local_rows(self._lake.spark, columns, rows)
+        return self._sink.insert_new(QUARANTINED, _as_quarantine(frame)).rows
+
+    def _append_between(
+        self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
+    ) -> Appended:
+        """Add what is missing in front of the ends, and put what differs into quarantine."""
+        compared = self._compared(rows, begins, ends)
+        done = _judged(compared, spec)
+        if done.differing:
+            done.quarantined = self._quarantine(compared.where(F.col("kind") == DIFFERENT), spec)
+        if done.late:
+            missing = compared.where(F.col("kind") == MISSING).select(*RECORD)
+            done.records = self._write(missing, spec)
+        return done
+
+    def _compared(
+        self, rows: DataFrame, begins: Mapping[int, int], ends: Mapping[int, int]
+    ) -> DataFrame:
+        """The rows with `kind`, one of MISSING, EQUAL and DIFFERENT, and the `source` of bronze's row."""
+        mine = (
+            self._lake.read(RECORDS)
+            .where(F.col("cluster") == self.ledger.cluster)
+            .where(F.col("partition").isin(list(begins)))
+            # The literal lets Delta leave out files of other offsets.
+            .where(F.col("offset") >= min(begins.values()))
+            .where(F.col("offset") >= offset_of(begins))
+            .where(F.col("offset") < offset_of(ends))
+            .select("partition", "offset", _fingerprint().alias("mine"), "source")
+        )
+        theirs = rows.withColumn("theirs", _fingerprint())
+        kind = (
+            F.when(F.col("mine").isNull(), MISSING)
+            .when(F.col("mine") == F.col("theirs"), EQUAL)
+            .otherwise(DIFFERENT)
+        )
+        joined = theirs.join(mine, ["partition", "offset"], "left")
+        return joined.withColumn("kind", kind).drop("mine", "theirs")
+
+    def _quarantine(self, rows: DataFrame, spec: str) -> int:
+        detail = F.format_string(
+            "Offset %d of partition %d has other bytes in %s than in %s.",
+            "offset",
+            "partition",
+            F.lit(spec),
+            "source",
+        )
+        found = rows.select(
+            "partition",
+            "offset",
+            *COMPARED,
+            F.lit(DIFFERS).alias("reason"),
+            detail.alias("detail"),
+            F.lit(spec).alias("source_file"),
+            F.lit(None).cast("bigint").alias("before_offset"),
+        )
+        return self._sink.insert_new(QUARANTINED, _as_quarantine(found)).rows
+
+    def _write(self, rows: DataFrame, spec: str) -> int:
+        """Append rows that bronze does not have; returns how many.
+
+        Appends that know nothing of each other do not conflict. So each is a transaction of an application, the
+        cluster, numbered by the version of bronze that the ledger knows: where another process has appended since,
+        Delta refuses this one, or leaves it out.
+        """
+        self._commits += 1
+        metadata = f"{self._run_id}/{self._commits}"
+        shaped = rows.select(
+            F.lit(self.ledger.cluster).alias("cluster"),
+            *RECORD,
+            F.lit(spec).alias("source"),
+            F.lit(self._ingested_at).alias("ingested_at"),
+        )
+        writer = shaped.write.format("delta").mode("append").option("userMetadata", metadata)
+        writer = writer.option("txnAppId", f"rebalance-audit/{self.ledger.cluster}")
+        writer = writer.option("txnVersion", self.ledger.bronze_version + 1)
+        try:
+            self._lake.save(RECORDS, writer)
+            written = self._lake.rows_appended(RECORDS, metadata)
+        except Py4JJavaError as error:
+            if "ConcurrentTransactionException" not in str(error):
+                raise
+            raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
+        except OSError:
+            raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
+        self.ledger.catch_up()
+        return written
+
+
+def offset_of(offsets: Mapping[int, int]) -> Column:
+    """The offset for the row's partition, 0 where there is none."""
+    places = [offsets.get(number, 0) for number in range(max(offsets, default=0) + 1)]
+    found = F.try_element_at(F.array(*map(F.lit, places)), F.col("partition") + 1)
+    return F.coalesce(found, F.lit(0)).cast("bigint")
+
+
+def _judged(compared: DataFrame, spec: str) -> Appended:
+    """Count what a comparison has found. Raises SourceNotReadable for another log.
+
+    Two copies of one log may differ in a record whose bytes are damaged. Logs that differ at the last offset of a
+    partition that both have are two logs: what follows there belongs to one of them alone.
+    """
+    both = F.col("kind") != MISSING
+    found = compared.groupBy("partition").agg(
+        F.count_if(F.col("kind") == EQUAL).alias("equal"),
+        F.count_if(F.col("kind") == DIFFERENT).alias("different"),
+        F.min(F.when(~both, F.col("offset"))).alias("late"),
+        F.max(F.when(both, F.struct("offset", "kind", "source"))).alias("last"),
+        F.min(F.when(F.col("kind") == DIFFERENT, F.col("offset"))).alias("differs_from"),
+    )
+    done = Appended()
+    for row in found.collect():
+        if row["last"] is not None and row["last"]["kind"] == DIFFERENT:
+            raise SourceNotReadable(
+                f"{spec} holds another log than the lake: at offset {row['last']['offset']} of partition"
+                f" {row['partition']}, the last that both have, its bytes are not those of"
+                f" {row['last']['source']} (they differ from offset {row['differs_from']} on): give it a cluster name"
+                " of its own."
+            )
+        done.known += row["equal"]
+        done.differing += row["different"]
+        if row["late"] is not None:
+            done.late[row["partition"]] = row["late"]
+    return done
+
+
+def _fingerprint() -> Column:
+    """128 bits of what must agree; nulls are not empty."""
+    present = [F.col(name).isNotNull() for name in COMPARED]
+    return F.struct(F.xxhash64(*COMPARED, *present), F.hash(*COMPARED, *present))
+
+
+def _as_quarantine(rows: DataFrame) -> DataFrame:
+    """Rows of silver.quarantine without the cluster; what they do not have is null."""
+    absent = {"timestamp": "timestamp", "key": "binary", "value": "binary", "raw": "binary"}
+    absent |= {"record_type": "int", "value_version": "int", "byte_position": "bigint"}
+    missing = {name: kind for name, kind in absent.items() if name not in rows.columns}
+    return rows.withColumns({name: F.lit(None).cast(kind) for name, kind in missing.items()})
+
+
+def _elsewhere(cluster: str) -> str:
+    return (
+        f"Another ingest of cluster {cluster} has written into bronze at the same time; nothing of this one was"
+        " written: run it again."
+    )

@@ -1,0 +1,222 @@
+"""From a source into bronze: records that it does not have, and damage into quarantine."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.bronze.bronze import QUARANTINED, Appended, Bronze, offset_of
+from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
+from rebalance_audit.lake.bronze.ledger import INGESTED, RECORDS, Ledger
+from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
+from rebalance_audit.lake.sources.kafka_source import KafkaSource
+from rebalance_audit.lake.sources.sources import SegmentsSource, Source
+from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.tables import Lake
+
+INGEST_TABLES: Final = (RECORDS, QUARANTINED, INGESTED)
+OBSERVATION_SECONDS: Final = 10.0
+"""How long to wait for a count that Spark reports on the side; without it the source is looked through again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What came out of a source."""
+
+    records: int = 0
+    """Rows that are new in bronze."""
+    known: int = 0
+    """Records in front of what was new that bronze had already."""
+    differing: int = 0
+    """Records that bronze has with other bytes, from another source."""
+    damaged_stretches: int = 0
+    """Of the source, new or not."""
+    lost_stretches: int = 0
+    """Parts of the log that were gone from the cluster before they were read."""
+    quarantine_rows: int = 0
+    """Rows that are new in quarantine, for all three of these."""
+    late: Mapping[int, int] = field(default_factory=dict)
+    """Partition -> lowest offset of those that are new, but in front of what bronze had."""
+    open_transactions: Mapping[int, int] = field(default_factory=dict)
+    """Partition -> first offset of an open transaction, as a live cluster tells."""
+
+
+def ingest(
+    source: Source,
+    lake: Lake,
+    cluster: str,
+    run_id: str,
+    started_at: datetime,
+    *,
+    from_ms: int | None = None,
+    duration: Duration | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Ingested:
+    """Append what is new to bronze, and keep meta.ingested.
+
+    `from_ms` leaves out what is in front of each partition's first record of that time or later; of a live cluster it
+    says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
+    """
+    with sole_run(lake.path, f"{cluster} (ingest)", run_id):
+        lake.create(INGEST_TABLES)
+        ledger = Ledger(lake, cluster)
+        sink = Sink(lake, cluster, run_id)
+        bronze = Bronze(sink, ledger, run_id, started_at)
+
+        def save() -> None:
+            if ledger.is_unsaved:
+                ledger.save(source.spec, run_id, started_at)
+
+        if isinstance(source, KafkaSource):
+            ingested = _ingest_stream(source, bronze, duration or Duration(), tell, save)
+        elif isinstance(source, SegmentsSource) and from_ms is None:
+            ingested = _ingest_files(source, bronze, sink)
+        else:
+            ingested = _ingest_rows(source, bronze, sink, from_ms)
+        save()
+        return ingested
+
+
+def damaged_stretches(rows: DataFrame) -> DataFrame:
+    """Rows of silver.quarantine (without the cluster) for the damaged stretches among a source's rows."""
+    absent = {"timestamp": "timestamp", "key": "binary", "value": "binary"}
+    absent |= {"record_type": "int", "value_version": "int"}
+    return rows.where(F.col(DAMAGE).isNotNull()).select(
+        "partition",
+        "offset",
+        *[F.lit(None).cast(kind).alias(name) for name, kind in absent.items()],
+        f"{DAMAGE}.*",
+    )
+
+
+def _ingest_stream(
+    source: KafkaSource,
+    bronze: Bronze,
+    duration: Duration,
+    tell: Callable[[str], None],
+    save: Callable[[], None],
+) -> Ingested:
+    stream = KafkaStream(source, bronze, bronze.ledger.lake.path, bronze.ledger.cluster)
+    stream.run(duration, tell, save)
+    found = stream.appended
+    return Ingested(
+        found.records,
+        found.known,
+        found.differing,
+        lost_stretches=stream.lost,
+        quarantine_rows=found.quarantined,
+        late=found.late,
+        open_transactions={
+            number: part.open_transaction_offset
+            for number, part in bronze.ledger.partitions.items()
+            if part.open_transaction_offset is not None
+        },
+    )
+
+
+def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingested:
+    """Of a folder only the files that are new or have changed since bronze took them in."""
+    ledger, files = bronze.ledger, source.files()
+    known = ledger.files()
+    if all(marks <= known.get(number, frozenset()) for number, marks in files.items()):
+        return Ingested()
+    new = (mark for number, marks in files.items() for mark in marks - known.get(number, set()))
+    is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
+    with small_queries(ledger.lake.spark) if is_small else nullcontext():
+        unread = source.without(known)
+        is_empty = False if unread.has_records() else None
+        ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty)
+    for number in files.keys() & ledger.partitions.keys():
+        ledger.note(number, files=files[number])
+    return ingested
+
+
+def _ingest_rows(
+    source: Source,
+    bronze: Bronze,
+    sink: Sink,
+    from_ms: int | None,
+    *,
+    is_empty: bool | None = None,
+) -> Ingested:
+    ledger = bronze.ledger
+    before = dict(ledger.partitions)
+    given = source.records(ledger.lake.spark, ledger.cluster)
+    begins = source.first_offsets()
+    if from_ms is not None:
+        begins = _begins_at(_records(given), from_ms)
+    observed = Observation()
+    rows = given
+    if DAMAGE in given.columns:
+        rows = given.observe(observed, F.count(DAMAGE).alias("damaged"))
+    at = begins if from_ms is not None else None
+    done = bronze.append(
+        _records(rows, at),
+        source.spec,
+        begins,
+        to_look_at=_records(given, at),
+        is_empty=is_empty,
+    )
+    if source.shows_markers:
+        ledger.note_compacted(before)
+    # Segments are looked through again only if there was damage, or where nothing was written.
+    if DAMAGE not in given.columns or (done.went_through and _count(observed) == 0):
+        return _ingested(done)
+    damaged = damaged_stretches(given).persist()
+    try:
+        found = damaged.count()
+        added = sink.insert_new(QUARANTINED, damaged).rows if found else 0
+        return _ingested(done, found, added)
+    finally:
+        damaged.unpersist()
+
+
+def _ingested(done: Appended, damaged: int = 0, damage_rows: int = 0) -> Ingested:
+    return Ingested(
+        done.records,
+        done.known,
+        done.differing,
+        damaged_stretches=damaged,
+        quarantine_rows=done.quarantined + damage_rows,
+        late=done.late,
+    )
+
+
+def _begins_at(records: DataFrame, from_ms: int) -> dict[int, int]:
+    """Partition -> offset of its first record of that time or later, as a live cluster would find it."""
+    later = records.where(F.col("timestamp") >= F.timestamp_millis(F.lit(from_ms)))
+    found = later.groupBy("partition").agg(F.min("offset").alias("first")).collect()
+    return {row["partition"]: row["first"] for row in found}
+
+
+def _records(rows: DataFrame, begins: Mapping[int, int] | None = None) -> DataFrame:
+    """What is a record of the log, and neither damage nor a count; with `begins` only from there on."""
+    marks = [name for name in (DAMAGE, PASSED_OVER) if name in rows.columns]
+    records = rows.where(" and ".join(f"{name} is null" for name in marks) or "true")
+    if begins is None:
+        return records
+    return records.where(F.col("partition").isin(list(begins))).where(
+        F.col("offset") >= offset_of(begins)
+    )
+
+
+def _count(observed: Observation) -> int | None:
+    """What was counted on the side; None when Spark does not report it, as where the rows were joined."""
+    found: list[int] = []
+
+    def wait() -> None:
+        with suppress(Py4JJavaError):
+            found.append(observed.get["damaged"])
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(OBSERVATION_SECONDS)
+    return found[0] if found else None

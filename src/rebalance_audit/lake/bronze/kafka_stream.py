@@ -1,0 +1,376 @@
+"""From a live cluster into bronze by Spark's Structured Streaming, as far as the log goes now, or on and on.
+
+The checkpoint says how far the cluster was read; bronze says which records it has. A batch that is read again, after a
+kill or from a lost checkpoint, adds nothing.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from rebalance_audit.errors import BadRequest, LakeBusy
+from rebalance_audit.lake.bronze.bronze import Appended, Bronze
+from rebalance_audit.lake.bronze.ledger import digest
+from rebalance_audit.lake.catalog_names import is_catalog
+from rebalance_audit.lake.sources.kafka_source import KafkaSource
+from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
+
+POLL_SECONDS: Final = 1
+NOTED_SECONDS_MAX: Final = 60.0
+"""How long Spark may take to note a batch as done when the stream is to stop; one that is not is read again."""
+NO_PARTITIONS: Final = "you must specify all TopicPartitions"
+"""What Spark says where it was told offsets of partitions that it does not see."""
+ASKING: Final = "Getting offsets"
+"""How the status of a query begins that waits for the cluster to say where its log ends."""
+UPDATED_EVERY_SECONDS: Final = 600.0
+"""With --follow: how often the ledger is written in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long to go on."""
+
+    follow: bool = False
+    """Else until everything is read that was there at the start."""
+    stop_after_s: float | None = None
+    """With `follow`: so long."""
+    stopped: Callable[[], bool] = lambda: False
+    """Asked now and then whether to stop."""
+
+
+class KafkaStream:
+    """One ingest of a live cluster."""
+
+    def __init__(self, source: KafkaSource, bronze: Bronze, lake: str, cluster: str) -> None:
+        """Asks the cluster. Raises SourceNotReadable, and BadRequest for another cluster than the lake knows."""
+        self._source = source
+        self._bronze = bronze
+        self._ledger = bronze.ledger
+        self._spark = bronze.ledger.lake.spark
+        self._view = source.view()
+        self._checkpoint = checkpoint_of(source, lake, cluster, self._view.cluster_id)
+        self._name = cluster
+        self.appended = Appended()
+        self.lost = 0
+        self._error: Exception | None = None
+        self._begins: Mapping[int, int] = {}
+        self._asking_since: float | None = None
+        self._appending = threading.Lock()
+        self._last_appended = -1
+        self._is_over = False
+
+    def run(
+        self, duration: Duration, tell: Callable[[str], None], save: Callable[[], None]
+    ) -> None:
+        """Check that it is the log that bronze has, then append. `save` writes the ledger.
+
+        Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
+        """
+        is_new = self._ledger.cluster_id is None
+        self._require_same_log()
+        if is_new:
+            save()  # from now on the lake knows whose log it is
+        self._begins = self._source.begins()
+        reached = self._reached()
+        if self._source.settings.start_ms is not None and self._names("commits"):
+            tell("looking again at what was read before")
+            self._look_again(reached)
+        # Already noted as lost; else the connector would refuse to go on.
+        is_gone = any(
+            reached.get(number, ends.begin) < ends.begin
+            for number, ends in self._view.partitions.items()
+        )
+        stream = self._source.stream(self._spark, self._begins, fail_on_loss=not is_gone)
+        writer = (
+            stream.writeStream.foreachBatch(self._append)
+            .option("checkpointLocation", self._checkpoint)
+            .queryName(f"ingest of {self._name}")
+        )
+        if duration.follow:
+            writer = writer.trigger(
+                processingTime=f"{self._source.settings.trigger_seconds} seconds"
+            )
+        else:
+            writer = writer.trigger(availableNow=True)
+        tell(f"reading {self._source.location}")
+        try:
+            query = writer.start()
+            try:
+                self._follow(query, duration, tell, save)
+            finally:
+                self._end(query)
+        except (StreamingQueryException, Py4JJavaError) as error:
+            raise self._explained(error) from None
+        if not duration.follow:
+            self._require_end()
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def _require_same_log(self) -> None:
+        """Raises BadRequest for another cluster, SourceNotReadable for a log that was cut or made again."""
+        ledger, view = self._ledger, self._view
+        if ledger.cluster_id not in (None, view.cluster_id):
+            raise BadRequest(
+                f"{self._source.cluster} is cluster {view.cluster_id}, but {self._name} in this lake is cluster"
+                f" {ledger.cluster_id}: give it a name of its own with --cluster."
+            )
+        if ledger.topic_id is not None and view.topic_id not in (None, ledger.topic_id):
+            raise SourceNotReadable(
+                f"{OFFSETS_TOPIC} at {self._source.cluster} was deleted and made again since the last ingest (its id"
+                f" was {ledger.topic_id}, and is {view.topic_id}): give the new log a cluster name of its own."
+            )
+        nexts = ledger.next_offsets()
+        for number, next_offset in nexts.items():
+            ends = view.partitions.get(number)
+            if ends is None or ends.end < next_offset:
+                end = "is not there" if ends is None else f"ends at offset {ends.end}"
+                raise SourceNotReadable(
+                    f"Partition {number} of {OFFSETS_TOPIC} at {self._source.cluster} {end}, but the lake has its"
+                    f" records up to offset {next_offset - 1}: the log was cut off or made again; give it a cluster"
+                    " name of its own."
+                )
+        self._require_same_last_records(nexts)
+        self._note(nexts)
+
+    def _require_same_last_records(self, nexts: Mapping[int, int]) -> None:
+        """The last record of each partition in bronze must be what the cluster has there, unless that is gone.
+
+        Notices a log that was cut off and has grown again beyond where it was.
+        """
+        there = {
+            number: next_offset
+            for number, next_offset in nexts.items()
+            if self._view.partitions[number].begin < next_offset
+        }
+        if not there:
+            return
+        lasts = {number: next_offset - 1 for number, next_offset in there.items()}
+        try:
+            found = (
+                self._source.between(self._spark, lasts, there)
+                .select("partition", "key", "value")
+                .collect()
+            )
+        except (PySparkException, Py4JJavaError) as error:
+            raise self._explained(error) from None
+        for number, key, value in found:
+            if digest(key, value) != self._ledger.partitions[number].last_digest:
+                raise SourceNotReadable(
+                    f"Partition {number} of {OFFSETS_TOPIC} at {self._source.cluster} has another record at offset"
+                    f" {lasts[number]} than the lake: the log was cut off, or made again, and has grown since; give it"
+                    " a cluster name of its own."
+                )
+
+    def _note(self, nexts: Mapping[int, int]) -> None:
+        """Put into the ledger who the cluster is and where its partitions end, and what was gone before it was read."""
+        self._ledger.cluster_id, self._ledger.topic_id = self._view.cluster_id, self._view.topic_id
+        for number, ends in self._view.partitions.items():
+            is_open = ends.stable_end < ends.end
+            self._ledger.note(
+                number,
+                log_start_offset=ends.begin,
+                log_end_offset=ends.end,
+                open_transaction_offset=ends.stable_end if is_open else None,
+            )
+        lost = {
+            number: (next_offset, self._view.partitions[number].begin)
+            for number, next_offset in nexts.items()
+            if next_offset < self._view.partitions[number].begin
+        }
+        self.lost = len(lost)
+        self.appended.quarantined += self._bronze.note_lost(self._source.spec, lost)
+
+    def _look_again(self, reached: Mapping[int, int]) -> None:
+        """Read once more from the time that was asked for to where the stream goes on; what bronze has stays."""
+        begins = {
+            number: begin
+            for number, begin in self._begins.items()
+            if begin < reached.get(number, 0)
+        }
+        rows = self._source.between(self._spark, begins, reached) if begins else None
+        if rows is not None:
+            self.appended.add(self._bronze.append(rows, self._source.spec, begins))
+
+    def _require_end(self) -> None:
+        """Raises SourceNotReadable if Spark has not come to where the log ended at the start."""
+        reached = self._reached()
+        if self._is_behind(reached):
+            raise self._source.unseen(reached)
+
+    def _is_behind(self, reached: Mapping[int, int]) -> bool:
+        return any(
+            reached.get(number, ends.begin) < ends.end
+            for number, ends in self._view.partitions.items()
+        )
+
+    # -- batches --------------------------------------------------------------------------------
+
+    def _append(self, rows: DataFrame, batch_id: int) -> None:
+        """One batch. Spark hands its number out again until it is noted as done."""
+        with self._appending:
+            if self._is_over:
+                raise RuntimeError("The ingest has ended; the next one reads this batch.")
+            try:
+                # The first batch begins where an earlier process may have meant it to: look at the rows.
+                begins = self._offsets_of(batch_id - 1) if batch_id else None
+                if begins is not None:
+                    # What an earlier batch did not know begins with this one.
+                    begins = dict.fromkeys(self._view.partitions, 0) | begins
+                done = self._bronze.append(rows, self._source.spec, begins, is_empty=False)
+            except Exception as error:  # Spark makes a text of it, so it is kept
+                self._error = error
+                raise
+            self.appended.add(done)
+            self._last_appended = batch_id
+
+    def _follow(
+        self,
+        query: StreamingQuery,
+        duration: Duration,
+        tell: Callable[[str], None],
+        save: Callable[[], None],
+    ) -> None:
+        """Until it is time to stop, or the query ends by itself."""
+        began = saved = time.monotonic()
+        has_come_to_the_end = not duration.follow  # one that ends by itself is looked at then
+        told = 0
+        while not query.awaitTermination(POLL_SECONDS):
+            self._require_life(query)
+            now = time.monotonic()
+            if duration.stopped() or (
+                duration.stop_after_s is not None and now - began >= duration.stop_after_s
+            ):
+                return
+            if not has_come_to_the_end and _waits(query):
+                reached = self._reached()
+                has_come_to_the_end = not self._is_behind(reached)
+                if not has_come_to_the_end and query.lastProgress is not None and _waits(query):
+                    raise self._source.unseen(reached)
+            if now - saved >= UPDATED_EVERY_SECONDS:
+                save()
+                saved = now
+            if told != self.appended.records:
+                told = self.appended.records
+                tell(f"reading {self._source.location}, {told:,} records so far")
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Stop a query between two batches: what it has begun to append is appended, counted and noted as done.
+
+        One that is stopped within a batch may have written it and not have said so.
+        """
+        with self._appending:
+            self._is_over = True
+        deadline = time.monotonic() + NOTED_SECONDS_MAX
+        with suppress(Py4JError):
+            while (
+                query.isActive
+                and max(self._names("commits"), default=-1) < self._last_appended
+                and time.monotonic() < deadline
+            ):
+                time.sleep(POLL_SECONDS / 20)
+            query.stop()
+
+    def _require_life(self, query: StreamingQuery) -> None:
+        """Raises SourceNotReadable where Spark has waited for offsets for so long that the cluster may be gone, and is.
+
+        The consumer that Spark asks (see session.REQUIRED) waits for a cluster without end.
+        """
+        now = time.monotonic()
+        if not query.status["message"].startswith(ASKING):
+            self._asking_since = None
+        elif self._asking_since is None:
+            self._asking_since = now
+        elif now - self._asking_since >= self._source.settings.timeout_ms / 1000:
+            self._source.cluster.view()
+            self._asking_since = now
+
+    # -- checkpoint -----------------------------------------------------------------------------
+
+    def _reached(self) -> dict[int, int]:
+        """Offset after the last that was read and noted as done, by partition; where to begin if nothing was."""
+        done = self._names("commits")
+        found = self._offsets_of(max(done)) if done else None
+        return dict(self._begins) if found is None else found
+
+    def _offsets_of(self, batch_id: int) -> dict[int, int] | None:
+        """Where a batch ends, by partition: the last line of its file in the checkpoint, as Spark documents it."""
+        text = self._read(f"offsets/{batch_id}")
+        if text is None:
+            return None
+        offsets = json.loads(text.strip().splitlines()[-1])
+        return {int(number): offset for number, offset in offsets[OFFSETS_TOPIC].items()}
+
+    def _names(self, folder: str) -> list[int]:
+        path = self._path(folder)
+        system = path.getFileSystem(self._hadoop_conf())
+        if not system.exists(path):
+            return []
+        names = [status.getPath().getName() for status in system.listStatus(path)]
+        return [int(name) for name in names if name.isdigit()]
+
+    def _read(self, name: str) -> str | None:
+        path = self._path(name)
+        system = path.getFileSystem(self._hadoop_conf())
+        if not system.exists(path):
+            return None
+        stream = system.open(path)
+        try:
+            jvm: Any = self._spark._jvm  # noqa: SLF001 - Hadoop's file systems have no other door
+            return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def _path(self, name: str) -> Any:
+        jvm: Any = self._spark._jvm  # noqa: SLF001 - as above
+        return jvm.org.apache.hadoop.fs.Path(f"{self._checkpoint}/{name}")
+
+    def _hadoop_conf(self) -> Any:
+        return self._spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
+
+    # -- errors ---------------------------------------------------------------------------------
+
+    def _explained(self, error: Exception) -> Exception:
+        """What ended the stream, in one sentence."""
+        if self._error is not None and not isinstance(self._error, Py4JJavaError):
+            return self._error
+        cause = self._error or error
+        if "CONCURRENT_STREAM_LOG_UPDATE" in str(cause):
+            return LakeBusy(
+                f"Another ingest of cluster {self._name} is at work on the checkpoint {self._checkpoint}."
+            )
+        if NO_PARTITIONS in str(cause):
+            return self._source.unseen(self._begins)
+        known = self._source.explain(cause)
+        if known is not None:
+            return known
+        # The whole text would have the query's plan, and that the options.
+        first_line = str(cause).partition("\n")[0]
+        return RuntimeError(self._source.cluster.hide(first_line))
+
+
+def checkpoint_of(source: KafkaSource, lake: str, cluster: str, cluster_id: str) -> str:
+    """Where it is noted how far a cluster was read: in the lake, one for each cluster. Raises BadRequest."""
+    folder = source.settings.checkpoint_folder.rstrip("/")
+    if not folder:
+        if is_catalog(lake):
+            raise BadRequest(
+                "A lake in a catalog has no folder for the checkpoint: set source.kafka.checkpoint_folder."
+            )
+        folder = f"{lake.rstrip('/')}/checkpoints"
+    return f"{folder}/{quote(cluster, safe='')}/kafka-{quote(cluster_id, safe='')}"
+
+
+def _waits(query: StreamingQuery) -> bool:
+    """Whether the query has nothing to do just now."""
+    status = query.status
+    return not status["isTriggerActive"] and not status["isDataAvailable"]

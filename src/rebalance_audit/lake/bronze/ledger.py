@@ -1,0 +1,218 @@
+"""meta.ingested: how much of each partition bronze has, and of which log.
+
+What an ingest reads beyond a partition's last offset is new, and is appended without a look at what bronze has. So
+these rows must never lag behind bronze: each says of which version of bronze it tells, and before they are used the
+rows of later versions (of an ingest that was killed, or of another program) are counted in.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.session.small_queries import small_queries
+from rebalance_audit.lake.storage.local_rows import table_rows
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.segments.folder import FileMark
+
+RECORDS: Final = "bronze.records"
+INGESTED: Final = "meta.ingested"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionInBronze:
+    """One partition. Offsets are None while bronze has no record of it."""
+
+    first_offset: int | None = None
+    next_offset: int | None = None
+    records: int = 0
+    compacted_offsets: int = 0
+    last_record_at: datetime | None = None
+    last_digest: str | None = None
+    log_start_offset: int | None = None
+    log_end_offset: int | None = None
+    open_transaction_offset: int | None = None
+    files: frozenset[FileMark] = frozenset()
+    """Segment files that bronze has whole."""
+
+    @property
+    def missing_offsets(self) -> int:
+        """Offsets between the first and the last record that have none."""
+        if self.first_offset is None or self.next_offset is None:
+            return 0
+        return self.next_offset - self.first_offset - self.records
+
+    def and_also(self, other: "PartitionInBronze") -> "PartitionInBronze":
+        """With the records of another part of the same partition counted in."""
+        nexts = [each for each in (self.next_offset, other.next_offset) if each is not None]
+        firsts = [each for each in (self.first_offset, other.first_offset) if each is not None]
+        times = [each for each in (self.last_record_at, other.last_record_at) if each is not None]
+        later = other if (other.next_offset or 0) > (self.next_offset or 0) else self
+        return replace(
+            self,
+            first_offset=min(firsts, default=None),
+            next_offset=max(nexts, default=None),
+            records=self.records + other.records,
+            last_record_at=max(times, default=None),
+            last_digest=later.last_digest,
+        )
+
+
+class Ledger:
+    """The rows of one cluster, kept up to date with what this process appends."""
+
+    def __init__(self, lake: Lake, cluster: str) -> None:
+        """Reads the rows, and counts in what they do not know. Raises LakeNotReadable."""
+        self.lake = lake
+        self.cluster = cluster
+        self.partitions: dict[int, PartitionInBronze] = {}
+        self.bronze_version = 0
+        """Version 0 of a table has no rows: it is its creation."""
+        self.cluster_id: str | None = None
+        self.topic_id: str | None = None
+        self._load()
+        self._saved = self._state()
+        self.catch_up()
+
+    def next_offsets(self) -> dict[int, int]:
+        """Partition -> offset after its last record in bronze, for those that have any."""
+        return {
+            number: part.next_offset
+            for number, part in self.partitions.items()
+            if part.next_offset is not None
+        }
+
+    def files(self) -> dict[int, frozenset[FileMark]]:
+        """Partition -> segment files that bronze has whole."""
+        return {number: part.files for number, part in self.partitions.items() if part.files}
+
+    def catch_up(self) -> None:
+        """Count in the rows of bronze that are newer than what is known."""
+        version = self.lake.version(RECORDS)
+        assert version is not None  # made at the start of every run
+        if version == self.bronze_version:
+            return
+        try:
+            found = self._count(self.lake.added(RECORDS, self.bronze_version, version))
+        except (LakeNotReadable, PySparkException, Py4JJavaError):
+            # Commits of so long ago are not kept: the whole of bronze tells the same.
+            self.partitions = {
+                number: replace(
+                    part, first_offset=None, next_offset=None, records=0, files=frozenset()
+                )
+                for number, part in self.partitions.items()
+            }
+            found = self._count(self.lake.read(RECORDS, pinned=True))
+        for number, part in found.items():
+            known = self.partitions.get(number, PartitionInBronze())
+            self.partitions[number] = known.and_also(part)
+        self.bronze_version = version
+
+    def note(self, number: int, **values: Any) -> None:
+        """Set fields of a partition."""
+        known = self.partitions.get(number, PartitionInBronze())
+        self.partitions[number] = replace(known, **values)
+
+    def note_compacted(self, before: Mapping[int, PartitionInBronze]) -> None:
+        """Every offset that is missing now and was not `before` is compacted: the source shows markers too."""
+        for number, part in self.partitions.items():
+            known = before.get(number, PartitionInBronze())
+            new = max(0, part.missing_offsets - known.missing_offsets)
+            compacted = min(part.missing_offsets, known.compacted_offsets + new)
+            self.partitions[number] = replace(part, compacted_offsets=compacted)
+
+    def save(self, source: str, run_id: str, at: datetime) -> None:
+        """Write the rows, in one commit."""
+        schema = table_schemas()[INGESTED]
+        common = {
+            "cluster": self.cluster,
+            "bronze_version": self.bronze_version,
+            "kafka_cluster_id": self.cluster_id,
+            "topic_id": self.topic_id,
+            "source": source,
+            "run_id": run_id,
+            "updated_at": at,
+        }
+        rows = []
+        for number, part in sorted(self.partitions.items()):
+            values = {name: getattr(part, name, None) for name in schema.column_names}
+            rows.append(values | common | {"partition": number, "files": sorted(part.files)})
+        writer = (
+            table_rows(self.lake.spark, INGESTED, rows)
+            .write.format("delta")
+            .option("userMetadata", run_id)
+        )
+        with small_queries(self.lake.spark):
+            self.lake.overwrite(INGESTED, writer, "cluster", self.cluster)
+        self._saved = self._state()
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether the rows of the table are not what is known here."""
+        return self._state() != self._saved
+
+    def _state(self) -> tuple[object, ...]:
+        return dict(self.partitions), self.bronze_version, self.cluster_id, self.topic_id
+
+    def _load(self) -> None:
+        with small_queries(self.lake.spark):
+            rows = self.lake.read(INGESTED).where(F.col("cluster") == self.cluster).collect()
+        fields = PartitionInBronze.__dataclass_fields__
+        for row in rows:
+            # Null in a lake of an earlier release.
+            files = frozenset(FileMark(*file) for file in row["files"] or ())
+            self.partitions[row["partition"]] = PartitionInBronze(
+                **{name: row[name] for name in fields} | {"files": files}
+            )
+            self.bronze_version = row["bronze_version"]
+            self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]
+
+    def _count(self, rows: DataFrame) -> dict[int, PartitionInBronze]:
+        """How much of each partition there is among rows of bronze; the last record of each comes to the driver."""
+        mine = rows.where(F.col("cluster") == self.cluster)
+        counted = {
+            row["partition"]: row
+            for row in mine.groupBy("partition")
+            .agg(
+                F.min("offset").alias("first"),
+                F.max("offset").alias("last"),
+                F.count(F.lit(1)).alias("records"),
+                F.max("timestamp").alias("at"),
+            )
+            .collect()
+        }
+        lasts = [row["last"] for row in counted.values()]
+        # Files tell which offsets they have, so this reads few.
+        ends = mine.where(F.col("offset").isin(lasts)).select("partition", "offset", "key", "value")
+        digests = {
+            row["partition"]: digest(row["key"], row["value"])
+            for row in (ends.collect() if lasts else [])
+            if row["offset"] == counted[row["partition"]]["last"]
+        }
+        return {
+            number: PartitionInBronze(
+                first_offset=row["first"],
+                next_offset=row["last"] + 1,
+                records=row["records"],
+                last_record_at=row["at"],
+                last_digest=digests[number],
+            )
+            for number, row in counted.items()
+        }
+
+
+def digest(key: bytes | None, value: bytes | None) -> str:
+    """SHA-256 of a record, in which null is not empty."""
+    found = hashlib.sha256()
+    for part in (key, value):
+        found.update(b"-" if part is None else b"%d:" % len(part))
+        found.update(part or b"")
+    return found.hexdigest()

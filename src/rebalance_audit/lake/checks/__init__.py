@@ -1,0 +1,1 @@
+"""What checks of a lake read with Spark, and where their results are kept."""

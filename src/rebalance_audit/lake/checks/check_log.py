@@ -1,0 +1,78 @@
+"""meta.checks: what each check of a lake has found."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TypeAlias
+
+from rebalance_audit import __version__
+from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.storage.commits import commit_metadata
+from rebalance_audit.lake.storage.local_rows import table_rows
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_checks import CheckKind, Severity
+
+CHECKS: Final = "meta.checks"
+ALL_CLUSTERS: Final = "*"
+Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one expectation."""
+
+    table: str
+    expectation: str
+    kind: CheckKind
+    severity: Severity
+    outcome: Outcome
+    rows_checked: int | None = None
+    unexpected_count: int | None = None
+    sample_keys: tuple[str, ...] = ()
+    """Keys of rows that break it, each as JSON."""
+    detail: str | None = None
+    table_version: int | None = None
+
+
+def new_check_id(now: datetime) -> str:
+    """A name that no other check has, in order of time."""
+    return f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+
+
+def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[Finding]) -> None:
+    """Append a check's findings to meta.checks in one commit. Raises LakeNotWritable."""
+    common = {
+        "cluster": ALL_CLUSTERS if scope.cluster is None else scope.cluster,
+        "check_id": check_id,
+        "from_at": _moment(scope.from_ms),
+        "to_at": _moment(scope.to_ms),
+        "checked_at": scope.now,
+        "package_version": __version__,
+    }
+    rows = [common | _row(finding) for finding in findings]
+    with commit_metadata(lake.spark, check_id):
+        lake.create([CHECKS])
+        # One file: a check is some two hundred short rows.
+        frame = table_rows(lake.spark, CHECKS, rows).coalesce(1)
+        lake.save(CHECKS, frame.write.format("delta").mode("append"))
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "checked_table": finding.table,
+        "expectation": finding.expectation,
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "outcome": finding.outcome,
+        "success": finding.outcome != "broken",
+        "rows_checked": finding.rows_checked,
+        "unexpected_count": finding.unexpected_count,
+        "sample_keys": list(finding.sample_keys),
+        "detail": finding.detail,
+        "table_version": finding.table_version,
+    }
+
+
+def _moment(moment_ms: int | None) -> datetime | None:
+    return None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)

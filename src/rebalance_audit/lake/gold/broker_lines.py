@@ -1,0 +1,126 @@
+"""Lines of brokers' logs as rows of meta.broker_log and back, and what epochs the records show beside them."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
+from rebalance_audit.audit.broker_log.clocks import DATED, moments_of
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.lake.records.routing import has_type
+from rebalance_audit.lake.storage.arrow_types import arrow_type, column_of, micros_of
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.records import Record, decode_record
+
+BROKER_LOG: Final = "meta.broker_log"
+MOMENT: Final = {"group_id": "string", "kind": "string", "epoch": "bigint", "at_ms": "bigint"}
+"""When an epoch was, by the records, and which line speaks of that."""
+CLOCK: Final = ("broker", "zone")
+"""Lines of one clock: one that was read in two zones is two."""
+
+_EPOCHS: Final = (RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA)
+_AS_THEY_ARE: Final = (
+    *("group_id", "log_partition", "broker", "place", "epoch", "member_id", "instance_id"),
+    *("old_member_id", "size", "metadata_hash", "text"),
+)
+_OF_LINES: Final = ("line_id", "logged_at", "kind", "members", *_AS_THEY_ARE)
+
+
+def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
+    """Every line once, without what a run adds: the cluster, the clock and itself."""
+    rows: dict[str, dict[str, Any]] = {}
+    for fact in sorted(log.facts(), key=lambda each: each.order):
+        if micros_of(fact.at_ms) is None:
+            continue  # a damaged line: no record is of that time
+        line_id = sha256(repr(fact.content).encode()).hexdigest()
+        rows.setdefault(
+            line_id,
+            {name: getattr(fact, name) for name in _AS_THEY_ARE}
+            | {
+                "line_id": line_id,
+                "logged_at": fact.at_ms,
+                "kind": fact.kind.value,
+                "members": list(fact.members),
+            },
+        )
+    types = {column.name: column.type for column in table_schemas()[BROKER_LOG].columns}
+    table = pa.table(
+        {name: column_of(types[name], [row[name] for row in rows.values()]) for name in _OF_LINES}
+    )
+    return spark.createDataFrame(table).withColumn("zone", F.lit(log.zone))
+
+
+def log_of_rows(rows: DataFrame) -> BrokerLog:
+    """The lines that are used, by the clock of the records; they come to the driver."""
+    at_ms = F.unix_millis("at").alias("at_ms")
+    found = rows.where("at is not null").select("kind", at_ms, "members", *_AS_THEY_ARE)
+    return BrokerLog.of(_fact(row.asDict()) for row in found.toLocalIterator())
+
+
+def is_dated() -> Column:
+    """A line that names an epoch whose time the records have too."""
+    kinds = [kind.value for kind in DATED]
+    return F.col("kind").isin(kinds) & F.col("epoch").isNotNull() & F.col("group_id").isNotNull()
+
+
+def moments_in(records: DataFrame) -> DataFrame:
+    """Rows of MOMENT from group records with key and value."""
+    found = records.where(has_type(*_EPOCHS) & F.col("value").isNotNull())
+    columns = found.select("group_id", F.unix_millis("timestamp").alias("at_ms"), "key", "value")
+    return columns.mapInArrow(_moments, ", ".join(map(" ".join, MOMENT.items())))
+
+
+def moments_in_silver(records: DataFrame) -> DataFrame:
+    """The same from rows of silver.group_records."""
+    classic, modern = (int(kind) for kind in _EPOCHS)
+    millis = F.unix_millis("timestamp")
+    generation = _field("generation")
+    ended_ms = _field("currentStateTimestamp")
+    has_members = F.get_json_object("value_json", "$.members[0].memberId").isNotNull()
+    ended = F.when(has_members, FactKind.GENERATION_STABILIZED.value).otherwise(
+        FactKind.GROUP_EMPTIED.value
+    )
+    kept = records.where(F.col("record_type").isin(classic, modern) & ~F.col("tombstone"))
+    told = F.when(
+        F.col("record_type") == modern,
+        F.array(_moment(F.lit(FactKind.EPOCH_BUMPED.value), _field("epoch"), millis)),
+    ).otherwise(
+        F.array(
+            _moment(F.lit(FactKind.ASSIGNMENT_RECEIVED.value), generation, millis),
+            F.when(ended_ms >= 0, _moment(ended, generation, ended_ms)),
+        )
+    )
+    found = kept.select("group_id", F.explode(told).alias("told")).where("told is not null")
+    return found.select("group_id", "told.*")
+
+
+def _field(name: str) -> Column:
+    return F.get_json_object("value_json", f"$.{name}").cast("bigint")
+
+
+def _moment(kind: Column, epoch: Column, at_ms: Column) -> Column:
+    return F.struct(kind.alias("kind"), epoch.alias("epoch"), at_ms.alias("at_ms"))
+
+
+def _moments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind in MOMENT.items()])
+    for batch in batches:
+        rows = []
+        for given in batch.to_pylist():
+            found = decode_record(given["key"], given["value"])
+            if isinstance(found, Record):
+                rows += [
+                    {"group_id": given["group_id"], "kind": kind, "epoch": epoch, "at_ms": at_ms}
+                    for kind, epoch, at_ms in moments_of(found, given["at_ms"])
+                ]
+        yield from pa.Table.from_pylist(rows, schema=schema).to_batches()
+
+
+def _fact(row: dict[str, Any]) -> BrokerFact:
+    members = tuple(row.pop("members"))
+    return BrokerFact(FactKind(row.pop("kind")), members=members, **row)

@@ -1,0 +1,204 @@
+"""Brokers' logs in a run: what one run was given counts in all later ones, so that the tables do not depend on which.
+
+The lines are kept in meta.broker_log, by the clock of their broker and by that of the records. What the clocks are
+follows from all lines and all records, so it is looked at again where there are new ones of either; where it comes out
+otherwise than before, or a line is about a time that an earlier run has audited, the groups concerned are replayed from
+their first record.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark import Broadcast
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
+from rebalance_audit.audit.broker_log.clocks import SAMPLE, clocks
+from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS
+from rebalance_audit.lake.gold.broker_lines import (
+    BROKER_LOG,
+    CLOCK,
+    is_dated,
+    log_of_rows,
+    moments_in,
+    rows_of_log,
+)
+from rebalance_audit.lake.storage.sinks import Sink
+
+LATE_MS: Final = 5 * TOLERANCE_MS
+"""A line may matter for records that were written so much earlier."""
+
+SentLog = Broadcast[BrokerLog]
+"""A log on its way to the workers, once for each of them and not for each task."""
+
+Shifts = Mapping[tuple[str, str], int | None]
+"""Broker and zone -> milliseconds that the lines are late; None where they are of no use."""
+
+
+class BrokerLogs:
+    """Those of one cluster, in one run."""
+
+    def __init__(self, sink: Sink, run_number: int, run_id: str) -> None:
+        """Nothing is read yet."""
+        self._sink = sink
+        self._run_number = run_number
+        self._run_id = run_id
+        self._is_there = bool(sink.lake.version(BROKER_LOG))
+        self.notes: list[str] = []
+        """A sentence per broker whose clock or log was not right, and one about lines of unknown groups."""
+
+    def take(
+        self, log: BrokerLog | None, new_records: DataFrame, old_moments: DataFrame | None = None
+    ) -> None:
+        """Keep the lines that are new, and set the clocks.
+
+        `new_records` are group records that no run has audited yet, or all of them; `old_moments` has what the others
+        show, as `broker_lines` does.
+        """
+        added = 0 if log is None else self._keep(log)
+        if not self._is_there:
+            return
+        moments = moments_in(new_records)
+        lines = self._lines()
+        if not added and old_moments is not None and not _meeting(lines, moments).count():
+            return
+        if old_moments is not None:
+            moments = moments.union(old_moments)
+        self._set_clocks(lines, moments)
+
+    def facts(self, groups: DataFrame | None = None) -> BrokerLog | None:
+        """What is known of some groups, or of all; None where there is nothing."""
+        if not self._is_there:
+            return None
+        lines = self._lines()
+        if groups is not None:
+            named = groups.select("group_id").distinct()
+            of_groups = lines.join(F.broadcast(named), "group_id", "left_semi")
+            lines = of_groups.unionByName(lines.where("group_id is null"))
+        return log_of_rows(lines)
+
+    def groups_with_news(
+        self, snapshots: DataFrame, since_run: int, log_end_ms: int | None
+    ) -> DataFrame | None:
+        """(partition, group_id, is_late) of the groups of which runs after `since_run` have learned something.
+
+        `is_late`: of a time up to `log_end_ms`, which is audited. `snapshots` are rows of meta.snapshots.
+        """
+        if not self._is_there:
+            return None
+        lines = self._lines()
+        is_new = F.col("run_number") > since_run
+        if lines.where(is_new).isEmpty():
+            return None
+        is_past = F.col("at") <= F.timestamp_millis(F.lit((log_end_ms or 0) + LATE_MS))
+        is_late = F.coalesce(is_new & (F.col("realigned") | is_past), F.lit(False))
+        known = snapshots.select(F.col("log_partition").alias("partition"), "group_id")
+        own = (
+            lines.where("group_id is not null")
+            .groupBy("group_id")
+            .agg(
+                F.max(is_new).alias("has_news"),
+                # The lines on its coordinator, which may be old, concern it from its first own line on.
+                (F.max(is_late) | F.min(is_new)).alias("own_is_late"),
+            )
+        )
+        coordinators = (
+            lines.where(F.col("group_id").isNull() & is_new)
+            .groupBy(F.col("log_partition").alias("partition"))
+            .agg(F.max(is_late).alias("coordinator_is_late"))
+        )
+        return (
+            known.join(own, "group_id")
+            .join(coordinators, "partition", "left")
+            .where(F.col("has_news") | F.col("coordinator_is_late").isNotNull())
+            .select(
+                "partition",
+                "group_id",
+                (
+                    (F.col("has_news") & F.col("own_is_late"))
+                    | F.coalesce("coordinator_is_late", F.lit(False))
+                ).alias("is_late"),
+            )
+        )
+
+    def _lines(self) -> DataFrame:
+        return self._sink.of_cluster(BROKER_LOG)
+
+    def _keep(self, log: BrokerLog) -> int:
+        """Add the lines that are not there; how many those are."""
+        lake = self._sink.lake
+        lake.create([BROKER_LOG])
+        rows = rows_of_log(lake.spark, log)
+        if self._is_there:
+            rows = rows.join(self._lines().select("line_id"), "line_id", "left_anti")
+        rows = self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False)).localCheckpoint()
+        count = rows.count()
+        if count:
+            self._sink.append(BROKER_LOG, rows)
+            self._is_there = True
+        return count
+
+    def _set_clocks(self, lines: DataFrame, moments: DataFrame) -> None:
+        """Write the time by the records' clock where it is another one than the rows have."""
+        meeting = _meeting(lines, moments)
+        late = (F.unix_millis("logged_at") - F.col("at_ms")).alias("late_ms")
+        candidates = (
+            meeting.select(*CLOCK, "line_id", late)
+            .groupBy(*CLOCK, "line_id")
+            .agg(F.sort_array(F.collect_set("late_ms")).alias("shifts"))
+        )
+        # The digests are as good as dice, and fall the same way in every run.
+        order = F.row_number().over(Window.partitionBy(*CLOCK).orderBy("line_id"))
+        found: defaultdict[tuple[str, str], list[list[int]]] = defaultdict(list)
+        for row in candidates.withColumn("place", order).where(f"place <= {SAMPLE}").collect():
+            found[row["broker"], row["zone"]].append(row["shifts"])
+        shifts: dict[tuple[str, str], int | None] = {}
+        for clock, each in sorted(found.items()):
+            result = clocks({clock[0]: each})
+            shifts[clock] = result.shift_of[clock[0]]
+            self.notes += result.notes
+        self._shift(lines, shifts)
+
+    def _shift(self, lines: DataFrame, shifts: Shifts) -> None:
+        at = F.col("logged_at")
+        for (broker, zone), shift_ms in shifts.items():
+            if shift_ms != 0:
+                is_its = (F.col("broker") == broker) & (F.col("zone") == zone)
+                # Null for a shift that is none: the lines are left out.
+                by_records = F.timestamp_millis(F.unix_millis("logged_at") - F.lit(shift_ms))
+                at = F.when(is_its, by_records).otherwise(at)
+        moved = ~F.col("at").eqNullSafe(at)
+        if lines.where(moved).isEmpty():
+            return
+        # Lines of this run were not used before.
+        is_known = F.col("realigned") | (F.col("run_number") != self._run_number)
+        set_anew = self._by(lines.where(moved).withColumn("at", at), is_known)
+        rows = lines.where(~moved).unionByName(set_anew)
+        rows = rows.localCheckpoint()
+        self._sink.rewrite(BROKER_LOG, rows, rows.count())
+
+    def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:
+        """The rows as those of this run."""
+        return rows.withColumns(
+            {
+                "realigned": realigned,
+                "run_number": F.lit(self._run_number).cast("bigint"),
+                "run_id": F.lit(self._run_id),
+            }
+        )
+
+
+def unmatched_notes(log: BrokerLog, states: DataFrame) -> list[str]:
+    """A sentence about lines of groups that no row of `states` (of gold.group_states) is about; else none."""
+    groups = sorted(log.by_group)
+    if not groups:
+        return []
+    named = states.where(F.col("group_id").isin(groups)).select("group_id").distinct()
+    return log.unmatched_notes({row[0] for row in named.collect()})
+
+
+def _meeting(lines: DataFrame, moments: DataFrame) -> DataFrame:
+    """Lines beside the moments that they may be about."""
+    return lines.where(is_dated()).join(moments, ["group_id", "kind", "epoch"])

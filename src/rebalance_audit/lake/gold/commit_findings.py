@@ -1,0 +1,179 @@
+"""Findings that offset commits show: rows of gold.findings beside those that the reducer makes of group records."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.audit.findings.finding_kind import FindingKind
+from rebalance_audit.audit.findings.kinds import OF_COMMITS
+from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.rows import FINDINGS as OUTPUT
+from rebalance_audit.lake.gold.commit_hours import DAY_MS
+from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
+from rebalance_audit.lake.gold.group_hours import HOURS
+from rebalance_audit.lake.records.record_counts import Census
+from rebalance_audit.lake.silver.offset_commits import COMMITS, OPEN
+from rebalance_audit.lake.storage.output_rows import GROUP_RECORDS
+
+OFFSET_COMMITS: Final = "offset commits"
+
+
+class Days(NamedTuple):
+    """A stretch of whole days (UTC), epoch milliseconds."""
+
+    from_ms: int
+    to_ms: int
+    """The first moment that is not in it."""
+
+    def hold(self, at: str) -> Column:
+        """Whether a moment lies in them: literals, so that files can be left out."""
+        begin, end = (F.timestamp_millis(F.lit(moment)) for moment in self)
+        return (F.col(at) >= begin) & (F.col(at) < end)
+
+
+def days_of(census: Census) -> Days:
+    """The days that the records of a census lie in; one long ago where no record has a time."""
+    first_ms, last_ms = census.first_ms or 0, census.last_ms or 0
+    return Days(first_ms // DAY_MS * DAY_MS, (last_ms // DAY_MS + 1) * DAY_MS)
+
+
+def is_of_records(output: str) -> Column:
+    """Which rows of a gold table the reducer makes: of gold.findings all but these, of others all."""
+    return ~_is_of_commits() if output == OUTPUT else F.lit(True)
+
+
+def scope_of(days: Days | None) -> Column:
+    """The rows of gold.findings that `commit_findings` of these days makes; None for all days."""
+    if days is None:
+        return _is_of_commits()
+    growth = (F.col("kind") == TopicGrowth.kind) & days.hold("from_at")
+    return (F.col("kind") == HangingTransaction.kind) | growth
+
+
+def commit_findings(
+    read: Callable[[str], DataFrame],
+    rules: FindingRules,
+    log_end_ms: int | None,
+    days: Days | None = None,
+) -> DataFrame:
+    """Rows of gold.findings (without the cluster): open transactions of all times, growth of some days or of all.
+
+    `read` gives a table's rows of the cluster by its full name.
+    """
+    hanging = _hanging(read(COMMITS), rules, log_end_ms)
+    return hanging.unionByName(_growth(read, rules, days))
+
+
+def _is_of_commits() -> Column:
+    return F.col("kind").isin([kind.kind for kind in OF_COMMITS])
+
+
+def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) -> DataFrame:
+    record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
+    # The state is in the files' statistics: a file without open commits is not looked at.
+    open_ones = commits.where((F.col("transaction_state") == OPEN) & F.col("timestamp").isNotNull())
+    latest = F.timestamp_millis(F.lit(log_end_ms).cast("bigint") - rules.hanging_ms)
+    found = (
+        open_ones.groupBy("group_id", "producer_id")
+        .agg(
+            F.min(record).alias("first"),
+            F.max(record).alias("last"),
+            F.count(F.lit(1)).alias("commits"),
+            F.array_sort(F.collect_set("topic")).alias("topics"),
+        )
+        .where(F.col("first.at") <= latest)
+    )
+    detail = F.format_string(
+        f"A transaction of producer %d with %d offset commits has been open for at least {spell_ms(rules.hanging_ms)}.",
+        "producer_id",
+        "commits",
+    )
+    return _rows(
+        found,
+        HangingTransaction,
+        "committed in the open transaction",
+        topics="topics",
+        detail=detail,
+    )
+
+
+def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | None) -> DataFrame:
+    within = F.lit(True) if days is None else days.hold("hour")
+    hour = F.date_trunc("hour", "timestamp").alias("hour")
+    others = read(f"silver.{GROUP_RECORDS}").select(
+        "group_id", hour, F.col("record_name").alias("type"), "partition", "offset", "timestamp"
+    )
+    commits = read(COMMITS).select(
+        "group_id", hour, F.lit(OFFSET_COMMITS).alias("type"), "partition", "offset", "timestamp"
+    )
+    counted = (
+        others.where(within).groupBy("group_id", "hour", "type").agg(F.count(F.lit(1)).alias("n"))
+    )
+    counted = counted.unionByName(
+        # Counted already, so that the commits of a whole day need not be read again with each hour.
+        read(HOURS)
+        .where(within)
+        .select(
+            "group_id", "hour", F.lit(OFFSET_COMMITS).alias("type"), F.col("commits").alias("n")
+        )
+    )
+    grown = (
+        counted.where((F.col("n") >= rules.growth_records) & F.col("group_id").isNotNull())
+        .groupBy("group_id", "type", F.date_trunc("day", "hour").alias("day"))
+        .agg(
+            F.count(F.lit(1)).alias("hours"),
+            F.sum("n").alias("records"),
+            F.max("n").alias("most"),
+            F.min("hour").alias("from_hour"),
+            F.max("hour").alias("to_hour"),
+        )
+    )
+    # Cut off from what led to it: it is empty nearly always, and then nothing more is read.
+    grown = grown.localCheckpoint()
+    record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
+    ends = (
+        others.unionByName(commits)
+        .where(within)
+        .join(F.broadcast(grown), ["group_id", "type"])
+        .where((F.col("hour") == F.col("from_hour")) | (F.col("hour") == F.col("to_hour")))
+        .groupBy("group_id", "type", "day")
+        .agg(
+            F.min_by(record, F.struct("timestamp", "offset")).alias("first"),
+            F.max_by(record, F.struct("timestamp", "offset")).alias("last"),
+        )
+    )
+    found = grown.join(ends, ["group_id", "type", "day"])
+    detail = F.format_string(
+        "It wrote %d records (%s) in %d hour(s) of the day, %d in one hour at the most.",
+        "records",
+        "type",
+        "hours",
+        "most",
+    )
+    fact = "written in such an hour"
+    return _rows(found, TopicGrowth, fact, "type", to_at="last.at", detail=detail)
+
+
+def _rows(
+    found: DataFrame, kind: type[FindingKind], fact: str, *subject: str, **columns: Column | str
+) -> DataFrame:
+    """Rows of the table from rows with `group_id` and structs `first` and `last` of a record.
+
+    Commits do not tell which life of the group they are of.
+    """
+    ends = F.array_distinct(F.array("first", "last"))
+    shared: dict[str, Column | str] = {
+        "group_id": "group_id",
+        "log_partition": "first.partition",
+        "from_at": "first.at",
+        "from_offset": "first.offset",
+        "evidence": F.transform(
+            ends, lambda record: evidence(record["partition"], record, F.lit(fact))
+        ),
+    }
+    identity = ("group_id", "first.partition", "first.offset", *subject)
+    return finding_rows(found, kind, identity, shared | columns)

@@ -1,0 +1,98 @@
+"""From the reducer's stream to the rows of each table."""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.members import FROM_FIRST_STINT
+from rebalance_audit.audit.members import KEY as MEMBER_KEY
+from rebalance_audit.audit.rows import MEMBERS
+from rebalance_audit.lake.storage.output_rows import GONE, NEW, WHOLE, columns_of
+from rebalance_audit.table_schemas import table_schemas
+
+STINTS: Final = "stints"
+
+
+def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
+    """The rows of one output (without the cluster), all that are handed out, or only those with one of the marks."""
+    wanted = F.col("mark").isin(*(marks or (WHOLE, NEW)))
+    return stream.where((F.col("table") == output) & wanted).select(f"{output}.*")
+
+
+def keys_gone(stream: DataFrame, output: str) -> DataFrame:
+    """Rows that hold no more than the key of what a table is to lose."""
+    return rows_of(stream, output, GONE)
+
+
+def whole_rows_of(stream: DataFrame, output: str) -> DataFrame:
+    """The rows of one gold table of groups that were replayed whole."""
+    rows = rows_of(stream, output, WHOLE)
+    return merge_stints(rows) if output == MEMBERS else rows
+
+
+def merge_stints(stints: DataFrame) -> DataFrame:
+    """One row per member id from its stints, as `audit.members.merge_stints` does."""
+    order = F.struct("log_partition", "first_offset")
+    from_latest = [
+        name for name in columns_of(MEMBERS) if name not in {*MEMBER_KEY, *FROM_FIRST_STINT, STINTS}
+    ]
+    return (
+        stints.groupBy(*MEMBER_KEY)
+        .agg(
+            F.min_by(F.struct(*FROM_FIRST_STINT), order).alias("first"),
+            F.max_by(F.struct(*from_latest), order).alias("latest"),
+            F.sum(STINTS).cast("int").alias(STINTS),
+        )
+        .select(*MEMBER_KEY, "first.*", "latest.*", STINTS)
+    )
+
+
+def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
+    """Rows of gold.members from stints of resumed groups and from the rows that are there.
+
+    As `audit.members.merge_stints`: a stint that a row knows already counts once, and the one it ends with goes on.
+    """
+    names = columns_of(MEMBERS)
+    order = F.struct("log_partition", "first_offset")
+    latest = [name for name in names if name not in {*MEMBER_KEY, *FROM_FIRST_STINT, STINTS}]
+    of_known = F.struct(*names).alias("known")
+    there = known.select(*MEMBER_KEY, of_known)
+    joined = stints.join(there, [*MEMBER_KEY], "left")
+    is_new = F.col("first_offset") > F.coalesce("known.latest_offset", F.lit(-1))
+    merged = joined.groupBy(*MEMBER_KEY).agg(
+        F.first("known").alias("known"),
+        F.min_by(F.struct(*FROM_FIRST_STINT), order).alias("first"),
+        F.max_by(F.struct(*latest), order).alias("latest"),
+        F.count_if(is_new).alias("more"),
+    )
+    goes_on = F.coalesce(F.col("latest.latest_offset") >= F.col("known.latest_offset"), F.lit(True))
+    # The first stint itself may have gone on: the cut fell into the write that began it.
+    is_first = F.col("known").isNull() | F.col("first.first_offset").eqNullSafe(
+        F.col("known.first_offset")
+    )
+    return merged.select(
+        *MEMBER_KEY,
+        *[
+            F.when(is_first, F.col(f"first.{name}")).otherwise(F.col(f"known.{name}")).alias(name)
+            for name in FROM_FIRST_STINT
+        ],
+        *[
+            F.when(goes_on, F.col(f"latest.{name}")).otherwise(F.col(f"known.{name}")).alias(name)
+            for name in latest
+        ],
+        (F.coalesce(f"known.{STINTS}", F.lit(0)) + F.col("more")).cast("int").alias(STINTS),
+    )
+
+
+def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
+    """Whether a row of a gold table begins in [from_ms, to_ms); a row whose beginning is unknown is in no window."""
+    column = table_schemas()[f"gold.{output}"].begins_at
+    assert column is not None, output
+    begins = F.col(column)
+    condition = F.lit(True)
+    if from_ms is not None:
+        condition &= begins >= F.timestamp_millis(F.lit(from_ms))
+    if to_ms is not None:
+        condition &= begins < F.timestamp_millis(F.lit(to_ms))
+    return condition

@@ -1,0 +1,248 @@
+"""gold.group_hours: what each group went through in each hour, made of the other gold tables and of the commits.
+
+An hour has a row when an epoch began in it, when the group was not stable or a partition unowned for a part of it, or
+when offsets were committed. Only hours that something new has a part in are made again.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
+from rebalance_audit.lake.gold.commit_hours import OF_COMMITS, commit_hours
+from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
+
+HOURS: Final = "gold.group_hours"
+OUTPUT: Final = "group_hours"
+HOUR_MS: Final = 3_600_000
+HOURS_MAX: Final = 9_000
+"""A year and some days: a clock that was wrong by a thousand years makes no million rows."""
+
+Read: TypeAlias = Callable[[str], DataFrame | None]
+"""Gives a table's rows of the cluster by its full name; None for silver.offset_commits where the run makes none."""
+
+
+def footprint_of(output: str) -> Callable[[str], Column] | None:
+    """The hours that a row of a gold table has a part in; None for tables that have none."""
+    return FOOTPRINTS.get(output)
+
+
+def _of_epoch(row: str) -> Column:
+    return F.array(hour_of(_began(f"{row}.")))
+
+
+def _of_rebalance(row: str) -> Column:
+    began, ended = F.col(f"{row}.started_at"), F.col(f"{row}.ended_at")
+    return F.when(began.isNotNull(), _hours(began, F.coalesce(ended, began)))
+
+
+def _of_stretch(row: str) -> Column:
+    gap = F.col(f"{row}.unowned_before_ms")
+    until = F.col(f"{row}.from_at")
+    return F.when(gap > 0, _hours(_back(until, gap), until))
+
+
+def _of_state(row: str) -> Column:
+    return F.array(hour_of(F.col(f"{row}.from_at")))
+
+
+FOOTPRINTS: Final = {
+    EPOCHS: _of_epoch,
+    REBALANCES: _of_rebalance,
+    OWNERSHIP: _of_stretch,
+    GROUP_STATES: _of_state,
+}
+
+
+def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
+    """Group and hour of rebalances that still go on: since the log's earlier end the hours up to its end now."""
+    end = _at(log_end_ms)
+    since = F.col("started_at") if since_ms is None else F.greatest("started_at", _at(since_ms))
+    going_on = rebalances.where("ended_at is null and started_at is not null")
+    return going_on.select(
+        "group_id", F.explode(_hours(since, F.greatest(since, end))).alias("hour")
+    )
+
+
+def group_hours(
+    read: Read,
+    log_end_ms: int | None,
+    wanted: Wanted | None = None,
+    of_commits: DataFrame | None = None,
+) -> DataFrame:
+    """Rows of gold.group_hours (without the cluster).
+
+    Of the wanted hours, with what `of_commits` says of them, see `commit_hours`; without these, of all there are.
+    """
+    wanted = wanted or Wanted()
+    end = _at(log_end_ms)
+
+    def table(name: str) -> DataFrame:
+        found = read(name)
+        assert found is not None
+        return found
+
+    parts = [
+        _epoch_hours(wanted, table("gold.epochs")),
+        _rebalance_hours(wanted, table("gold.rebalances"), end),
+        _unowned_hours(wanted, table("gold.ownership")),
+    ]
+    if of_commits is None and (commits := read("silver.offset_commits")) is not None:
+        of_commits = commit_hours(wanted, commits)
+    if of_commits is not None:
+        parts.append(of_commits)
+    rows = parts[0]
+    for part in parts[1:]:
+        rows = rows.join(part, [*KEY], "full")
+    # Where the hours are known they need not be found once more.
+    looked_at = rows if wanted.hours is None else wanted.hours
+    states = _state_hours(wanted, table("gold.group_states"), looked_at, end)
+    rows = rows.join(states, [*KEY], "left")
+    zero = F.lit(0)
+    if of_commits is None:
+        zero = F.lit(None)
+        for name, kind in OF_COMMITS.items():
+            rows = rows.withColumn(name, F.lit(None).cast(kind))
+    gap = F.greatest(*[F.coalesce(f"{part}_gap", F.lit(False)) for part in ("epoch", "rebalance")])
+    return rows.select(
+        *KEY,
+        # A group that only commits has no record that tells; it uses what simple consumers use.
+        F.coalesce("protocol", F.lit("classic")).alias("protocol"),
+        *[F.coalesce(name, F.lit(0)).alias(name) for name in COUNTED],
+        "members_max",
+        "convergence_ms_max",
+        "primary_cause",
+        F.coalesce("commits", zero).alias("commits"),
+        F.coalesce("commit_gaps", zero).alias("commit_gaps"),
+        "commit_gap_ms_max",
+        "last_commit_at",
+        F.when(gap, "gap").otherwise("complete").alias("completeness"),
+    )
+
+
+COUNTED: Final = (
+    "rebalances",
+    "epochs",
+    "not_stable_ms",
+    "unowned_partition_ms",
+    "partitions_moved",
+    "members_joined",
+    "members_left",
+)
+
+
+def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
+    began = _began("")
+    causes = Window.partitionBy(*KEY, "primary_cause")
+    found = wanted.only(
+        epochs.where(wanted.between(began, began)).withColumn("hour", hour_of(began))
+    ).withColumn("of_cause", F.count("primary_cause").over(causes))
+    # The most frequent cause; of equally frequent ones the first of the alphabet.
+    ranked = F.struct(-F.col("of_cause"), "primary_cause")
+    return found.groupBy(*KEY).agg(
+        F.count(F.lit(1)).cast("int").alias("epochs"),
+        *[
+            F.sum(name).cast("int").alias(name)
+            for name in ("partitions_moved", "members_joined", "members_left")
+        ],
+        F.max("convergence_ms").alias("convergence_ms_max"),
+        F.min_by("primary_cause", F.when(F.col("primary_cause").isNotNull(), ranked)).alias(
+            "primary_cause"
+        ),
+        F.bool_or(F.col("completeness") == "gap").alias("epoch_gap"),
+    )
+
+
+def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
+    began = F.col("started_at")
+    # Clocks of two coordinators differ: nothing ends before it began.
+    ended = F.greatest(began, F.coalesce("ended_at", end, began))
+    there = rebalances.where("started_at is not null").where(wanted.between(began, ended))
+    spread = wanted.only(
+        there.select(
+            "group_id",
+            "completeness",
+            began.alias("began"),
+            ended.alias("ended"),
+            F.explode(_hours(began, ended)).alias("hour"),
+        )
+    )
+    return spread.groupBy(*KEY).agg(
+        F.count_if(hour_of("began") == F.col("hour")).cast("int").alias("rebalances"),
+        # Bounds of classic rebalances may overlap, and an hour has no more than itself.
+        F.least(F.sum(_share("began", "ended")), F.lit(HOUR_MS)).alias("not_stable_ms"),
+        F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
+    )
+
+
+def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
+    began = _back(F.col("from_at"), F.col("unowned_before_ms"))
+    there = ownership.where("unowned_before_ms > 0").where(wanted.between(began, F.col("from_at")))
+    spread = wanted.only(
+        there.select(
+            "group_id",
+            began.alias("began"),
+            F.col("from_at").alias("ended"),
+            F.explode(_hours(began, F.col("from_at"))).alias("hour"),
+        )
+    )
+    return spread.groupBy(*KEY).agg(F.sum(_share("began", "ended")).alias("unowned_partition_ms"))
+
+
+def _state_hours(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
+    """Protocol at the end of each of the hours, and most members."""
+    began = F.col("from_at")
+    ended = F.greatest(began, F.coalesce("to_at", end, began))
+    there = states.where(wanted.between(began, ended)).select(
+        "group_id",
+        F.col("protocol"),
+        F.col("members"),
+        F.col("incarnation"),
+        F.col("from_offset"),
+        began.alias("began"),
+        ended.alias("ended"),
+    )
+    at = (F.col("began") < F.col("hour") + F.expr("interval 1 hour")) & (
+        F.col("ended") >= F.col("hour")
+    )
+    latest = F.struct("incarnation", "from_offset")
+    return (
+        hours.select(*KEY)
+        .join(there, "group_id")
+        .where(at)
+        .groupBy(*KEY)
+        .agg(
+            F.max_by("protocol", latest).alias("protocol"),
+            F.max("members").alias("members_max"),
+        )
+    )
+
+
+def _began(prefix: str) -> Column:
+    return F.coalesce(F.col(f"{prefix}started_at"), F.col(f"{prefix}converged_at"))
+
+
+def _hours(began: Column, ended: Column) -> Column:
+    """All hours that a stretch of time has a part in, the first ones of an absurdly long one."""
+    last = F.least(hour_of(ended), hour_of(began) + F.expr(f"interval {HOURS_MAX} hours"))
+    return F.sequence(hour_of(began), last, F.expr("interval 1 hour"))
+
+
+def _share(began: str, ended: str) -> Column:
+    """Milliseconds of the hour within [began, ended)."""
+    start = F.unix_millis("hour")
+    return F.greatest(
+        F.lit(0),
+        F.least(F.unix_millis(ended), start + HOUR_MS) - F.greatest(F.unix_millis(began), start),
+    )
+
+
+def _back(at: Column, by_ms: Column) -> Column:
+    return F.timestamp_millis(F.unix_millis(at) - by_ms)
+
+
+def _at(moment_ms: int | None) -> Column:
+    moment = F.lit(moment_ms).cast("bigint")
+    return F.timestamp_millis(moment)

@@ -1,0 +1,126 @@
+"""What the reducer keeps of a group between two runs: the audit's own state, and which rows may still change.
+
+A row that the end of the log has called forth (an open epoch, an owner of today) is provisional: the next run hands it
+out again, perhaps with other values, or not at all. The keys of such rows are remembered, so that those which are not
+handed out again can be taken back.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import MEMBERS, Row
+from rebalance_audit.lake.storage.output_rows import OUTPUTS
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
+
+ProvisionalKey: TypeAlias = tuple[Any, ...]
+"""Name of a gold table, and the row's values of its key columns but cluster and group."""
+
+
+class Memory(NamedTuple):
+    """The state of one group, as the column `state` of meta.snapshots has it."""
+
+    audit: dict[str, object]
+    """See `GroupAudit.snapshot`."""
+    next_offset: int
+    """Behind the last record of the group, which may be one that could not be decoded."""
+    provisional: Sequence[ProvisionalKey]
+    topics: Sequence[str]
+    """Ids and names of the topics that the audit has asked about so far."""
+
+    def to_json(self) -> bytes:
+        """As text."""
+        return orjson.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: bytes) -> "Memory":
+        """What `to_json` made."""
+        fields = orjson.loads(text)
+        fields["provisional"] = [tuple(key) for key in fields["provisional"]]
+        return cls(**fields)
+
+
+@cache
+def key_columns(table: str) -> tuple[str, ...]:
+    """What tells the rows of one group apart in a gold table.
+
+    Of a member the record with which its stay began belongs to it: an id can come back, see `audit.members`.
+    """
+    key = table_schemas()[OUTPUTS[table]].key
+    columns = tuple(name for name in key if name not in {"cluster", "group_id"})
+    return (*columns, "first_offset") if table == MEMBERS else columns
+
+
+class Provisional:
+    """Follows which provisional rows of the run before are handed out again."""
+
+    def __init__(self, earlier: Sequence[ProvisionalKey]) -> None:
+        """`earlier` are the keys that the run before has left."""
+        self._earlier = set(earlier)
+        self._now: list[ProvisionalKey] = []
+        self.finishing = False
+        """Set when the log is at its end: what is handed out from now on is provisional."""
+
+    def note(self, table: str, row: Row) -> None:
+        """A row that is handed out."""
+        if not (self._earlier or self.finishing):
+            return
+        key = (table, *(row[column] for column in key_columns(table)))
+        self._earlier.discard(key)
+        if self.finishing:
+            self._now.append(key)
+
+    @property
+    def keys(self) -> Sequence[ProvisionalKey]:
+        """Of the rows that may still change."""
+        return self._now
+
+    def gone(self) -> Iterator[tuple[str, Row]]:
+        """Table and key columns of each row that was not handed out again."""
+        for table, *values in self._earlier:
+            yield table, dict(zip(key_columns(table), values, strict=True))
+
+
+class AskedTopics:
+    """Answers the audit's questions about topics, and remembers whose answers may be others one day."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._names = names
+        self.asked: set[str] = set()
+
+    def options(self, **rest: Any) -> AuditOptions:
+        """Options of an audit that asks here."""
+        return AuditOptions(
+            topic_name=self._name,
+            topic_deleted_at=self._deleted_at,
+            topic_lives=self._lives,
+            **rest,
+        )
+
+    def _name(self, topic_id: bytes) -> str | None:
+        found = self._names.name_of(topic_id)
+        if found is None:
+            self.asked.add(topic_id_text(topic_id))
+        return found
+
+    def _deleted_at(self, topic_id: bytes) -> int | None:
+        self.asked.add(topic_id_text(topic_id))
+        return self._names.deleted_at_ms(topic_id)
+
+    def _lives(self, topic: str) -> Sequence[tuple[int | None, int | None]]:
+        self.asked.add(topic)
+        return self._names.lives_of(topic)
+
+
+def answers(names: TopicNames) -> Mapping[str, object]:
+    """By id and by name all that AskedTopics may say: what differs between two runs is in the difference of these."""
+    known: dict[str, object] = {
+        topic_id_text(name.topic_id): (name.name, name.deleted_at_ms) for name in names.values()
+    }
+    for topic in {name.name for name in names.values()}:
+        known[topic] = names.lives_of(topic)
+    return known

@@ -1,0 +1,335 @@
+"""The audit inside Spark: one pass over each group's records, in offset order, in the memory of one group.
+
+Records arrive sorted by group and offset. What is decoded goes through `audit.GroupAudit`, what cannot be decoded
+goes to quarantine; rows of all tables leave in one stream (`output_rows`). A group that an earlier run has replayed
+comes with its state in front of its new records, and goes on from there.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+import orjson
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact
+from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.rows import MEMBERS, REBALANCES
+from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT, SnapshotNotUsable
+from rebalance_audit.garbage import collecting_less
+from rebalance_audit.lake.gold.broker_logs import SentLog
+from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
+from rebalance_audit.lake.positions import position_of
+from rebalance_audit.lake.storage.output_rows import (
+    GONE,
+    GROUP_RECORDS,
+    NEW,
+    QUARANTINE,
+    SNAPSHOTS,
+    WHOLE,
+    OutputRows,
+    Row,
+    stream_ddl,
+)
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.json_shape import key_data, value_data
+from rebalance_audit.wire.records import Record, Undecodable, decode_record
+from rebalance_audit.wire.topic_names import TopicNames
+
+INPUT: Final = (
+    "partition",
+    "group_id",
+    "offset",
+    "timestamp",
+    "leader_epoch",
+    "producer_id",
+    "is_transactional",
+    "key",
+    "value",
+)
+RESUMES: Final = -1
+"""Offset of the row that stands in front of a group's new records and has its state as value, none for a new group.
+
+A group without such a row is replayed from its first record."""
+
+HELD_BYTES: Final = 8 << 20
+"""Rows of so many bytes of records go out together, however few they are: a generation of a thousand members has a
+megabyte of JSON, and so has the state of such a group."""
+
+Gaps: TypeAlias = Mapping[int, Sequence[int]]
+"""Log partition -> offsets, ascending, in front of which something of the partition could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducerOptions:
+    """What every group's audit is told; it travels to the workers."""
+
+    names: TopicNames = field(default_factory=TopicNames)
+    rules: DepartureRules = field(default_factory=DepartureRules)
+    findings: FindingRules = field(default_factory=FindingRules)
+    log_end_ms: int | None = None
+    """Latest record time of the whole log, of all its partitions."""
+    gaps: Gaps = field(default_factory=dict)
+    with_silver: bool = True
+    """Whether rows of silver.group_records and of meta.snapshots are wanted."""
+    broker_log: SentLog | None = None
+    """What the brokers logged, by the records' clock."""
+
+    def broker_facts(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
+        """What they logged of one group."""
+        if self.broker_log is None:
+            return ()
+        return self.broker_log.value.facts_of(group_id, log_partition)
+
+
+def reduce_groups(
+    records: DataFrame, options: ReducerOptions, tasks: int | None = None
+) -> DataFrame:
+    """Rows of all outputs, see `output_rows`, from group records with the columns INPUT.
+
+    In so many tasks; as many as a shuffle has by itself where that is left open. Records without a group id are those
+    whose key does not tell one: they end in quarantine.
+    """
+    given = records.select(*INPUT)
+    # A group has its records in one partition of the log: both columns, so that a damaged id changes nothing.
+    group = ("partition", "group_id")
+    by_group = given.repartition(*group) if tasks is None else given.repartition(tasks, *group)
+    ordered = by_group.sortWithinPartitions(*group, "offset")
+
+    def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return reduced(batches, options)
+
+    return ordered.mapInArrow(reduce, stream_ddl())
+
+
+def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:
+    """What one task makes of its records: each group's together, in order of their offsets."""
+    with collecting_less():
+        yield from _Reducer(options).reduce(batches)
+
+
+class _Given(NamedTuple):
+    """One record as it comes in."""
+
+    group_id: str | None
+    position: Position
+    producer_id: int | None
+    is_transactional: bool | None
+    """None where the source hides it, as the producer id."""
+    key: bytes | None
+    value: bytes | None
+
+
+class _Group:
+    """The group whose records are passing by."""
+
+    def __init__(
+        self, log_partition: int, group_id: str, rows: OutputRows, options: ReducerOptions
+    ) -> None:
+        """Nothing is replayed yet: `resume` where there is a state."""
+        self.log_partition = log_partition
+        self.group_id = group_id
+        self._rows = rows
+        self._options = options
+        self._asked = AskedTopics(options.names)
+        self._audit_options = self._asked.options(
+            rules=options.rules,
+            findings=options.findings,
+            log_end_ms=options.log_end_ms,
+            broker_facts=options.broker_facts,
+        )
+        self._provisional = Provisional(())
+        self.audit = GroupAudit(group_id, log_partition, self._emit, self._audit_options)
+        self.mark = WHOLE
+        self.is_lost = False
+        """The state cannot be resumed: nothing that is fed makes sense, the group is to be replayed whole."""
+        self._gaps = options.gaps.get(log_partition, ())
+        self._gaps_passed = 0
+        self._next_offset = 0
+        self._is_unsettled = False
+
+    def resume(self, state: bytes | None) -> None:
+        """Go on from a state; None for a group that no run has met."""
+        self.mark = NEW
+        if state is None:
+            return
+        memory = Memory.from_json(state)
+        self._provisional = Provisional(memory.provisional)
+        self._asked.asked.update(memory.topics)
+        try:
+            self.audit = GroupAudit.resume(memory.audit, self._emit, self._audit_options)
+        except SnapshotNotUsable:
+            self.is_lost = True
+            return
+        self._next_offset = memory.next_offset
+        self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
+
+    def pass_gaps(self, log_offset: int) -> None:
+        """Records before this offset that nobody can read may have been of this group."""
+        if self._gaps_passed < len(self._gaps):
+            passed = bisect_right(self._gaps, log_offset)
+            if passed > self._gaps_passed:
+                self._gaps_passed = passed
+                self.audit.gap()
+
+    def reach(self, log_offset: int) -> None:
+        """A record of the group at this offset has been dealt with."""
+        self._next_offset = log_offset + 1
+
+    def finish(self) -> None:
+        """The group has no more records: hand out what is open, and remember the rest."""
+        if self.is_lost:
+            self._remember(None, None)
+            return
+        wants_memory = self._options.with_silver
+        state = self.audit.snapshot() if wants_memory else {}
+        self._provisional.finishing = True
+        if self._gaps_passed < len(self._gaps):
+            self.audit.gap()
+        self.audit.finish()
+        if not wants_memory:
+            return
+        topics = sorted(self._asked.asked)
+        memory: Memory | None = Memory(state, self._next_offset, self._provisional.keys, topics)
+        for table, key in self._provisional.gone():
+            if table == MEMBERS:
+                memory = None  # an earlier stay of the id may be in its row: see SNAPSHOTS
+            self._rows.add(table, GONE, key | {"group_id": self.group_id})
+        self._remember(memory, self._due_ms())
+
+    def _due_ms(self) -> int | None:
+        end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
+        if self._is_unsettled and end_ms is not None:
+            # As long as the rebalance goes on, each hour of gold.group_hours has its share of it.
+            return end_ms + 1 if due_ms is None else min(due_ms, end_ms + 1)
+        return due_ms
+
+    def _remember(self, memory: Memory | None, due_ms: int | None) -> None:
+        row = {
+            "group_id": self.group_id,
+            "log_partition": self.log_partition,
+            "next_offset": self._next_offset,
+            "state_format": STATE_FORMAT,
+            "due_at": due_ms,
+            "topics": [] if memory is None else list(memory.topics),
+            "state": None if memory is None else memory.to_json().decode(),
+        }
+        # Without a memory the group is to be replayed whole, now.
+        self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
+
+    def _emit(self, table: str, row: Row) -> None:
+        self._provisional.note(table, row)
+        if table == REBALANCES and self._provisional.finishing and row["ended_at"] is None:
+            self._is_unsettled = True
+        self._rows.add(table, self.mark, row)
+
+
+class _Reducer:
+    """One task."""
+
+    def __init__(self, options: ReducerOptions) -> None:
+        self._options = options
+        self._rows = OutputRows()
+        self._group: _Group | None = None
+
+    def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Everything that the task's groups have to say."""
+        held_bytes = 0
+        for batch in batches:
+            for given in _given(batch):
+                if given.group_id is None:
+                    self._quarantine(decode_record(given.key, given.value), given, NEW)
+                else:
+                    self._feed(self._enter(given.position.log_partition, given.group_id), given)
+                held_bytes += len(given.value or b"")
+                if held_bytes > HELD_BYTES:
+                    yield from self._rows.take_rest()
+                    held_bytes = 0
+                elif self._rows.full():
+                    yield from self._rows.take_full()
+        self._leave()
+        yield from self._rows.take_rest()
+
+    def _enter(self, partition: int, group_id: str) -> _Group:
+        """The group that a record belongs to; the one before is finished."""
+        group = self._group
+        if group is not None and group.group_id == group_id and group.log_partition == partition:
+            return group
+        self._leave()
+        self._group = _Group(partition, group_id, self._rows, self._options)
+        return self._group
+
+    def _leave(self) -> None:
+        if self._group is not None:
+            self._group.finish()
+            self._group = None
+
+    def _feed(self, group: _Group, given: _Given) -> None:
+        position = given.position
+        if position.log_offset == RESUMES:
+            group.resume(given.value)
+            return
+        if group.is_lost:
+            return
+        group.pass_gaps(position.log_offset)
+        group.reach(position.log_offset)
+        record = decode_record(given.key, given.value)
+        if isinstance(record, Undecodable):
+            group.audit.gap()
+            self._quarantine(record, given, group.mark)
+            return
+        group.audit.feed(record, position)
+        if self._options.with_silver:
+            self._rows.add(GROUP_RECORDS, group.mark, _record_row(group, record, given))
+
+    def _quarantine(self, found: Record | Undecodable, given: _Given, mark: str) -> None:
+        assert isinstance(found, Undecodable), f"{found} has a group that its key did not tell"
+        row = {
+            "partition": given.position.log_partition,
+            "offset": given.position.log_offset,
+            "timestamp": given.position.record_timestamp_ms,
+            "key": given.key,
+            "value": given.value,
+            "reason": found.reason.value,
+            "detail": found.detail,
+            "record_type": found.record_type,
+            "value_version": found.value_version,
+        }
+        self._rows.add(QUARANTINE, mark, row)
+
+
+def _record_row(group: _Group, record: Record, given: _Given) -> Row:
+    position, tombstone = given.position, record.value is None
+    return {
+        "partition": position.log_partition,
+        "offset": position.log_offset,
+        "timestamp": position.record_timestamp_ms,
+        "leader_epoch": position.leader_epoch,
+        "record_type": int(record.record_type),
+        "record_name": record.record_type.name,
+        "group_id": group.group_id,
+        "member_id": getattr(record.key, "member_id", None),
+        "value_version": record.value_version,
+        "layout": record.layout,
+        "tombstone": tombstone,
+        "key_json": orjson.dumps(key_data(record)).decode(),
+        "value_json": None if tombstone else orjson.dumps(value_data(record)).decode(),
+        "write_id": f"{group.log_partition}:{group.audit.write_offset}",
+        "producer_id": given.producer_id,
+        "is_transactional": given.is_transactional,
+    }
+
+
+def _given(batch: pa.RecordBatch) -> Iterator[_Given]:
+    """The rows of a batch with the columns INPUT."""
+    columns = [batch.column(name) for name in INPUT]
+    columns[INPUT.index("timestamp")] = columns[INPUT.index("timestamp")].cast(pa.int64())
+    for partition, group_id, offset, micros, epoch, producer_id, transactional, key, value in zip(
+        *(column.to_pylist() for column in columns), strict=True
+    ):
+        position = position_of(partition, offset, micros, epoch, producer_id, transactional)
+        yield _Given(group_id, position, producer_id, transactional, key, value)

@@ -1,0 +1,142 @@
+"""How many records of which kind a log has: one look over keys and flags."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.records.routing import is_commit, is_control
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCensus:
+    """One partition of the log."""
+
+    records: int
+    commits: int
+    """Offset commits and their tombstones."""
+    controls: int
+    transactional: int
+    """Records inside transactions, markers included."""
+    first_offset: int
+    next_offset: int
+    """Offset after the last record."""
+    first_ms: int | None
+    """Smallest record time, epoch milliseconds; None where no record has one."""
+    last_ms: int | None
+    """Largest record time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """A whole log."""
+
+    partitions: Mapping[int, PartitionCensus]
+
+    @property
+    def records(self) -> int:
+        """All records, markers included."""
+        return sum(partition.records for partition in self.partitions.values())
+
+    @property
+    def commits(self) -> int:
+        """Offset commits."""
+        return sum(partition.commits for partition in self.partitions.values())
+
+    @property
+    def controls(self) -> int:
+        """Transaction markers and other control records."""
+        return sum(partition.controls for partition in self.partitions.values())
+
+    @property
+    def is_only_commits(self) -> bool:
+        """Whether no record is one of a group."""
+        return self.records == self.commits + self.controls
+
+    @property
+    def first_ms(self) -> int | None:
+        """Smallest record time, epoch milliseconds; None where no record has one."""
+        moments = (part.first_ms for part in self.partitions.values())
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    @property
+    def last_ms(self) -> int | None:
+        """Largest record time, epoch milliseconds; None where no record has one."""
+        moments = (part.last_ms for part in self.partitions.values())
+        return max((moment for moment in moments if moment is not None), default=None)
+
+    def places(self) -> Column:
+        """Whether a row lies among the records, by literals: partition by partition between the first and the last."""
+        at = F.lit(False)
+        for number, partition in self.partitions.items():
+            between = F.col("offset").between(partition.first_offset, partition.next_offset - 1)
+            at |= (F.col("partition") == number) & between
+        return at
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether any record belongs to a transaction."""
+        return any(partition.transactional for partition in self.partitions.values())
+
+
+_FIELDS: Final = tuple(PartitionCensus.__dataclass_fields__)
+
+
+def take_census(records: DataFrame) -> Census:
+    """Count the records of a log; comes back as one row per partition.
+
+    Rows that stand for commits left out by the source count as many; damage counts nothing.
+    """
+    left_out = F.lit(0)
+    if PASSED_OVER in records.columns:
+        left_out = F.coalesce(F.sum(PASSED_OVER), F.lit(0))
+    is_record = " and ".join(
+        f"{mark} is null" for mark in (DAMAGE, PASSED_OVER) if mark in records.columns
+    )
+    return _census(
+        records.groupBy("partition").agg(
+            (F.count_if(F.expr(is_record or "true")) + left_out).alias("records"),
+            (F.count_if(is_commit()) + left_out).alias("commits"),
+            F.count_if(is_control()).alias("controls"),
+            F.count_if(F.col("is_transactional")).alias("transactional"),
+            *_ends(),
+        )
+    )
+
+
+def take_census_beside(records: DataFrame, small: DataFrame) -> Census:
+    """The same where `small` has all records but the offset commits, and is held: no key is read for it.
+
+    The keys are a third of a log. `records` must not have rows that stand for anything else.
+    """
+    others = small.groupBy("partition").agg(
+        F.count(F.lit(1)).alias("others"), F.count_if(is_control()).alias("controls")
+    )
+    every = records.groupBy("partition").agg(
+        F.count(F.lit(1)).alias("records"),
+        F.count_if(F.col("is_transactional")).alias("transactional"),
+        *_ends(),
+    )
+    found = every.join(F.broadcast(others), "partition", "left").fillna(0, ["others", "controls"])
+    return _census(found.withColumn("commits", F.col("records") - F.col("others")))
+
+
+def _ends() -> tuple[Column, ...]:
+    return (
+        F.min("offset").alias("first_offset"),
+        (F.max("offset") + 1).alias("next_offset"),
+        F.unix_millis(F.min("timestamp")).alias("first_ms"),
+        F.unix_millis(F.max("timestamp")).alias("last_ms"),
+    )
+
+
+def _census(found: DataFrame) -> Census:
+    return Census(
+        {
+            row["partition"]: PartitionCensus(**{name: row[name] for name in _FIELDS})
+            for row in found.collect()
+        }
+    )

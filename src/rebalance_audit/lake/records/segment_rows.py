@@ -1,0 +1,131 @@
+"""What was read of segments, as Arrow batches with the columns of record_columns.OF_SEGMENTS."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
+from rebalance_audit.lake.storage.arrow_types import (
+    MILLIS_MAX,
+    MILLIS_MIN,
+    NO_TIMESTAMP_MS,
+    arrow_type,
+    micros_of,
+)
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.folder import Segment
+
+Make: TypeAlias = Callable[[ColumnChunk], pa.Array]
+
+
+class SegmentRows:
+    """Builds batches of the chosen columns."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        """`columns` are names of OF_SEGMENTS in the order that is wanted."""
+        self._columns = tuple(columns)
+
+    def batches(
+        self,
+        segment: Segment,
+        found: Iterable[ColumnChunk | BadBytes | TailNote],
+        offset_before: Callable[[], int],
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches that stand for what a stretch of a segment holds; an unfinished end is none.
+
+        `offset_before` tells the offset after the last record in front of the stretch; it is asked only where the
+        stretch begins with damage.
+        """
+        partition = segment.log_partition
+        next_offset: int | None = None
+        for part in found:
+            if isinstance(part, ColumnChunk):
+                if part.log_offsets:
+                    yield self._records(partition, part)
+                    next_offset = part.log_offsets[-1] + 1
+                if part.excluded_count:
+                    yield from self._passed_over(partition, part)
+            elif isinstance(part, BadBytes) and DAMAGE in self._columns:
+                next_offset = offset_before() if next_offset is None else next_offset
+                damage = _damage(segment, part, next_offset)
+                yield self._single(partition, offset=_shown_offset(part), damage=damage)
+
+    def _passed_over(self, partition: int, chunk: ColumnChunk) -> Iterator[pa.RecordBatch]:
+        if PASSED_OVER in self._columns:
+            # The time of the last one tells how long the log goes on.
+            micros = micros_of(chunk.excluded_last_ms)
+            yield self._single(partition, passed_over=chunk.excluded_count, timestamp=micros)
+
+    def _records(self, partition: int, chunk: ColumnChunk) -> pa.RecordBatch:
+        count = len(chunk.log_offsets)
+        arrays = []
+        for name in self._columns:
+            make = MAKERS.get(name)
+            if name == "partition":
+                arrays.append(pa.array(np.full(count, partition, np.int32)))
+            elif make is not None:
+                arrays.append(make(chunk))
+            else:
+                arrays.append(pa.nulls(count, arrow_type(OF_SEGMENTS[name])))
+        return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
+
+    def _single(self, partition: int, **values: Any) -> pa.RecordBatch:
+        row = {"partition": partition, **values}
+        return pa.RecordBatch.from_arrays(
+            [pa.array([row.get(name)], arrow_type(OF_SEGMENTS[name])) for name in self._columns],
+            names=list(self._columns),
+        )
+
+
+def timestamps(moments_ms: npt.ArrayLike) -> pa.Array:
+    """Moments in epoch milliseconds as a column; null where there is none or it is absurd."""
+    millis = np.array(moments_ms, np.int64)
+    absent = (millis == NO_TIMESTAMP_MS) | (millis < MILLIS_MIN) | (millis > MILLIS_MAX)
+    micros = np.where(absent, 0, millis) * 1000
+    return pa.array(micros, pa.timestamp("us", tz="UTC"), mask=absent)
+
+
+def _of_runs(field: str, kind: pa.DataType, absent: int | None = None) -> Make:
+    """A column of a field that is equal over whole runs; `absent` is the value that stands for none."""
+
+    def make(chunk: ColumnChunk) -> pa.Array:
+        values = [getattr(run, field) for run in chunk.runs]
+        values = [None if value == absent else value for value in values]
+        counts = [run.record_count for run in chunk.runs]
+        return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+
+    return make
+
+
+MAKERS: Final[Mapping[str, Make]] = {
+    "offset": lambda chunk: pa.array(chunk.log_offsets, pa.int64()),
+    "timestamp": lambda chunk: timestamps(chunk.record_timestamps_ms),
+    "timestamp_type": _of_runs("timestamp_type", pa.string()),
+    "leader_epoch": _of_runs("leader_epoch", pa.int32(), absent=-1),
+    "producer_id": _of_runs("producer_id", pa.int64(), absent=-1),
+    "producer_epoch": _of_runs("producer_epoch", pa.int32(), absent=-1),
+    "is_transactional": _of_runs("is_transactional", pa.bool_()),
+    "is_control": _of_runs("is_control", pa.bool_()),
+    "key": lambda chunk: pa.array(chunk.keys, pa.binary()),
+    "value": lambda chunk: pa.array(chunk.values, pa.binary()),
+}
+
+
+def _shown_offset(found: BadBytes) -> int | None:
+    """The base offset as the header has it, where it can be one."""
+    return found.base_offset if found.base_offset is not None and found.base_offset >= 0 else None
+
+
+def _damage(segment: Segment, found: BadBytes, before_offset: int) -> dict[str, Any]:
+    return {
+        "reason": found.reason.value,
+        "detail": found.detail,
+        "source_file": f"{segment.path.parent.name}/{segment.path.name}",
+        "byte_position": found.byte_position,
+        "raw": found.raw,
+        "before_offset": before_offset,
+    }

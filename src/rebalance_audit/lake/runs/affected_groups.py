@@ -1,0 +1,154 @@
+"""Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
+
+A group is touched when it has new records, when the log has grown to the moment at which its rows change without any,
+when a record of its partition was found to be lost, when a topic that it asked about got another answer, when a
+broker's log was given that tells of it, and when its snapshot is of another program or other thresholds. Everything
+else stays as it is, unread.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
+from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
+from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
+
+SNAPSHOTS: Final = "meta.snapshots"
+GROUP: Final = ("partition", "group_id")
+RESUMED: Final = "resumed"
+REBUILT: Final = "rebuilt"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What has come since the snapshots were made."""
+
+    records: DataFrame
+    """New group records with the columns INPUT; those whose key tells no group are passed on."""
+    gaps: Mapping[int, int]
+    """Log partition -> lowest offset in front of which something was found to be lost now."""
+    topics: Collection[str]
+    """Ids and names of the topics of which something else is known now."""
+    log_end_ms: int | None
+    rules: str
+    """Digest of the thresholds."""
+    is_clean: bool
+    """Snapshots and gold are of one run."""
+    broker_news: DataFrame | None = None
+    """(partition, group_id, is_late) of groups of which brokers' logs tell something new; of what is past if late."""
+
+
+class Touched:
+    """The groups that a run replays."""
+
+    def __init__(self, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None) -> None:
+        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed whole."""
+        self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
+        self._news = news
+        groups = self._planned()
+        if rebuild is not None:
+            lost = rebuild.select(*GROUP).withColumn("lost", F.lit(True))
+            mode = F.when(F.col("lost"), REBUILT).otherwise(F.col("mode"))
+            groups = groups.join(lost, [*GROUP], "left").withColumn("mode", mode).drop("lost")
+        self.groups = groups.localCheckpoint(eager=False)
+        """Columns of GROUP, and `mode`."""
+        few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
+        counted = self.groups.groupBy("mode").agg(F.count(F.lit(1)).alias("rows"), few)
+        found = {row["mode"]: row for row in counted.collect()}
+        self.resumed: int = found[RESUMED]["rows"] if RESUMED in found else 0
+        self.rebuilt: int = found[REBUILT]["rows"] if REBUILT in found else 0
+        self._few: list[str] | None = None
+        """The resumed groups, where they are few enough to be named one by one."""
+        if 0 < self.resumed <= LISTED_GROUPS:
+            self._few = found[RESUMED]["groups"]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.resumed + self.rebuilt
+
+    def rebuilt_groups(self) -> DataFrame:
+        """Those that are replayed from their first record."""
+        return self._of_mode(REBUILT)
+
+    def input(self, history: DataFrame) -> DataFrame:
+        """What the reducer gets; `history` are all group records of bronze, read only where a group is rebuilt."""
+        news = self._news.records.select(*INPUT)
+        unknown = news.where("group_id is null")
+        resumed = self._of_mode(RESUMED)
+        snapshots = self._snapshots
+        if self._few is not None:
+            # The literals let Delta leave out files, and Parquet pages, of other groups.
+            snapshots = snapshots.where(F.col("group_id").isin(self._few))
+        states = resumed.join(
+            snapshots.select(*GROUP, F.encode("state", "UTF-8").alias("value")),
+            [*GROUP],
+            "left",
+        ).withColumn("offset", F.lit(RESUMES).cast("bigint"))
+        given = (
+            news.join(resumed, [*GROUP], "left_semi")
+            .unionByName(states, allowMissingColumns=True)
+            .unionByName(unknown)
+        )
+        if self.rebuilt:
+            old = history.select(*INPUT).join(
+                F.broadcast(self.rebuilt_groups()), [*GROUP], "left_semi"
+            )
+            given = given.unionByName(old)
+        return given.select(*INPUT)
+
+    def _of_mode(self, mode: str) -> DataFrame:
+        return self.groups.where(F.col("mode") == mode).select(*GROUP)
+
+    def _planned(self) -> DataFrame:
+        news = self._news
+        new = (
+            news.records.where("group_id is not null")
+            .groupBy(*GROUP)
+            .agg(F.min("offset").alias("first_new"))
+        )
+        known = self._snapshots.select(
+            *GROUP, "next_offset", "state_format", "rules", "due_at", "topics"
+        )
+        if news.broker_news is None:
+            known = known.withColumn("is_late", F.lit(None).cast("boolean"))
+        else:
+            known = known.join(F.broadcast(news.broker_news), [*GROUP], "left")
+        lost_from = self._lost_from()
+        is_other = (
+            (F.col("state_format") != STATE_FORMAT)
+            | (F.col("rules") != news.rules)
+            | self._asked_again()
+        )
+        is_told = F.col("is_late").isNotNull()
+        is_touched = F.col("first_new").isNotNull() | is_other | self._is_due() | is_told
+        is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
+        is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("is_late", F.lit(False))
+        rebuild = F.lit(not news.is_clean) | F.coalesce(is_other, F.lit(False)) | is_late
+        return (
+            known.join(new, [*GROUP], "full")
+            .where(is_touched | lost_from.isNotNull())
+            .select(*GROUP, F.when(rebuild, REBUILT).otherwise(RESUMED).alias("mode"))
+        )
+
+    def _lost_from(self) -> Column:
+        if not self._news.gaps:
+            return F.lit(None).cast("bigint")
+        pairs = [F.lit(number) for item in self._news.gaps.items() for number in item]
+        return F.try_element_at(F.create_map(*pairs), F.col("partition")).cast("bigint")
+
+    def _asked_again(self) -> Column:
+        if not self._news.topics:
+            return F.lit(False)
+        changed = F.array(*[F.lit(topic) for topic in sorted(self._news.topics)])
+        return F.coalesce(F.arrays_overlap("topics", changed), F.lit(False))
+
+    def _is_due(self) -> Column:
+        if self._news.log_end_ms is None:
+            return F.lit(False)
+        end = F.timestamp_millis(F.lit(self._news.log_end_ms))
+        return F.coalesce(F.col("due_at") <= end, F.lit(False))

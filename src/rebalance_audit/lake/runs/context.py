@@ -1,0 +1,174 @@
+"""What the steps of one run hand to each other, and the steps that all kinds of runs share."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit import __version__
+from rebalance_audit.lake.gold import topics
+from rebalance_audit.lake.gold.broker_logs import BrokerLogs
+from rebalance_audit.lake.gold.commit_findings import Days, commit_findings, scope_of
+from rebalance_audit.lake.gold.finding_rows import FINDINGS
+from rebalance_audit.lake.gold.gold import rows_of
+from rebalance_audit.lake.gold.reducer import Gaps, ReducerOptions, reduce_groups
+from rebalance_audit.lake.records import routing as split
+from rebalance_audit.lake.runs.progress import PROGRESS, Standing
+from rebalance_audit.lake.runs.request import RunRequest
+from rebalance_audit.lake.runs.run_log import RunLog, RunReport
+from rebalance_audit.lake.storage.output_rows import SNAPSHOTS
+from rebalance_audit.lake.storage.sinks import Sink, Written
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.wire.topic_names import TopicName, TopicNames
+
+TOPICS: Final = "gold.topics"
+SNAPSHOT_ROWS: Final = "meta.snapshots"
+
+Progress: TypeAlias = Callable[[str], None]
+"""Told what is being done now."""
+
+
+class RunContext:
+    """One run."""
+
+    def __init__(self, spark: SparkSession, request: RunRequest, progress: Progress) -> None:
+        """Nothing is read or written yet."""
+        self.spark = spark
+        self.request = request
+        self.progress = progress
+        self.started_at = datetime.now(UTC)
+        self.run_id = f"{self.started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+        self.rules = rules_digest(request)
+        self.lake = Lake(spark, request.lake)
+        self.sink = Sink(self.lake, request.cluster, self.run_id)
+        self.log = RunLog(self.lake, request, self.run_id, self.started_at, self.rules)
+        self.report = RunReport(self.run_id)
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Tell what is being done, and note how long it took."""
+        self.progress(what)
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.report.seconds[what] = time.monotonic() - began
+
+    def of_cluster(self, name: str) -> DataFrame:
+        """A table's rows of the cluster."""
+        return self.sink.of_cluster(name)
+
+    def bronze(self, name: str, version: int) -> DataFrame:
+        """The cluster's rows of a table as of a version."""
+        return self.lake.read(name, version=version).where(F.col("cluster") == self.request.cluster)
+
+    def replace(
+        self,
+        name: str,
+        rows: DataFrame,
+        scope: Column,
+        groups: DataFrame | None = None,
+        *,
+        given: int = 1,
+    ) -> None:
+        """Write a table of which `given` rows are there to write, as far as that is known."""
+        if given or not self.sink.is_empty(name):
+            self.note(name, self.sink.replace(name, rows, scope, groups))
+
+    def upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
+        """Add and update rows, `given` of them as far as that is known."""
+        if given:
+            self.note(name, self.sink.upsert(name, rows))
+
+    def note(self, name: str, written: Written) -> None:
+        """A table may be written twice in a run: quarantine, from the source and from the replay."""
+        self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
+
+    @cached_property
+    def known_topics(self) -> list[TopicName]:
+        """What gold.topics had before the run."""
+        return topics.names_in_table(self.of_cluster(TOPICS))
+
+    def topic_names(self, small: DataFrame, commits: DataFrame | None) -> TopicNames:
+        """From the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
+        source = self.request.source
+        names = TopicNames() if source is None else source.topic_names()
+        names.merge(self.known_topics)
+        names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
+        if commits is not None:
+            # Of all sources the weakest: a name that is known stands.
+            names.merge(topics.names_in_silver(commits, [*names]))
+        return names
+
+    def write_topics(self, names: TopicNames) -> None:
+        """gold.topics, where something else is known than it has."""
+        if sorted(self.known_topics) != sorted(topics.as_in_table(names)):
+            self.upsert(TOPICS, topics.topic_rows(self.spark, names), given=len(names))
+
+    def write_commit_findings(
+        self, log_end_ms: int | None, days: Days | None = None, groups_regex: str | None = None
+    ) -> None:
+        """The rows of gold.findings that offset commits show: those of some days, or of all."""
+        rows = commit_findings(self.of_cluster, self.request.findings, log_end_ms, days)
+        of_regex = split.in_groups(groups_regex, F.col("group_id"))
+        scope = scope_of(days) & of_regex
+        self.note(FINDINGS, self.sink.replace(FINDINGS, rows.where(of_regex), scope))
+
+    def write_progress(self, reached: Standing) -> None:
+        """The last commit of what a run may leave for the next one."""
+        rows = self.log.progress_rows(reached)
+        self.note(PROGRESS, self.sink.rewrite(PROGRESS, rows, len(reached.partitions)))
+
+    @cached_property
+    def broker_logs(self) -> BrokerLogs:
+        """What brokers logged, by this run and earlier ones; not before the run log has the run."""
+        return BrokerLogs(self.sink, self.log.run_number, self.run_id)
+
+    def reduce(
+        self,
+        records: DataFrame,
+        names: TopicNames,
+        gaps: Gaps,
+        log_end_ms: int | None,
+        groups: DataFrame | None = None,
+        tasks: int | None = None,
+    ) -> DataFrame:
+        """The reducer's stream, held from the first look at it: unpersist it.
+
+        `groups` are those of the records, where it is not every group; for `tasks` see `reduce_groups`.
+        """
+        request = self.request
+        broker_log = self.broker_logs.facts(groups)
+        options = ReducerOptions(
+            names,
+            request.rules,
+            request.findings,
+            log_end_ms,
+            gaps,
+            request.with_silver,
+            None if broker_log is None else self.spark.sparkContext.broadcast(broker_log),
+        )
+        return reduce_groups(records, options, tasks).persist(StorageLevel.MEMORY_AND_DISK)
+
+    def snapshot_rows(self, stream: DataFrame) -> DataFrame:
+        """Rows of meta.snapshots (without the cluster)."""
+        return rows_of(stream, SNAPSHOTS).select(
+            "*",
+            F.lit(self.rules).alias("rules"),
+            F.lit(self.run_id).alias("run_id"),
+            F.lit(self.started_at).alias("updated_at"),
+        )
+
+
+def rules_digest(request: RunRequest) -> str:
+    """What the rows depend on besides the log: the thresholds, and the release of this program."""
+    given = (__version__, request.rules, request.findings)
+    return sha256(repr(given).encode()).hexdigest()[:16]

@@ -1,0 +1,74 @@
+"""What of an error is the source's doing, or that of the disks, in one sentence.
+
+Spark tells of a full disk in the stack trace of whichever of some hundred queries came upon it.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from rebalance_audit.errors import LakeError, LakeNotWritable, SparkEnded
+from rebalance_audit.lake.catalog_names import is_catalog
+from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.lake.session.spark_end import text_of, worker_end
+from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+
+REFUSED: Final = re.compile(
+    r"No space left on device|Disk quota exceeded|Read-only file system|File too large|Input/output error"
+)
+"""How the operating system says it, in Java's exceptions and in Python's."""
+SCRATCH: Final = "spark.local.dir"
+
+
+class Refusals:
+    """Puts into words what ends a run over a source into a lake."""
+
+    def __init__(self, spark: SparkSession, lake: str, source: Source | None) -> None:
+        self._lake = lake
+        self._source = source
+        # Asked now: a process that has ended tells nothing.
+        self._scratch = spark.sparkContext.getConf().get(SCRATCH) or tempfile.gettempdir()
+
+    def explain(self, error: Exception) -> LakeError | SourceNotReadable | SparkEnded | None:
+        """A sentence for what the user can mend; None for any other error, and for one that is such a sentence."""
+        if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
+            return None
+        found = REFUSED.search(text_of(error))
+        if found is not None:
+            return LakeNotWritable(
+                f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or where Spark keeps what it has between two"
+                f" steps ({SCRATCH}: {self._scratch}{_free(self._scratch)}); what is half done the next run mends."
+            )
+        ended = worker_end(error)
+        if ended is not None:
+            return ended
+        if self._source is not None and isinstance(error, PySparkException | Py4JJavaError):
+            return self._source.explain(error)
+        return None
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raise the sentence in the place of an error that has one."""
+        try:
+            yield
+        except Exception as error:
+            known = self.explain(error)
+            if known is None:
+                raise
+            raise known from error
+
+
+def _free(location: str) -> str:
+    """How much room there is, where that can be asked."""
+    path = None if is_catalog(location) else local_path(location)
+    if path is None or not path.is_dir():
+        return ""
+    return f" with {shutil.disk_usage(path).free / (1 << 20):,.0f} MB free"

@@ -1,0 +1,141 @@
+"""gold.group_hours in a run over what is new: only hours that something new has a part in are made again."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.gold.commit_hours import (
+    OF_COMMITS,
+    commit_hours,
+    continued_hours,
+    hours_of_commits,
+    with_following,
+)
+from rebalance_audit.lake.gold.group_hours import HOURS, group_hours
+from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
+from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.silver.offset_commits import COMMITS
+from rebalance_audit.lake.storage.key_range import Reach, group_reach, group_reach_columns
+from rebalance_audit.lake.storage.sinks import handed_out
+
+FEW_HOURS: Final = 100_000
+"""Some MB in every task."""
+
+
+class HoursNews(NamedTuple):
+    """What has come since the hours were made."""
+
+    changed: Sequence[DataFrame]
+    """Group and hour of what differs in other gold tables."""
+    commits: DataFrame | None
+    """New rows of silver.offset_commits."""
+    is_in_order: bool
+    """They are behind all that the table tells of, and none of them is in it."""
+    rebuilt: DataFrame | None
+    """Groups whose hours are all made again."""
+    log_end_ms: int | None
+
+
+def patch_hours(context: RunContext, news: HoursNews) -> None:
+    """Bring the table up to date; the other gold tables are."""
+    known = context.of_cluster(HOURS)
+    rebuilt = None if news.rebuilt is None else news.rebuilt.select("group_id").distinct()
+    planned = _plan(news, known, rebuilt)
+    if planned is None and rebuilt is None:
+        return
+    whole = None
+    if rebuilt is not None:
+        whole = group_hours(
+            lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
+            news.log_end_ms,
+        )
+    if planned is None:
+        assert whole is not None
+        context.replace(HOURS, whole, F.lit(True), rebuilt)
+        return
+    of_commits = _of_commits(context, planned, known)
+    rows = group_hours(context.of_cluster, news.log_end_ms, planned.wanted, of_commits)
+    made = handed_out(HOURS, rows).drop(*KEY)
+    pairs = planned.pairs.select(*KEY)
+    same = [F.col(name) == F.col(f"row.{name}") for name in KEY]
+    written = context.sink.patch(
+        HOURS,
+        pairs.join(made, same, "left"),
+        whole,
+        rebuilt,
+        keys=pairs,
+        reach=planned.reach,
+    )
+    context.note(HOURS, written)
+
+
+class _Plan(NamedTuple):
+    """The hours that are made again."""
+
+    pairs: DataFrame
+    """KEY, and `again`: whether the hour's commits are to be read."""
+    continued: DataFrame | None
+    """See `continued_hours`."""
+    wanted: Wanted
+    reach: Reach
+    has_again: bool
+
+
+def _plan(news: HoursNews, known: DataFrame, rebuilt: DataFrame | None) -> _Plan | None:
+    """None where there are no hours."""
+    given = [each.select(*KEY, F.lit(False).alias("again")) for each in news.changed]
+    continued = None
+    if news.commits is not None and news.is_in_order:
+        continued = continued_hours(news.commits, known)
+        if continued is not None:
+            # Cut off from what led to it: all that follows reads it.
+            continued = continued.localCheckpoint(eager=False)
+            given.append(continued.select(*KEY, "again"))
+    elif news.commits is not None:
+        given.append(hours_of_commits(news.commits).withColumn("again", F.lit(True)))
+    if not given:
+        return None
+    pairs = reduce(DataFrame.union, given).groupBy(*KEY).agg(F.bool_or("again").alias("again"))
+    if rebuilt is not None:
+        pairs = pairs.join(rebuilt, "group_id", "left_anti")
+    pairs, found = _looked_through(pairs)
+    if found["low"] is None:
+        return None
+    if found["again"]:
+        following = with_following(pairs.where("again").select(*KEY), known)
+        both = pairs.unionByName(following.withColumn("again", F.lit(True)))
+        pairs, found = _looked_through(both.groupBy(*KEY).agg(F.bool_or("again").alias("again")))
+    wanted = Wanted(pairs.select(*KEY), found["low"], found["high"])
+    return _Plan(pairs, continued, wanted, group_reach(found), found["again"])
+
+
+def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
+    pairs = pairs.localCheckpoint(eager=False)
+    again = F.bool_or("again").alias("again")
+    rows = F.count(F.lit(1)).alias("rows")
+    found = pairs.agg(rows, *ends_of_hours(), again, *group_reach_columns()).first()
+    assert found is not None
+    if found["rows"] <= FEW_HOURS:
+        # Spark does not know how few there are, and would shuffle both sides of every join with them.
+        pairs = F.broadcast(pairs)
+    return pairs, found.asDict()
+
+
+def _of_commits(context: RunContext, planned: _Plan, known: DataFrame) -> DataFrame:
+    """What is to be said of the commits of each of the hours."""
+    names = [*KEY, *OF_COMMITS]
+    as_before = planned.pairs.where("not again").select(*KEY)
+    parts = []
+    if planned.continued is not None:
+        continued = planned.continued.where("not again").select(*names)
+        as_before = as_before.join(continued.select(*KEY), [*KEY], "left_anti")
+        parts.append(continued)
+    there = known.where(planned.reach.condition()).where("commits > 0").select(*names)
+    parts.append(there.join(as_before, [*KEY], "left_semi"))
+    if planned.has_again:
+        wanted = Wanted.of(planned.pairs.where("again").select(*KEY))
+        parts.append(commit_hours(wanted, context.of_cluster(COMMITS), known).select(*names))
+    return reduce(DataFrame.unionByName, parts)

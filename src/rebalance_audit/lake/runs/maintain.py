@@ -1,0 +1,334 @@
+"""Looking after the tables: old rows are deleted where that is wished, files are laid out anew, unused files removed.
+
+Nothing of it changes what the tables say of the time that is kept, and nothing looks like new data to a run: OPTIMIZE
+is a commit without rows, and a deletion is none that a run reads.
+
+**bronze.records** is append-only, so that nobody deletes the only copy of what Kafka has compacted by mistake. Its
+retention is a compaction as Kafka's own: of the records older than the limit the newest of each key stays, unless it is
+a tombstone. So the groups can still be replayed from what is left, as a broker would load them. Records that no run has
+audited yet are not touched.
+"""
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.runs.context import Progress
+from rebalance_audit.lake.storage.clustering import files_of, laid_out
+from rebalance_audit.lake.storage.commits import commit_metadata
+from rebalance_audit.lake.storage.delta_log import java_message
+from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.tables import WRITERS, Lake
+from rebalance_audit.table_schemas import table_schemas
+
+RECORDS: Final = "bronze.records"
+RUNS: Final = "meta.runs"
+PROGRESS: Final = "meta.progress"
+APPEND_ONLY: Final = "delta.appendOnly"
+
+AGES: Final = {
+    RECORDS: "timestamp",
+    "silver.group_records": "timestamp",
+    "silver.offset_commits": "timestamp",
+    "silver.quarantine": "timestamp",
+    "gold.epochs": "if(outcome = 'open', null, coalesce(converged_at, started_at))",
+    "gold.rebalance_causes": "at",
+    "gold.convergence": "if(outcome = 'open', null, coalesce(reached_at, started_at))",
+    "gold.rebalances": "ended_at",
+    "gold.members": "left_at",
+    "gold.ownership": "to_at",
+    "gold.group_states": "to_at",
+    "gold.findings": "to_at",
+    "gold.group_hours": "hour",
+    "meta.runs": "ended_at",
+    "meta.checks": "checked_at",
+    "meta.broker_log": "logged_at",
+}
+"""Table -> the moment that its rows' age counts from; null for a row that is not over yet, which is kept."""
+
+WEEK_HOURS: Final = 168
+"""What Delta takes for safe: no reader looks at a version for so long."""
+
+_LISTING_TASKS: Final = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class MaintainRequest:
+    """What to look after, and what to keep."""
+
+    tables: Collection[str] = ()
+    """Full names; none for every table that is there."""
+    keep_days: Mapping[str, int] = field(default_factory=dict)
+    """Table -> rows older than so many days are deleted; a table that is not named keeps all."""
+    vacuum_hours: int = WEEK_HOURS
+    """Files that no version of the table has used for so long are removed."""
+    vacuum_hours_of: Mapping[str, int] = field(default_factory=dict)
+    """The same for single tables."""
+    dry_run: bool = False
+    """Only count what would be done."""
+
+
+@dataclass(slots=True)
+class TableCare:
+    """What was done to one table, or would be."""
+
+    rows_deleted: int = 0
+    older_than: datetime | None = None
+    files_before: int = 0
+    bytes_before: int = 0
+    files_added: int = 0
+    files_removed: int = 0
+    """By OPTIMIZE; how many those of a dry run would be is not known before."""
+    files_vacuumed: int = 0
+    vacuum_hours: int = 0
+    version: int | None = None
+    """Of the table afterwards."""
+
+
+@dataclass(slots=True)
+class MaintainReport:
+    """What was done."""
+
+    run_id: str
+    tables: dict[str, TableCare] = field(default_factory=dict)
+
+
+def check_request(request: MaintainRequest) -> None:
+    """Raises BadRequest for a table that there is none of, or whose rows have no age."""
+    known = table_schemas()
+    for name in (*request.tables, *request.keep_days, *request.vacuum_hours_of):
+        if name not in known:
+            raise BadRequest(f"There is no table {name}; there are {', '.join(sorted(known))}.")
+    for name in request.keep_days:
+        if name not in AGES:
+            raise BadRequest(
+                f"Rows of {name} have no age to be kept by; those of {', '.join(sorted(AGES))} have."
+            )
+
+
+def maintain(
+    lake: Lake, request: MaintainRequest, now: datetime, progress: Progress
+) -> MaintainReport:
+    """Look after the tables of a lake, one by one; can be killed anywhere and repeated.
+
+    The age of rows counts back from `now`, that of files from the clock of the machine.
+
+    Raises BadRequest, LakeBusy while a run writes into the lake, LakeNotReadable where no table is, LakeNotWritable.
+    """
+    check_request(request)
+    report = MaintainReport(f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}")
+    names = [
+        name for name in sorted(request.tables or table_schemas()) if lake.version(name) is not None
+    ]
+    if not names:
+        raise LakeNotReadable(f"{lake.path} has no table to look after.")
+    with (
+        _alone(lake, request, report.run_id),
+        commit_metadata(lake.spark, report.run_id),
+        _settings(lake, request),
+        ThreadPoolExecutor(WRITERS) as pool,
+    ):
+        done = pool.map(lambda name: _Table(lake, name, request, now, progress).care(), names)
+        report.tables.update(zip(names, done, strict=True))
+    return report
+
+
+class _Table:
+    """One table."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        name: str,
+        request: MaintainRequest,
+        now: datetime,
+        progress: Progress,
+    ) -> None:
+        self._lake = lake
+        self._name = name
+        self._request = request
+        self._now = now
+        self._progress = progress
+        self._table = lake.delta_table(name)
+
+    def care(self) -> TableCare:
+        """All that is to be done. Raises LakeNotWritable."""
+        try:
+            return self._care()
+        except (PySparkException, Py4JJavaError) as error:
+            why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
+            path = self._lake.table_path(self._name)
+            raise LakeNotWritable(
+                f"{path} cannot be looked after: {why.partition(chr(10))[0]}."
+            ) from error
+
+    def _care(self) -> TableCare:
+        """Delete, lay out, remove files: in this order, so that what is deleted is not laid out first."""
+        detail = self._table.detail().select("numFiles", "sizeInBytes").first()
+        assert detail is not None
+        done = TableCare(files_before=detail[0], bytes_before=detail[1])
+        if self._name in self._request.keep_days:
+            done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
+            self._progress(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
+            done.rows_deleted = self._delete(done.older_than)
+        if not self._request.dry_run and done.files_before > 1:
+            self._progress(f"{self._name}: laying out files")
+            self._lay_out(done)
+        hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
+        self._progress(f"{self._name}: removing unused files")
+        done.vacuum_hours = hours
+        done.files_vacuumed = self._unused_files(hours)
+        if not self._request.dry_run and done.files_vacuumed:
+            self._table.vacuum(hours)
+        done.version = self._lake.version(self._name)
+        return done
+
+    def _lay_out(self, done: TableCare) -> None:
+        """Fewer files; OPTIMIZE would lay what goes on and what has ended together, see `layout`.
+
+        It does so in a catalog, where writing all of a table anew by its name could make another table of it.
+        """
+        schema = table_schemas()[self._name]
+        if schema.open_while_null is None or not self._lake.is_folder:
+            metrics = self._table.optimize().executeCompaction().select("metrics.*").first()
+            assert metrics is not None
+            done.files_added = metrics["numFilesAdded"]
+            done.files_removed = metrics["numFilesRemoved"]
+            return
+        files = files_of(done.bytes_before)
+        if done.files_before <= files + 1:
+            return
+        rows = laid_out(schema, self._lake.read(self._name, pinned=True), files)
+        # The rows are the same: no reader of the change feed, and no stream, is to see them once more.
+        writer = rows.write.format("delta").mode("overwrite").option("dataChange", "false")
+        self._lake.save(self._name, writer)
+        detail = self._table.detail().select("numFiles").first()
+        assert detail is not None
+        done.files_added, done.files_removed = detail[0], done.files_before
+
+    def _unused_files(self, hours: int) -> int:
+        name = self._lake.sql_name(self._name)
+        found = self._lake.spark.sql(f"VACUUM {name} RETAIN {hours} HOURS DRY RUN")
+        # It answers with the table's own folder where it has found nothing.
+        return found.where(F.col("path").rlike(r"\.(parquet|crc|bin)$")).count()
+
+    def _delete(self, before: datetime) -> int:
+        age = F.expr(AGES[self._name])
+        old = age < F.lit(before)
+        if self._name == RECORDS:
+            return self._compact(old)
+        count = self._lake.read(self._name).where(old).count()
+        if count and not self._request.dry_run:
+            self._table.delete(old)
+        return count
+
+    def _compact(self, old: Any) -> int:
+        """Delete the old records that a compacted log would not have."""
+        # Not persisted: MERGE refuses a source that is cached while it runs.
+        doomed = self._superseded(old).localCheckpoint()
+        count = doomed.count()
+        if count and not self._request.dry_run:
+            with _changeable(self._lake, self._name):
+                _delete_rows(self._table, doomed)
+        return count
+
+    def _superseded(self, old: Any) -> DataFrame:
+        audited = self._lake.read(PROGRESS).select("cluster", "partition", "replayed_to")
+        records = (
+            self._lake.read(self._name, pinned=True)
+            .where(old)
+            .join(F.broadcast(audited), ["cluster", "partition"])
+            .where("offset < replayed_to")
+        )
+        newest = records.groupBy("cluster", "partition", "key").agg(
+            F.max_by(
+                F.struct("offset", F.col("value").isNull().alias("is_tombstone")), "offset"
+            ).alias("newest")
+        )
+        return (
+            records.select("cluster", "partition", "offset", "key", "is_control")
+            .join(newest, ["cluster", "partition", "key"], "left")
+            .where(
+                # Records without a key are markers of transactions or damage that quarantine has.
+                F.col("key").isNull()
+                | F.coalesce("is_control", F.lit(False))
+                | (F.col("offset") < F.col("newest.offset"))
+                | F.col("newest.is_tombstone")
+            )
+            .select("cluster", "partition", "offset")
+        )
+
+
+def _delete_rows(table: DeltaTable, doomed: DataFrame) -> None:
+    key = ("cluster", "partition", "offset")
+    same = " and ".join(f"kept.{column} = doomed.{column}" for column in key)
+    table.alias("kept").merge(doomed.alias("doomed"), same).whenMatchedDelete().execute()
+
+
+@contextmanager
+def _changeable(lake: Lake, name: str) -> Iterator[None]:
+    """Lift a table's promise to be append-only, for as long as this takes."""
+    _promise(lake, name, append_only=False)
+    try:
+        yield
+    finally:
+        _promise(lake, name, append_only=True)
+
+
+def _promise(lake: Lake, name: str, *, append_only: bool) -> None:
+    value = str(append_only).lower()
+    lake.spark.sql(
+        f"ALTER TABLE {lake.sql_name(name)} SET TBLPROPERTIES ('{APPEND_ONLY}' = '{value}')"
+    )
+
+
+@contextmanager
+def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
+    """Keep runs out: laying out files of a table beside a run that merges into it makes one of the two fail."""
+    with ExitStack() as held:
+        if not request.dry_run:
+            for cluster in _clusters(lake):
+                held.enter_context(sole_run(lake.path, cluster, run_id))
+                if RECORDS in request.keep_days:
+                    held.enter_context(sole_run(lake.path, f"{cluster} (ingest)", run_id))
+        yield
+
+
+def _clusters(lake: Lake) -> list[str]:
+    if lake.version(RUNS) is None:
+        return []
+    return sorted(row[0] for row in lake.read(RUNS).select("cluster").distinct().collect())
+
+
+@contextmanager
+def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
+    """Settings of the session that VACUUM looks at."""
+    conf = lake.spark.conf
+    # It lists folders in so many tasks, 10,000 by default, most of them without a folder.
+    wanted = {_LISTING_TASKS: str(4 * lake.spark.sparkContext.defaultParallelism)}
+    if min([request.vacuum_hours, *request.vacuum_hours_of.values()]) < WEEK_HOURS:
+        # The request says so, and runs are kept out.
+        wanted[_RETENTION_CHECK] = "false"
+    before = {name: conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            if was is None:
+                conf.unset(name)
+            else:
+                conf.set(name, was)

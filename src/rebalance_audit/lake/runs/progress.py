@@ -1,0 +1,110 @@
+"""How far earlier runs have come with a cluster, and whether the last of them came to its end.
+
+A run's row in meta.runs is its first commit, meta.progress its last but one. So where the run log has a run that is
+later than the one in meta.progress, that one has left its work half done, or has done only part of it on purpose
+(`--groups`, `--from`): gold may be ahead of the snapshots, and nothing may be resumed that is touched now.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.records.record_counts import Census
+from rebalance_audit.lake.storage.tables import Lake
+
+RUNS: Final = "meta.runs"
+PROGRESS: Final = "meta.progress"
+ALL: Final = "all"
+"""Layers of a run that went through bronze."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStanding:
+    """One partition of the log."""
+
+    next_offset: int
+    """Offset after the last record that gold knows."""
+    last_ms: int | None
+    """Largest record time, epoch milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the next run can go on from."""
+
+    bronze_version: int
+    """Version of bronze.records of which the tables know every record."""
+    partitions: Mapping[int, PartitionStanding] = field(default_factory=dict)
+    gaps: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """Log partition -> offsets, ascending, in front of which something is known to be lost."""
+    run_number: int = 0
+    """Number of the run that came so far."""
+    is_clean: bool = True
+    """The last run that wrote tables is the one that wrote this."""
+
+    @property
+    def last_ms(self) -> int | None:
+        """Largest record time of the log so far."""
+        moments = [part.last_ms for part in self.partitions.values() if part.last_ms is not None]
+        return max(moments, default=None)
+
+    def has_late(self, census: Census) -> bool:
+        """Whether any partition got a record in front of those that are known."""
+        return any(
+            found.first_offset < self.partitions[partition].next_offset
+            for partition, found in census.partitions.items()
+            if partition in self.partitions
+        )
+
+    def after(self, census: Census) -> "Standing":
+        """The same when the new records of a census are known too."""
+        after = dict(self.partitions)
+        for partition, found in census.partitions.items():
+            before = after.get(partition, PartitionStanding(0, None))
+            moments = [at for at in (before.last_ms, found.last_ms) if at is not None]
+            after[partition] = PartitionStanding(
+                max(before.next_offset, found.next_offset), max(moments, default=None)
+            )
+        return replace(self, partitions=after)
+
+
+def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standing | None:
+    """What meta.progress and meta.runs say; None where everything is to be rebuilt.
+
+    `run_number` is the number of the run that asks, `rules` the digest of its thresholds.
+    """
+    progress = _rows_of(lake, PROGRESS, cluster)
+    versions = {row["bronze_version"] for row in progress}
+    numbers = {row["run_number"] for row in progress}
+    if len(versions) != 1 or len(numbers) != 1 or None in versions | numbers:
+        return None
+    (version,), (number,) = versions, numbers
+    if number >= run_number:
+        return None  # the run log was lost
+    later = [
+        row
+        for row in _rows_of(lake, RUNS, cluster, f"run_number > {number}")
+        if row["run_number"] != run_number
+    ]
+    # What went straight from a source to gold, or by other thresholds, may have changed groups that are not touched.
+    if any(row["layers"] != ALL or row["rules"] != rules for row in later):
+        return None
+    return Standing(
+        bronze_version=version,
+        partitions={
+            row["partition"]: PartitionStanding(row["replayed_to"], row["last_ms"])
+            for row in progress
+        },
+        gaps={row["partition"]: row["lost_before"] or () for row in progress},
+        run_number=number,
+        is_clean=not later,
+    )
+
+
+def _rows_of(lake: Lake, name: str, cluster: str, condition: str = "true") -> list[Any]:
+    rows = lake.read(name).where(F.col("cluster") == cluster).where(condition)
+    if name == PROGRESS:
+        rows = rows.withColumn("last_ms", F.unix_millis("last_record_at"))
+    return rows.drop("config").collect()

@@ -1,0 +1,161 @@
+"""A run: from a source, or from what bronze holds, to the tables of a lake.
+
+With all layers the source goes into bronze, and silver and gold are made from bronze, which remembers what Kafka's
+compaction has taken from the source since: of what is new there, or of everything where that is asked for or needed.
+With gold alone the source is read once and nothing but gold is written. Every table is written by one commit; the
+order of the commits is silver and gold, snapshots, topics, progress, the run log.
+"""
+
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import SparkSession
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.errors import BadRequest, LakeNotReadable
+from rebalance_audit.lake.bronze.bronze import QUARANTINED
+from rebalance_audit.lake.bronze.ingest import ingest
+from rebalance_audit.lake.bronze.ledger import RECORDS
+from rebalance_audit.lake.gold.broker_logs import unmatched_notes
+from rebalance_audit.lake.gold.group_hours import HOURS
+from rebalance_audit.lake.runs.context import SNAPSHOT_ROWS, TOPICS, Progress, RunContext
+from rebalance_audit.lake.runs.error_translation import Refusals
+from rebalance_audit.lake.runs.increment import ChangesGone, run_increment
+from rebalance_audit.lake.runs.progress import PROGRESS, RUNS, Standing, standing_of
+from rebalance_audit.lake.runs.rebuild import run_whole
+from rebalance_audit.lake.runs.request import RunRequest, check_request
+from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.runs.source_findings import write_source_findings
+from rebalance_audit.lake.session.small_queries import small_queries
+from rebalance_audit.lake.silver.offset_commits import COMMITS
+from rebalance_audit.lake.sources.sources import DeltaSource
+from rebalance_audit.lake.storage.commits import commit_metadata
+from rebalance_audit.lake.storage.delta_log import java_message
+from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.output_rows import GROUP_RECORDS
+
+GOLD_TABLES: Final = (*(f"gold.{name}" for name in GOLD_OF_GROUP), HOURS, TOPICS)
+META_TABLES: Final = (RUNS, PROGRESS)
+LAYER_TABLES: Final = (RECORDS, COMMITS, f"silver.{GROUP_RECORDS}", SNAPSHOT_ROWS)
+
+
+def run_audit(
+    spark: SparkSession, request: RunRequest, progress: Progress = lambda _: None
+) -> RunReport:
+    """Run, and leave a row in meta.runs.
+
+    Raises BadRequest, SourceNotReadable, LakeNotReadable, LakeNotWritable and LakeBusy, each with one sentence.
+    """
+    check_request(request)
+    _check_regex(spark, request.groups_regex)
+    context = RunContext(spark, request, progress)
+    refusals = Refusals(spark, request.lake, request.source)
+    with (
+        refusals.told(),
+        sole_run(request.lake, request.cluster, context.run_id),
+        commit_metadata(spark, context.run_id),
+    ):
+        return _execute(context, refusals)
+
+
+def _execute(context: RunContext, refusals: Refusals) -> RunReport:
+    """All steps, in order; the run log's row is the first commit and the last."""
+    request = context.request
+    tables = [*META_TABLES, *GOLD_TABLES, QUARANTINED]
+    with context.step("creating tables"), small_queries(context.spark):
+        context.lake.create([RUNS])
+        context.lake.create([*tables, *LAYER_TABLES] if request.with_silver else tables)
+        context.log.start()
+    try:
+        if request.with_silver:
+            _ingest(context)
+            write_source_findings(context)
+            _replay(context)
+        else:
+            run_whole(context, None)
+        _finish(context)
+    except Exception as error:
+        known = refusals.explain(error)
+        context.log.fail(known or error)
+        if known is not None:
+            raise known from error
+        raise
+    return context.report
+
+
+def _ingest(context: RunContext) -> None:
+    """What is new in the source, into bronze."""
+    source, report = context.request.source, context.report
+    bronze = context.lake.table_path(RECORDS)
+    if source is None or (isinstance(source, DeltaSource) and source.is_at(bronze)):
+        return
+    with context.step("reading the source into bronze"):
+        ingested = ingest(
+            source,
+            context.lake,
+            context.request.cluster,
+            context.run_id,
+            context.started_at,
+            tell=context.progress,
+        )
+    report.rows[RECORDS] = ingested.records
+    report.rows[QUARANTINED] = ingested.quarantine_rows
+    report.counts.damaged_stretches = ingested.damaged_stretches
+
+
+def _replay(context: RunContext) -> None:
+    """Bronze into everything else: what is new in it where an earlier run has left enough to go on from."""
+    standing = _standing(context)
+    version = context.lake.version(RECORDS)
+    assert version is not None  # created with the run
+    if standing is not None and version >= standing.bronze_version:
+        try:
+            run_increment(context, standing, version)
+        except ChangesGone:
+            context.progress("what is new cannot be told any more; replaying everything")
+        else:
+            return
+    if not context.sink.of_cluster(RECORDS).limit(1).count():
+        raise LakeNotReadable(
+            f"{context.request.lake} has no records of cluster {context.request.cluster} in bronze:"
+            " ingest some, or give a source."
+        )
+    context.lake.keep_changes(RECORDS)
+    version = context.lake.version(RECORDS)
+    run_whole(context, version)
+
+
+def _standing(context: RunContext) -> Standing | None:
+    request = context.request
+    if request.full or not request.is_whole:
+        return None
+    with small_queries(context.spark):
+        return standing_of(context.lake, request.cluster, context.rules, context.log.run_number)
+
+
+def _finish(context: RunContext) -> None:
+    if context.request.broker_log is not None:
+        context.report.notes += context.broker_logs.notes
+        states = context.of_cluster("gold.group_states")
+        context.report.notes += unmatched_notes(context.request.broker_log, states)
+    layers = LAYER_TABLES if context.request.with_silver else ()
+    tables = sorted({*GOLD_TABLES, QUARANTINED, *layers} - {SNAPSHOT_ROWS})
+    versions = {name: context.lake.version(name) for name in tables}
+    context.report.versions = {name: at for name, at in versions.items() if at is not None}
+    with small_queries(context.spark):
+        context.log.end(context.report)
+
+
+def _check_regex(spark: SparkSession, regex: str | None) -> None:
+    """Raises BadRequest: Java judges, since Java will match."""
+    if regex is None:
+        return
+    jvm = spark.sparkContext._jvm  # noqa: SLF001 - there is no other door to java.util.regex
+    assert jvm is not None
+    try:
+        jvm.java.util.regex.Pattern.compile(regex)
+    except (Py4JJavaError, IllegalArgumentException) as error:
+        # pyspark turns the exceptions that it knows into its own, of any Java call.
+        why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
+        raise BadRequest(f"{regex!r} is no regular expression: {why.splitlines()[0]}.") from None

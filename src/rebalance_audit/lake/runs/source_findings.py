@@ -1,0 +1,98 @@
+"""Findings that only ingests show: rows of gold.findings about the log itself, of no group."""
+
+from collections.abc import Callable
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.findings.of_sources import SourcesDiffer
+from rebalance_audit.lake.bronze.bronze import DIFFERS, QUARANTINED
+from rebalance_audit.lake.bronze.ledger import RECORDS
+from rebalance_audit.lake.gold.finding_rows import FINDINGS, evidence, finding_rows
+from rebalance_audit.lake.runs.context import RunContext
+
+DIGEST_DIGITS: Final = 16
+
+
+def write_source_findings(context: RunContext) -> None:
+    """The rows for all that sources were found to have otherwise than bronze, by this run's ingest or another."""
+    if context.sink.is_empty(QUARANTINED):
+        return
+    differing = context.of_cluster(QUARANTINED).where(F.col("reason") == DIFFERS)
+    if differing.isEmpty():
+        return
+    rows = source_findings(differing, context.of_cluster(RECORDS))
+    context.replace(FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
+
+
+def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
+    """Rows of gold.findings (without the cluster) from those of silver.quarantine and from bronze."""
+    other = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"))
+    found = (
+        differing.groupBy("partition", F.col("source_file").alias("other_source"))
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min(other).alias("first"),
+            F.max(other).alias("last"),
+        )
+        .localCheckpoint()
+    )
+    ends = found.select(
+        "partition", F.explode(F.array("first.offset", "last.offset")).alias("offset")
+    )
+    kept = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"), "source")
+    ours = (
+        bronze.join(F.broadcast(ends.distinct()), ["partition", "offset"])
+        .groupBy("partition")
+        .agg(F.collect_list(kept).alias("kept"))
+    )
+    with_ours = found.join(ours, "partition").withColumns(
+        {f"our_{end}": F.filter("kept", _is_at(end))[0] for end in ("first", "last")}
+    )
+    facts = F.array_distinct(F.concat(*[_facts(end) for end in ("first", "last")]))
+    columns: dict[str, Column | str] = {
+        "log_partition": "partition",
+        "from_at": "our_first.at",
+        "to_at": F.greatest("our_first.at", "our_last.at"),
+        "from_offset": "first.offset",
+        "detail": F.format_string(
+            "%d record(s) of partition %d, from offset %d on, have other bytes in %s than in %s.",
+            "records",
+            "partition",
+            "first.offset",
+            "other_source",
+            "our_first.source",
+        ),
+        "evidence": facts,
+    }
+    return finding_rows(with_ours, SourcesDiffer, ("partition", "other_source"), columns)
+
+
+def _digest() -> Column:
+    """Of key and value, null being other than empty."""
+    parts = [F.coalesce(F.hex(name), F.lit("null")) for name in ("key", "value")]
+    return F.substring(F.sha2(F.concat_ws("/", *parts), 256), 1, DIGEST_DIGITS)
+
+
+def _is_at(end: str) -> Callable[[Column], Column]:
+    return lambda record: record["offset"] == F.col(f"{end}.offset")
+
+
+def _facts(end: str) -> Column:
+    """The record in bronze and the other one, each with its source and digest."""
+    ours, other = F.col(f"our_{end}"), F.col(end)
+    return F.array(
+        evidence(
+            "partition",
+            ours,
+            F.format_string("%s has it with digest %s: kept", ours["source"], ours["digest"]),
+        ),
+        evidence(
+            "partition",
+            other,
+            F.format_string(
+                "%s has it with digest %s: in quarantine", "other_source", other["digest"]
+            ),
+        ),
+    )

@@ -1,0 +1,144 @@
+"""Spark that ends in the middle of the work: its Java process, or a Python worker, killed or out of memory.
+
+What the program sees of it is whatever it was just doing: a refused connection, an answer that is empty, a stack trace.
+"""
+
+import logging
+import re
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkRuntimeError
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
+
+from rebalance_audit.errors import SparkEnded
+
+WORKER_GONE: Final = re.compile(r"Python worker exited unexpectedly")
+CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.io\.EOFException")
+"""What Java says of a worker, or of the daemon that starts them, that is gone between two tasks."""
+IN_PYTHON: Final = "org.apache.spark.api.python."
+"""The classes that talk with Python, in the stack trace of what went wrong there."""
+MENDED: Final = (
+    "Was it killed, or did the machine run out of memory? What is half done the next run mends."
+)
+NEVER_THERE: Final = "JAVA_GATEWAY_EXITED"
+"""What pyspark calls it when Java ends before it listens."""
+ANSWER_SECONDS: Final = 5.0
+ASKED_AGAIN_SECONDS: Final = 0.1
+ENDING_SECONDS: Final = 10.0
+LINE_LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
+"""What a call of Java's meets when the connection is cut."""
+
+
+@contextmanager
+def told_where_it_ends() -> Iterator[None]:
+    """Raises SparkEnded for the end of a Java process that is just starting."""
+    try:
+        yield
+    except (ConnectionError, Py4JError, PySparkRuntimeError) as error:
+        if isinstance(error, Py4JJavaError):
+            raise
+        if isinstance(error, PySparkRuntimeError) and error.getCondition() != NEVER_THERE:
+            raise
+        raise SparkEnded(
+            "Spark's Java process ended while it started; what it had to say, if anything, stands above."
+        ) from error
+
+
+@contextmanager
+def stopped_at_the_end(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, stopped behind it. Raises SparkEnded in the place of the error by which the end of Spark shows."""
+    _hush(spark)
+    try:
+        yield spark
+    except Exception as error:
+        ended = _end_of(spark, error) or worker_end(error)
+        if ended is None:
+            raise
+        raise ended from error
+    finally:
+        stop(spark)
+
+
+def worker_end(error: Exception) -> SparkEnded | None:
+    """A sentence for a task that lost its Python; None for any other error."""
+    text = text_of(error)
+    is_cut_off = IN_PYTHON in text and CUT_OFF.search(text) is not None
+    if not is_cut_off and WORKER_GONE.search(text) is None:
+        return None
+    return SparkEnded(f"A Python worker of Spark's ended in the middle of its work. {MENDED}")
+
+
+def text_of(error: Exception) -> str:
+    """The error with its Java stack trace."""
+    trace = error._stackTrace if isinstance(error, CapturedException) else ""  # noqa: SLF001 - told nowhere else
+    return f"{error}\n{trace}"
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop the session; one whose Java process is gone is forgotten."""
+    if not _is_gone(spark):
+        try:
+            spark.stop()
+        except LINE_LOST:
+            if not _is_soon_gone(spark):
+                raise
+        return
+    # Each object of Java's that is let go of now would complain.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    with suppress(Exception):
+        spark.stop()
+
+
+def _hush(spark: SparkSession) -> None:
+    """Let the thread that waits for counts from Java end without a stack trace when Java does."""
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is None:
+        return
+    tell = server.handle_error
+
+    def tell_others(*request: object) -> None:
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            tell(*request)
+
+    server.handle_error = tell_others
+
+
+def _end_of(spark: SparkSession, error: Exception) -> SparkEnded | None:
+    if not (_is_soon_gone(spark) if isinstance(error, LINE_LOST) else _is_gone(spark)):
+        return None
+    gateway = spark.sparkContext._gateway  # noqa: SLF001 - nobody else knows the process
+    process = getattr(gateway, "proc", None)
+    code = None if process is None else process.wait(ENDING_SECONDS)
+    how = "" if code is None else f" (by signal {-code})" if code < 0 else f" (exit code {code})"
+    return SparkEnded(f"Spark's Java process ended in the middle of the work{how}. {MENDED}")
+
+
+def _is_soon_gone(spark: SparkSession) -> bool:
+    """A process that is being killed loses its connections one after the other."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while not _is_gone(spark):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(ASKED_AGAIN_SECONDS)
+    return True
+
+
+def _is_gone(spark: SparkSession) -> bool:
+    """Whether nobody answers where the Java process listens."""
+    gateway = spark.sparkContext._gateway  # noqa: SLF001 - as above
+    assert gateway is not None
+    given = gateway.gateway_parameters
+    try:
+        with socket.create_connection((given.address, given.port), ANSWER_SECONDS):
+            return False
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""silver: records decoded into readable columns."""

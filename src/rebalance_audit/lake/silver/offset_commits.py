@@ -1,0 +1,101 @@
+"""silver.offset_commits: what is new in bronze added to it.
+
+A commit inside a transaction is decided by the next marker of its producer, which may come runs later. So new markers
+look back at the commits that were left open; and where records come late, between others that are known, the
+transactions of their partitions are decided anew.
+"""
+
+from typing import Final, NamedTuple
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.records import routing as split
+from rebalance_audit.lake.records.record_counts import Census
+from rebalance_audit.lake.storage.sinks import Sink, Written
+
+COMMITS: Final = "silver.offset_commits"
+OPEN: Final = "open"
+
+
+class NewCommits(NamedTuple):
+    """What came of the new commits."""
+
+    written: tuple[Written, ...]
+    """By each of the commits that it took."""
+    decoded: int
+    rows: DataFrame
+    """Those that were decoded, as silver has them."""
+    undecodable: DataFrame | None
+    """Rows of silver.quarantine, None for none."""
+    held: DataFrame | None
+    """What the frames are made of, held until `release`."""
+
+    def release(self) -> None:
+        """Let go of what is held."""
+        if self.held is not None:
+            self.held.unpersist()
+
+
+def add_commits(
+    sink: Sink,
+    records: DataFrame,
+    history: DataFrame,
+    census: Census,
+    *,
+    is_late: bool,
+    is_clean: bool,
+) -> NewCommits:
+    """Decode the new records' commits and add them; decide the transactions that new markers end.
+
+    `history` are all records of the cluster in bronze, looked at only where `is_late`, that is where a new record lies
+    before known ones. Where the last run was cut short (not `is_clean`) some rows may be there.
+    """
+    if is_clean and not is_late and not census.has_transactions:
+        return _appended(sink, records, census)
+    decoded = split.decoded_commits(records, None).persist(StorageLevel.MEMORY_AND_DISK)
+    markers = records.where(split.is_control()) if census.has_transactions else None
+    rows = split.offset_commits(decoded, markers)
+    found = decoded.where("commit.reason is null").count()
+    written = []
+    if found:
+        # Silver has what bronze had: new rows of bronze are in it only where a run was cut short behind this commit.
+        written.append(sink.append(COMMITS, rows) if is_clean else sink.upsert(COMMITS, rows))
+    if markers is not None and not sink.is_empty(COMMITS):
+        decided = (
+            _redecided(history, records) if is_late or not is_clean else _closed(sink, markers)
+        )
+        written.append(sink.upsert(COMMITS, decided))
+    undecodable = split.undecodable_commits(decoded) if found < census.commits else None
+    return NewCommits(tuple(written), found, rows, undecodable, decoded)
+
+
+def _appended(sink: Sink, records: DataFrame, census: Census) -> NewCommits:
+    """Commits behind all that silver has, and none of a transaction."""
+    # What follows reads two columns or three: from the table, which costs less than to hold all of them here.
+    decoded = split.decoded_commits(records, None)
+    written = sink.append(COMMITS, split.offset_commits(decoded, None))
+    found = written.inserted
+    rows = sink.of_cluster(COMMITS).where(census.places())
+    undecodable = None
+    if found < census.commits:
+        undecodable = split.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
+    return NewCommits((written,), found, rows, undecodable, undecodable)
+
+
+def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
+    """The commits that were open so far and are not any more."""
+    known = sink.of_cluster(COMMITS)
+    # The text is in the files' statistics: a file without open commits is not looked at.
+    were_open = known.where(F.col("transaction_state") == OPEN)
+    return split.ended(were_open, markers).where(F.col("transaction_state") != OPEN)
+
+
+def _redecided(history: DataFrame, records: DataFrame) -> DataFrame:
+    """All commits of transactions of the partitions that the new records are in."""
+    partitions = [row[0] for row in records.select("partition").distinct().collect()]
+    there = history.where(F.col("partition").isin(partitions))
+    of_transactions = there.where(F.coalesce("is_transactional", F.lit(False)) | split.is_control())
+    decoded = split.decoded_commits(of_transactions, None)
+    return split.offset_commits(decoded, of_transactions.where(split.is_control()))

@@ -1,0 +1,1 @@
+"""Where records come from: segment files, a live cluster, a Delta table."""

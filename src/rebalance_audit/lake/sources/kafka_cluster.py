@@ -1,0 +1,235 @@
+"""What a live cluster says of itself, asked with kafka-python: who it is, its topics, where partitions begin and end.
+
+Spark's connector tells none of that, and tells nothing at all where it fails to see the topic; so this is also what its
+answers are checked against.
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.kafka_options import BadOption, hide, resolved
+from rebalance_audit.lake.sources.kafka_login import login
+from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
+from rebalance_audit.wire.topic_names import (
+    ZERO_TOPIC_ID,
+    TopicNames,
+    TopicNameSource,
+    topic_id_text,
+)
+
+if TYPE_CHECKING:
+    from kafka import KafkaAdminClient
+
+BROKER: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}")
+CLIENT_ID: Final = "rebalance-audit"
+FORCED: Final[Mapping[str, str]] = {
+    # Group records are never part of a transaction, but read_committed stops all reading at the first open one, and
+    # leaves out aborted offset commits, which are part of what happened.
+    "isolation.level": "read_uncommitted",
+}
+"""Options that are not the user's to choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSettings:
+    """How to read a live cluster: `[source.kafka]` of the configuration."""
+
+    start: str = "earliest"
+    start_ms: int | None = None
+    """Begin with the first record of this time or later, epoch milliseconds; wins over `start`."""
+    max_offsets_per_trigger: int = 0
+    trigger_seconds: float = 5.0
+    min_partitions: int = 0
+    group_id_prefix: str = "rebalance-audit"
+    timeout_ms: int = 30_000
+    checkpoint_folder: str = ""
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of Kafka's client, as given: they may refer to variables and files."""
+    admin: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of kafka-python."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionEnds:
+    """One partition of `__consumer_offsets` on the cluster."""
+
+    begin: int
+    """First offset that may still be there."""
+    end: int
+    """Offset after the last record, of whatever transaction."""
+    stable_end: int
+    """Offset of the first record of an open transaction; `end` where none is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """The cluster at a moment."""
+
+    cluster_id: str
+    topic_id: str | None
+    """Of `__consumer_offsets`, as Kafka prints it; None for a cluster that has no topic ids (before 2.8)."""
+    partitions: Mapping[int, PartitionEnds]
+
+
+class KafkaCluster:
+    """A cluster, by its bootstrap servers. Nothing is connected before something is asked."""
+
+    def __init__(self, servers: str, settings: KafkaSettings) -> None:
+        """`servers` is `HOST:PORT,…`. Raises BadRequest."""
+        self.servers = [server.strip() for server in servers.split(",")]
+        for server in self.servers:
+            if not BROKER.fullmatch(server):
+                raise BadRequest(
+                    "kafka: wants HOST:PORT or [IPV6]:PORT, or several with commas between."
+                )
+        self.settings = settings
+        try:
+            self.options = {**resolved(settings.options), **FORCED}
+            admin = resolved(settings.admin)
+        except BadOption as error:
+            raise BadRequest(str(error)) from None
+        refused = next(
+            (name for name, value in FORCED.items() if settings.options.get(name, value) != value),
+            None,
+        )
+        if refused is not None:
+            raise BadRequest(
+                f"Kafka option {refused} must be {FORCED[refused]}: see docs/live-kafka.md."
+            )
+        self._admin_options = {**self._login_beside(admin), **admin}
+
+    def view(self) -> ClusterView:
+        """Who the cluster is, and the ends of the log's partitions. Raises SourceNotReadable."""
+        from kafka.admin import OffsetSpec  # noqa: PLC0415 - an extra, and only live clusters need it
+        from kafka.protocol.consumer.offsets import IsolationLevel  # noqa: PLC0415
+
+        with self._asking() as admin:
+            cluster_id = admin.describe_cluster()["cluster_id"]
+            (topic,) = admin.describe_topics([OFFSETS_TOPIC])
+            topic_id = _topic_id(topic)
+            numbers = sorted(each["partition_index"] for each in topic["partitions"])
+            if not numbers:
+                raise SourceNotReadable(
+                    f"{self} has no topic {OFFSETS_TOPIC}, or it may not be described: no group has committed yet, or"
+                    " the user lacks Describe on it."
+                )
+
+            def offsets(wanted: int, isolation: int) -> dict[int, int]:
+                return self._offsets(admin, numbers, wanted, isolation)
+
+            begins = offsets(OffsetSpec.EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+            ends = offsets(OffsetSpec.LATEST, IsolationLevel.READ_UNCOMMITTED)
+            # Asked last: below an end that was true before, it is a transaction and not a record that came in between.
+            stable_ends = offsets(OffsetSpec.LATEST, IsolationLevel.READ_COMMITTED)
+        return ClusterView(
+            cluster_id,
+            None if topic_id is None else topic_id_text(topic_id),
+            {
+                number: PartitionEnds(
+                    begins[number], ends[number], min(ends[number], stable_ends[number])
+                )
+                for number in numbers
+            },
+        )
+
+    def offsets_at(self, moment_ms: int, view: ClusterView) -> dict[int, int]:
+        """First offset of each partition whose record is of that moment or later; its end where there is none.
+
+        Raises SourceNotReadable.
+        """
+        from kafka.protocol.consumer.offsets import IsolationLevel  # noqa: PLC0415 - as above
+
+        with self._asking() as admin:
+            found = self._offsets(
+                admin, list(view.partitions), moment_ms, IsolationLevel.READ_UNCOMMITTED
+            )
+        return {
+            number: found[number] if found[number] >= 0 else ends.end
+            for number, ends in view.partitions.items()
+        }
+
+    def topic_names(self) -> TopicNames:
+        """Every topic that may be described. Raises SourceNotReadable."""
+        names = TopicNames()
+        with self._asking() as admin:
+            for topic in admin.describe_topics():
+                topic_id = _topic_id(topic)
+                if topic_id is not None:
+                    names.add(topic_id, topic["name"], TopicNameSource.CLUSTER)
+        return names
+
+    def hide(self, text: str) -> str:
+        """A text without the secrets of the options."""
+        return hide(text, self.options)
+
+    def __str__(self) -> str:
+        return f"Kafka at {','.join(self.servers)}"
+
+    def _login_beside(self, admin: Mapping[str, str]) -> dict[str, Any]:
+        """What the client options say of security where kafka-python's own do not. Raises BadRequest."""
+        try:
+            found = login(self.options)
+        except BadRequest:
+            if not admin:
+                raise
+            return {"security_protocol": self.options.get("security.protocol", "PLAINTEXT")}
+        if any(name.startswith("ssl_") for name in admin):
+            # A context would win over files.
+            found.pop("ssl_context", None)
+        return found
+
+    def _offsets(
+        self, admin: "KafkaAdminClient", numbers: Iterable[int], wanted: int, isolation: int
+    ) -> dict[int, int]:
+        """Offsets of partitions that a ListOffsets request gives for a time, or for an end of the log."""
+        from kafka import TopicPartition  # noqa: PLC0415 - as above
+
+        asked = {TopicPartition(OFFSETS_TOPIC, number): wanted for number in numbers}
+        found = admin.list_partition_offsets(
+            asked, isolation_level=isolation, timeout_ms=self.settings.timeout_ms
+        )
+        return {place.partition: each.offset for place, each in found.items()}
+
+    @contextmanager
+    def _asking(self) -> Iterator["KafkaAdminClient"]:
+        """A client that is connected; what it or the cluster cannot do is one sentence."""
+        from kafka import KafkaAdminClient  # noqa: PLC0415 - an extra
+        from kafka.errors import KafkaError  # noqa: PLC0415
+
+        # It reports each attempt that fails; we report the last.
+        logging.getLogger("kafka").setLevel(logging.CRITICAL)
+        try:
+            admin = KafkaAdminClient(
+                bootstrap_servers=self.servers,
+                client_id=self.options.get("client.id", CLIENT_ID),
+                request_timeout_ms=self.settings.timeout_ms,
+                bootstrap_timeout_ms=self.settings.timeout_ms,
+                **self._admin_options,
+            )
+            try:
+                yield admin
+            finally:
+                with suppress(KafkaError, OSError):
+                    admin.close()
+        except (KafkaError, OSError, AssertionError, TypeError) as error:
+            raise SourceNotReadable(
+                f"{self} cannot be asked: {self.hide(_sentence(error))}."
+            ) from None
+
+
+def _topic_id(topic: Mapping[str, Any]) -> bytes | None:
+    """The topic's id; None where the cluster has none (before 2.8)."""
+    found = topic.get("topic_id")
+    topic_id = uuid.UUID(str(found)).bytes if found else ZERO_TOPIC_ID
+    return None if topic_id == ZERO_TOPIC_ID else topic_id
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).partition("\n")[0].rstrip(".")
+    return text if text.startswith(type(error).__name__) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,102 @@
+"""What kafka-python needs to log in where Spark's connector does, from the options of Kafka's own client."""
+
+import ssl
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.kafka_options import jaas_options
+
+PEM: Final = "PEM"
+PASSWORD_MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
+OWN_MEANS: Final = frozenset({"GSSAPI", "AWS_MSK_IAM"})
+"""Mechanisms that find their credentials outside of the options: a ticket cache, an instance's role."""
+INSTEAD: Final = "give kafka-python's own options in [source.kafka.admin]"
+
+
+def login(options: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of a kafka-python client that say what resolved options of Kafka's client say about security.
+
+    Raises BadRequest for what kafka-python cannot do; the sentence has no value of an option but names of mechanisms.
+    """
+    protocol = options.get("security.protocol", "PLAINTEXT")
+    wanted: dict[str, Any] = {"security_protocol": protocol}
+    if protocol.startswith("SASL"):
+        wanted |= _sasl(options)
+    if protocol.endswith("SSL"):
+        wanted["ssl_context"] = _tls(options)
+        wanted["ssl_check_hostname"] = wanted["ssl_context"].check_hostname
+    return wanted
+
+
+def _sasl(options: Mapping[str, str]) -> dict[str, Any]:
+    mechanism = options.get("sasl.mechanism", "GSSAPI")
+    if mechanism in PASSWORD_MECHANISMS:
+        given = jaas_options(options.get("sasl.jaas.config", ""))
+        if not {"username", "password"} <= given.keys():
+            raise BadRequest(
+                f"Kafka option sasl.jaas.config has no username and password for mechanism {mechanism}."
+            )
+        return {
+            "sasl_mechanism": mechanism,
+            "sasl_plain_username": given["username"],
+            "sasl_plain_password": given["password"],
+        }
+    if mechanism in OWN_MEANS:
+        service = options.get("sasl.kerberos.service.name")
+        named = {"sasl_kerberos_service_name": service} if service else {}
+        return {"sasl_mechanism": mechanism, **named}
+    raise BadRequest(
+        f"kafka-python cannot log in by SASL mechanism {mechanism} with options alone: {INSTEAD}."
+    )
+
+
+def _tls(options: Mapping[str, str]) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(
+            cafile=_trusted_file(options), cadata=_trusted(options)
+        )
+        _present_own(context, options)
+    except (OSError, ValueError) as error:
+        # An SSLError is an OSError; neither repeats what it was given.
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadRequest(f"The certificates in the Kafka options cannot be used: {why}.") from None
+    # Kafka's way to say that the certificate may name another host.
+    context.check_hostname = options.get("ssl.endpoint.identification.algorithm", "https") != ""
+    return context
+
+
+def _trusted(options: Mapping[str, str]) -> str | None:
+    """Certificates in PEM whose signatures are good; None where a file or the system has them."""
+    return options.get("ssl.truststore.certificates")
+
+
+def _trusted_file(options: Mapping[str, str]) -> Path | None:
+    """The file that has them."""
+    return _pem(options, "truststore") if "ssl.truststore.location" in options else None
+
+
+def _present_own(context: ssl.SSLContext, options: Mapping[str, str]) -> None:
+    """Load the client's certificate and key, if it has any."""
+    password = options.get("ssl.key.password")
+    if "ssl.keystore.location" in options:
+        context.load_cert_chain(_pem(options, "keystore"), password=password)
+    elif "ssl.keystore.key" in options:
+        # The ssl module takes files only. This one is readable by us alone, and gone at once.
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write(f"{options['ssl.keystore.key']}\n")
+            file.write(f"{options.get('ssl.keystore.certificate.chain', '')}\n")
+            file.flush()
+            context.load_cert_chain(file.name, password=password)
+
+
+def _pem(options: Mapping[str, str], store: str) -> Path:
+    kind = options.get(f"ssl.{store}.type", "JKS")
+    if kind.upper() != PEM:
+        raise BadRequest(
+            f"kafka-python cannot read the {store}, which is {kind}: export it as PEM and set ssl.{store}.type = PEM,"
+            f" or {INSTEAD}."
+        )
+    return Path(options[f"ssl.{store}.location"])

@@ -1,0 +1,155 @@
+"""Segment files as rows of a data frame.
+
+Files are cut at batch boundaries, so that one large segment keeps every core busy, and small ones share a task. Each
+record is a row with the columns of bronze.records; damaged stretches are rows too, with `damage` set, so that nothing
+is lost. Which pieces there are is found out here and now, and not by a data source of Spark's, which starts two Python
+processes of its own for each query to ask the same.
+"""
+
+import gc
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.lake.records.record_columns import ddl
+from rebalance_audit.lake.records.segment_rows import SegmentRows
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
+from rebalance_audit.wire.segments.segment_file import split_points
+
+DEFAULT_SPLIT_BYTES: Final = 32 << 20
+TASKS_PER_CORE: Final = 4
+"""Pieces grow above the target until this many per core are left: cutting a file means walking its headers."""
+
+
+class Slice(NamedTuple):
+    """A stretch of one segment file, between two of its batches."""
+
+    segment: Segment
+    start_byte: int
+    end_byte: int
+    file_number: int
+    """The file system's own number of the file: another file of the same name has another one."""
+
+
+def read_segments(
+    spark: SparkSession,
+    segments: Sequence[Segment],
+    *,
+    columns: Sequence[str],
+    split_target_bytes: int = DEFAULT_SPLIT_BYTES,
+    parallelism: int | None = None,
+    without_record_types: Collection[int] = (),
+) -> DataFrame:
+    """The rows of segments as they are now; every worker must see them under the same paths.
+
+    `columns` are names of OF_SEGMENTS: rows of damage come only where `damage` is among them, and records of the types
+    that are left out are counted in rows of `passed_over` only where that is. A piece has about `split_target_bytes`;
+    `parallelism` is the number of cores to keep busy, all there are where it is left open. Raises SourceNotReadable;
+    what becomes of a file later shows when it is read.
+    """
+    cores = spark.sparkContext.defaultParallelism if parallelism is None else parallelism
+    total = sum(segment.size_bytes for segment in segments)
+    pieces = pack(segments, max(split_target_bytes, total // (TASKS_PER_CORE * cores)))
+    left_out = frozenset(without_record_types)
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from _read_piece(pieces[number], columns, left_out)
+
+    # As many partitions as there are pieces: each has the number of one.
+    numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
+    return numbers.mapInArrow(read, ddl(columns))
+
+
+def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:
+    """Cut large files and gather small ones, in log order, into pieces of about `target_bytes`.
+
+    Raises SourceNotReadable.
+    """
+    packed: list[tuple[Slice, ...]] = []
+    piece: list[Slice] = []
+    filled = 0
+    for found, size_bytes in _slices(segments, target_bytes):
+        if piece and filled + size_bytes > target_bytes:
+            packed.append(tuple(piece))
+            piece, filled = [], 0
+        piece.append(found)
+        filled += size_bytes
+    if piece:
+        packed.append(tuple(piece))
+    return packed
+
+
+def _slices(segments: Sequence[Segment], target_bytes: int) -> Iterator[tuple[Slice, int]]:
+    for segment in segments:
+        try:
+            number = segment.path.stat().st_ino
+            points = [0, segment.size_bytes]
+            if segment.size_bytes > target_bytes:
+                points = split_points(segment.path, target_bytes)
+        except OSError as error:
+            raise not_readable(segment.path, error) from error
+        for start, end in pairwise(points):
+            yield Slice(segment, start, end, number), end - start
+
+
+def _read_piece(
+    slices: Sequence[Slice], columns: Sequence[str], without_record_types: frozenset[int]
+) -> Iterator[pa.RecordBatch]:
+    rows = SegmentRows(columns)
+    # Millions of records are made and dropped; looking for cycles among them takes three times as long as reading.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for piece in slices:
+            found = _read_slice(piece, without_record_types)
+            yield from rows.batches(piece.segment, found, partial(_offset_before, piece))
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _offset_before(piece: Slice) -> int:
+    """Offset after the last record in front of a piece, by reading all that is in front of it."""
+    offset = piece.segment.base_offset
+    for found in _read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte)):
+        if isinstance(found, ColumnChunk) and found.log_offsets:
+            offset = found.log_offsets[-1] + 1
+    return offset
+
+
+def _read_slice(
+    piece: Slice, without_record_types: frozenset[int] = frozenset()
+) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+    segment = piece.segment
+    try:
+        yield from read_columns(
+            segment.path,
+            piece.start_byte,
+            piece.end_byte,
+            end_offset=segment.end_offset,
+            without_record_types=without_record_types,
+        )
+        _require_same_file(piece)
+    except OSError as error:
+        raise not_readable(segment.path, error) from error
+
+
+def _require_same_file(piece: Slice) -> None:
+    """Raises SourceNotReadable where the log cleaner has put another file in the place of the one that was cut up.
+
+    A file that has only grown since is none: what was added is left for the next time.
+    """
+    path = piece.segment.path
+    found = path.stat()
+    if found.st_ino != piece.file_number or found.st_size < piece.end_byte:
+        raise SourceNotReadable(
+            f"{path} was replaced while it was read, as Kafka's log cleaner does: run it again, or read a copy."
+        )

@@ -1,0 +1,37 @@
+"""Frames of the few rows that the driver itself knows.
+
+From an Arrow table Spark makes a relation that is part of the plan: one task for a row. From a list of Python rows it
+makes one that is spread over as many tasks as there are cores, most of them empty.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.lake.storage.arrow_types import arrow_type
+from rebalance_audit.table_schemas import table_schemas
+
+
+def local_rows(
+    spark: SparkSession, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
+) -> DataFrame:
+    """Rows with a value for each of the columns (name -> DDL type); moments are aware datetimes."""
+    values = [*zip(*rows, strict=True)] or [()] * len(columns)
+    kinds = [arrow_type(ddl) for ddl in columns.values()]
+    arrays = [
+        pa.array(map(_plain, column), kind) for column, kind in zip(values, kinds, strict=True)
+    ]
+    return spark.createDataFrame(pa.table(arrays, names=list(columns)))
+
+
+def table_rows(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """Rows of one of our tables, by the names of its columns; one that a row lacks is null."""
+    columns = {column.name: column.type for column in table_schemas()[name].columns}
+    return local_rows(spark, columns, ([row.get(column) for column in columns] for row in rows))
+
+
+def _plain(value: Any) -> Any:
+    """A map as the pairs that Arrow takes for one."""
+    return [*value.items()] if isinstance(value, Mapping) else value

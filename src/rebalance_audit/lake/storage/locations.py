@@ -1,0 +1,180 @@
+"""Where the tables of a lake are: under one folder, or in a catalog with a schema for each layer.
+
+In a catalog every read and write goes by the table's name, since a governed catalog (Unity) lends access to files by
+name alone.
+"""
+
+from collections.abc import Iterable
+from typing import Final, Protocol, TypeAlias
+
+from delta.tables import DeltaTable
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
+
+from rebalance_audit.lake.catalog_names import CATALOG, is_catalog, parse_catalog
+from rebalance_audit.lake.storage import delta_log
+from rebalance_audit.lake.storage.delta_log import Appended
+from rebalance_audit.table_schemas import TableSchema
+
+RECENT_COMMITS: Final = 100
+"""How far back a commit that was made a moment ago is looked for."""
+
+Layers: TypeAlias = Iterable[str]
+
+
+class Place(Protocol):
+    """What differs between tables in a folder and tables in a catalog."""
+
+    def address(self, schema: TableSchema) -> str:
+        """The table's place, for people and for `delta:` sources."""
+
+    def sql_name(self, schema: TableSchema) -> str:
+        """The table in an SQL statement."""
+
+    def version(self, schema: TableSchema) -> int | None:
+        """Newest version; None where there is no table. Raises OSError."""
+
+    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+        """The newest commit of a run. Raises OSError."""
+
+    def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
+        """The table, as of a version or as it is. Raises AnalysisException."""
+
+    def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
+        """Rows that the commits of the versions `first` to `last` have changed. Raises AnalysisException."""
+
+    def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
+        """Let a writer write into the table, which exists."""
+
+    def delta_table(self, schema: TableSchema) -> DeltaTable:
+        """The table to change."""
+
+    def prepare(self, layers: Layers) -> None:
+        """Make what tables of these layers are made in."""
+
+
+def place_of(spark: SparkSession, lake: str) -> Place:
+    """Where the lake of that name or path is. Raises BadRequest."""
+    if not is_catalog(lake):
+        return Folder(spark, lake)
+    catalog, prefix = parse_catalog(lake)
+    return Catalog(spark, catalog, prefix)
+
+
+class Folder:
+    """Tables at `<folder>/<layer>/<name>`, on any storage that Spark reaches."""
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        """Nothing is read or made yet."""
+        self._spark = spark
+        self._folder = folder.rstrip("/")
+
+    def address(self, schema: TableSchema) -> str:
+        """Path of the table."""
+        return f"{self._folder}/{schema.layer}/{schema.name}"
+
+    def sql_name(self, schema: TableSchema) -> str:
+        """The path as Delta takes it in SQL."""
+        return f"delta.`{self.address(schema)}`"
+
+    def version(self, schema: TableSchema) -> int | None:
+        """By the names in the table's log."""
+        return delta_log.version_or_none(self._spark, self.address(schema))
+
+    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+        """By the table's log."""
+        return delta_log.appended(self._spark, self.address(schema), run_id)
+
+    def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
+        """By path."""
+        reader = self._spark.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        return reader.load(self.address(schema))
+
+    def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
+        """By path."""
+        return _changes(self._spark, first, last).load(self.address(schema))
+
+    def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
+        """By path."""
+        writer.save(self.address(schema))
+
+    def delta_table(self, schema: TableSchema) -> DeltaTable:
+        """By path."""
+        return DeltaTable.forPath(self._spark, self.address(schema))
+
+    def prepare(self, layers: Layers) -> None:
+        """Nothing: Delta makes folders."""
+
+
+class Catalog:
+    """Tables as `<catalog>.<prefix>_<layer>.<name>`."""
+
+    def __init__(self, spark: SparkSession, catalog: str, prefix: str) -> None:
+        """Nothing is read or made yet."""
+        self._spark = spark
+        self._catalog = catalog
+        self._prefix = f"{prefix}_" if prefix else ""
+
+    def address(self, schema: TableSchema) -> str:
+        """Name of the table, marked as one."""
+        return f"{CATALOG}{self._catalog}.{self._prefix}{schema.layer}.{schema.name}"
+
+    def sql_name(self, schema: TableSchema) -> str:
+        """The three parts, each quoted."""
+        return f"{self._schema(schema.layer)}.`{schema.name}`"
+
+    def version(self, schema: TableSchema) -> int | None:
+        """By the newest row of the table's history."""
+        try:
+            if not self._spark.catalog.tableExists(self.sql_name(schema)):
+                return None
+            newest = self.delta_table(schema).history(1).select("version").first()
+        except PySparkException as error:
+            raise OSError(str(error).partition("\n")[0]) from None
+        assert newest is not None
+        return int(newest[0])
+
+    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+        """By the table's history."""
+        history = self.delta_table(schema).history(RECENT_COMMITS)
+        commits = history.where(history["userMetadata"] == run_id).orderBy(
+            history["version"].desc()
+        )
+        newest = commits.select("version", "operationMetrics").first()
+        if newest is None:
+            raise OSError(f"no commit of {self.address(schema)} is one of run {run_id}")
+        return Appended.of(*newest)
+
+    def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
+        """By name."""
+        if version is None:
+            return self._spark.read.table(self.sql_name(schema))
+        name = self.sql_name(schema)
+        return self._spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")  # noqa: S608 - a quoted name
+
+    def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
+        """By name."""
+        return _changes(self._spark, first, last).table(self.sql_name(schema))
+
+    def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
+        """By name."""
+        writer.saveAsTable(self.sql_name(schema))
+
+    def delta_table(self, schema: TableSchema) -> DeltaTable:
+        """By name."""
+        return DeltaTable.forName(self._spark, self.sql_name(schema))
+
+    def prepare(self, layers: Layers) -> None:
+        """A schema for each layer; one that is there keeps its location."""
+        for layer in sorted(set(layers)):
+            self._spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._schema(layer)}")
+
+    def _schema(self, layer: str) -> str:
+        return f"`{self._catalog}`.`{self._prefix}{layer}`"
+
+
+def _changes(spark: SparkSession, first: int, last: int) -> DataFrameReader:
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    return reader.option("startingVersion", first).option("endingVersion", last)

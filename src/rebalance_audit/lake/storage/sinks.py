@@ -1,0 +1,339 @@
+"""Writing tables so that a run can be repeated, or killed anywhere and repeated, and the rows are the same.
+
+Each table is changed by one atomic commit, or by none where nothing differs: a run over an unchanged log leaves every
+version as it is, and a change data feed tells only what has really changed. What is compared and merged is narrowed to
+the range of the new rows' keys, so that Delta leaves out the files that cannot have them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Final, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.storage.clustering import apart, goes_on
+from rebalance_audit.lake.storage.commit_retry import in_turn
+from rebalance_audit.lake.storage.key_range import Reach, reach_of
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import TableSchema, table_schemas
+
+CHANGE: Final = "_change"
+INSERT: Final = "insert"
+UPDATE: Final = "update"
+DELETE: Final = "delete"
+HOURS: Final = "_hours"
+WENT_ON: Final = "_went_on"
+"""Whether the row that is there may change, see `layout`."""
+
+Footprint: TypeAlias = Callable[[str], Column]
+"""The hours of gold.group_hours that a row, a struct of that name, has a part in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one write did."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    hours: DataFrame | None = None
+    """Group and hour of what differs, where that was asked for."""
+
+    @property
+    def rows(self) -> int:
+        """Rows that differ from before."""
+        return self.inserted + self.updated + self.deleted
+
+
+class Sink:
+    """Writes the rows of one cluster."""
+
+    def __init__(self, lake: Lake, cluster: str, run_id: str) -> None:
+        """`run_id` goes into the commits' `userMetadata`, so that lineage tools see which run wrote what."""
+        self.lake = lake
+        self.cluster = cluster
+        self._run_id = run_id
+
+    def append(self, name: str, rows: DataFrame) -> Written:
+        """Add rows whose keys the table does not have."""
+        schema = table_schemas()[name]
+        return self._append(schema, self._shaped(schema, rows))
+
+    def insert_new(self, name: str, rows: DataFrame) -> Written:
+        """Add the rows whose key the table does not have; a row that is there stays as it is."""
+        schema = table_schemas()[name]
+        rows = self._shaped(schema, rows)
+        if self.is_empty(name):
+            return self._append(schema, rows)
+        there = self.of_cluster(name).select(*schema.key)
+        missing = rows.alias("new").join(
+            there.alias("old"), _same_key(schema, "new", "old"), "left_anti"
+        )
+        inserted = {CHANGE: F.lit(INSERT), WENT_ON: F.lit(False)}
+        return self._apply(schema, missing.withColumns(inserted))
+
+    def upsert(self, name: str, rows: DataFrame) -> Written:
+        """Add rows, and update those whose key is there; nothing is removed. `rows` are looked through twice."""
+        schema = table_schemas()[name]
+        rows = self._shaped(schema, rows)
+        if self.is_empty(name):
+            return self._append(schema, rows)
+        reach = reach_of(schema, rows)
+        old = self.of_cluster(name).where(reach.condition())
+        return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), reach)
+
+    def put(self, name: str, rows: DataFrame, count: int, reach: Reach) -> Written:
+        """Add `count` rows of that reach, or put them in the place of those with their key, without a look at these.
+
+        For rows that always differ from what is there.
+        """
+        schema = table_schemas()[name]
+        rows = self._shaped(schema, rows)
+        if self.is_empty(name):
+            return self._append(schema, rows)
+        change = F.lit(UPDATE).alias(CHANGE)
+        self._merge(schema, rows.select(change, "*").localCheckpoint(), reach)
+        return Written(updated=count)
+
+    def replace(
+        self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
+    ) -> Written:
+        """Make the rows of the cluster within a scope these; others of the scope are removed.
+
+        `scope` is a condition on the table's columns that every given row meets, `F.lit(True)` for all of the cluster.
+        With `groups`, a frame with a column `group_id`, the scope is only these groups.
+        """
+        schema = table_schemas()[name]
+        rows = self._shaped(schema, rows)
+        if self.is_empty(name):
+            return self._append(schema, rows)
+        return self._apply(schema, self._replaced(schema, rows, scope, groups))
+
+    def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
+        """Put `count` rows in the place of all rows of the cluster, without a look at those: for small tables."""
+        schema = table_schemas()[name]
+        writer = self._shaped(schema, rows).write.format("delta")
+        self.lake.overwrite(name, writer, "cluster", self.cluster)
+        return Written(inserted=count)
+
+    def patch(
+        self,
+        name: str,
+        handed: DataFrame,
+        whole: DataFrame | None = None,
+        groups: DataFrame | None = None,
+        *,
+        scope: Column | None = None,
+        keys: DataFrame | None = None,
+        footprint: Footprint | None = None,
+        reach: Reach | None = None,
+    ) -> Written:
+        """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `whole`.
+
+        `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
+        beforehand, `keys` are its keys by themselves and `reach` is theirs. With a footprint the result has the hours
+        of what differs.
+        """
+        schema = table_schemas()[name]
+        handed = handed.withColumn("cluster", F.lit(self.cluster))
+        if self.is_empty(name) and footprint is None:
+            new = self._shaped(schema, handed.where("row is not null").select("row.*"))
+            return self._append(
+                schema, new if whole is None else new.union(self._shaped(schema, whole))
+            )
+        keys = handed if keys is None else keys.withColumn("cluster", F.lit(self.cluster))
+        if reach is None:
+            reach = reach_of(schema, keys)
+        old = self.of_cluster(name).where(reach.condition())
+        # What is there of these keys is little: it is picked first, without a shuffle of the table.
+        picked = old.alias("old").join(
+            keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
+        )
+        fields = [F.col("row").getField(column.name) for column in schema.columns[1:]]
+        row = F.when(
+            F.col("row").isNotNull(), F.struct(F.lit(self.cluster).alias("cluster"), *fields)
+        )
+        changes = _changes(
+            schema, handed.select(*schema.key, row.alias("row")), picked, "left", footprint
+        )
+        if whole is None:
+            return self._apply(schema, changes, reach)
+        replaced = self._replaced(
+            schema,
+            self._shaped(schema, whole),
+            F.lit(True) if scope is None else scope,
+            groups,
+            footprint,
+        )
+        return self._apply(schema, changes.unionByName(replaced))
+
+    def is_empty(self, name: str) -> bool:
+        """Whether nothing was ever written to the table."""
+        return self.lake.version(name) == 0
+
+    def of_cluster(self, name: str) -> DataFrame:
+        """The rows that are there."""
+        return self.lake.read(name).where(F.col("cluster") == self.cluster)
+
+    def _replaced(
+        self,
+        schema: TableSchema,
+        rows: DataFrame,
+        scope: Column,
+        groups: DataFrame | None,
+        footprint: Footprint | None = None,
+    ) -> DataFrame:
+        old = self.of_cluster(schema.full_name).where(scope)
+        if groups is not None:
+            old = old.join(groups.select("group_id"), "group_id", "left_semi")
+            old = old.select(*schema.column_names)
+        return _changes(schema, _keyed(schema, rows), old, "full", footprint)
+
+    def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
+        """The columns in the table's order, the cluster first."""
+        return rows.withColumn("cluster", F.lit(self.cluster)).select(*schema.column_names)
+
+    def _append(self, schema: TableSchema, rows: DataFrame) -> Written:
+        """Add rows whose keys the table does not have.
+
+        Appends that know nothing of each other do not conflict. So this one is a transaction of an application, the
+        cluster, numbered by the table's version: of two runs that have seen the same version one fails. Where nothing
+        was ever written that is left to bronze, the first table of a run: it costs Delta a look at the whole log.
+        """
+        name = schema.full_name
+        writer = apart(schema, rows).write.format("delta").mode("append")
+        writer = writer.option("userMetadata", self._run_id)
+        version = self.lake.version(name) or 0
+        if version or schema.layer == "bronze":
+            writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
+            writer = writer.option("txnVersion", version + 1)
+        self.lake.save(name, writer)
+        if self.lake.version(name) == version:
+            return Written()  # of no rows Delta makes no commit
+        return Written(inserted=self.lake.rows_appended(name, self._run_id))
+
+    def _apply(
+        self, schema: TableSchema, changes: DataFrame, reach: Reach | None = None
+    ) -> Written:
+        """Do with each row what its CHANGE says; no commit where there is none. All of them are in `reach`."""
+        # Cut off from what led to it: MERGE plans its source over and over. The count below is what computes it.
+        changes = changes.localCheckpoint(eager=False)
+        found = changes.groupBy(CHANGE).agg(
+            F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
+        )
+        counted = {row[CHANGE]: row for row in found.collect()}
+        counts = {change: row["rows"] for change, row in counted.items()}
+        hours = None
+        if HOURS in changes.columns and counts:
+            hours = changes.select("group_id", F.explode(HOURS).alias("hour"))
+        written = Written(
+            counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0), hours
+        )
+        if written.updated or written.deleted:
+            all_went_on = all(row[WENT_ON] for change, row in counted.items() if change != INSERT)
+            self._merge(
+                schema,
+                changes.drop(HOURS, WENT_ON),
+                reach or reach_of(schema, changes),
+                goes_on(schema, "target.") if all_went_on else None,
+            )
+        elif written.inserted:
+            self._append(schema, changes.drop(CHANGE, HOURS, WENT_ON))
+        return written
+
+    def _merge(
+        self, schema: TableSchema, changes: DataFrame, reach: Reach, among: Column | None = None
+    ) -> None:
+        """`among` is a condition on the target that every row which is to be updated or deleted meets."""
+        values: dict[str, str | Column] = {
+            name: F.col(f"source.{name}") for name in schema.column_names
+        }
+        # The literals let Delta leave out files of other clusters and of other keys.
+        of_cluster = F.col("target.cluster") == self.cluster
+        match = of_cluster & reach.condition("target.") & _same_key(schema, "target", "source")
+        if among is not None:
+            match &= among
+        change = F.col(f"source.{CHANGE}")
+
+        def merge() -> None:
+            (
+                self.lake.delta_table(schema.full_name)
+                .alias("target")
+                .merge(changes.alias("source"), match)
+                .whenMatchedDelete(change == DELETE)
+                .whenMatchedUpdate(change == UPDATE, set=values)
+                # A row that is to be put in the place of one that is not there is a new one.
+                .whenNotMatchedInsert(change != DELETE, values=values)
+                .execute()
+            )
+
+        in_turn(merge)
+
+
+def handed_out(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
+    """What `Sink.patch` takes, from rows of a table and from the keys of rows that are gone."""
+    schema = table_schemas()[name]
+    columns = [column for column in schema.column_names if column != "cluster"]
+    # A finding has an id of its own, but is of a group too.
+    keys = [column for column in columns if column in schema.key or column == "group_id"]
+    rows = new.select(*keys, F.struct(*columns).alias("row"))
+    if gone is None:
+        return rows
+    return rows.unionByName(gone.select(*keys), allowMissingColumns=True)
+
+
+def _changes(
+    schema: TableSchema,
+    new: DataFrame,
+    old: DataFrame,
+    how: str,
+    footprint: Footprint | None = None,
+) -> DataFrame:
+    """What turns the old rows into the new ones; with `how` left, rows that are only among the old ones stay.
+
+    `new` has the key and `row`, a struct of all columns, null for a row that is to go.
+    """
+    olds = old.select(*schema.key, F.struct(*schema.column_names).alias("row"))
+    change = (
+        F.when(F.col("new.row").isNull() & F.col("old.row").isNull(), None)
+        .when(F.col("old.row").isNull(), INSERT)
+        .when(F.col("new.row").isNull(), DELETE)
+        .when(~F.col("new.row").eqNullSafe(F.col("old.row")), UPDATE)
+    )
+    found = (
+        new.alias("new")
+        .join(olds.alias("old"), _same_key(schema, "new", "old"), how)
+        .select(
+            change.alias(CHANGE),
+            F.coalesce("new.row", "old.row").alias("row"),
+            goes_on(schema, "old.row.").alias(WENT_ON),
+            *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
+        )
+    )
+    return found.where(F.col(CHANGE).isNotNull()).select(
+        CHANGE, WENT_ON, *([] if footprint is None else [HOURS]), "row.*"
+    )
+
+
+def _keyed(schema: TableSchema, rows: DataFrame) -> DataFrame:
+    """Rows as `_changes` takes the new ones."""
+    return rows.select(*schema.key, F.struct(*schema.column_names).alias("row"))
+
+
+def _hours_of(footprint: Footprint) -> Column:
+    none = F.array().cast("array<timestamp>")
+    return F.array_union(
+        F.coalesce(footprint("old.row"), none), F.coalesce(footprint("new.row"), none)
+    )
+
+
+def _same_key(schema: TableSchema, left: str, right: str) -> Column:
+    """Equality of the table's key, null-safe where a key column may be null."""
+    nullable = {column.name for column in schema.columns if column.nullable}
+    pairs = [(name, F.col(f"{left}.{name}"), F.col(f"{right}.{name}")) for name in schema.key]
+    return reduce(
+        and_, (one.eqNullSafe(two) if name in nullable else one == two for name, one, two in pairs)
+    )

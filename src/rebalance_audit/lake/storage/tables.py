@@ -1,0 +1,229 @@
+"""The Delta tables of a lake: created from `schemas/tables`, checked, read and located.
+
+Reader version stays 1 (no deletion vectors, no column mapping), so that delta-rs, DuckDB and BI engines can read them.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Final
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.storage.aborted_creates import remove_leftovers, sole_maker
+from rebalance_audit.lake.storage.commit_retry import in_turn
+from rebalance_audit.lake.storage.delta_log import java_message
+from rebalance_audit.lake.storage.locations import Folder, place_of
+from rebalance_audit.table_schemas import TableSchema, table_schemas
+
+FILTERED_BY: Final = (
+    "cluster",
+    "partition",
+    "offset",
+    "timestamp",
+    "group_id",
+    "topic",
+    "transaction_state",
+)
+"""Columns of bronze and silver that queries are narrowed by."""
+CHANGE_FEED: Final = "delta.enableChangeDataFeed"
+WRITERS: Final = min(4, os.cpu_count() or 1)
+"""Tables that are created or written at once: a commit keeps a core of the driver busy more than those of executors."""
+
+
+class Lake:
+    """The tables under one folder, on any storage that Spark reaches, or in a catalog (`locations`)."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        """Nothing is read or made yet. Raises BadRequest."""
+        self.spark = spark
+        self.path = path.rstrip("/")
+        self._place = place_of(spark, self.path)
+        self.is_folder: Final = isinstance(self._place, Folder)
+        """Whether the tables are reached by their paths, not by names of a catalog."""
+
+    def table_path(self, name: str) -> str:
+        """Where a table lies, by its full name (`gold.epochs`): for people, and for what compares places.
+
+        To read or write, ask the lake: a table in a catalog is reached by its name.
+        """
+        return self._place.address(table_schemas()[name])
+
+    def sql_name(self, name: str) -> str:
+        """A table as SQL names it, quoted."""
+        return self._place.sql_name(table_schemas()[name])
+
+    def create(self, names: Iterable[str]) -> None:
+        """Make the tables that do not exist; add columns that those of an earlier release lack.
+
+        Raises LakeNotWritable, also for a table that is not as `schemas/tables` has it.
+        """
+        schemas = [table_schemas()[name] for name in names]
+        with _told(self.path):
+            self._place.prepare(schema.layer for schema in schemas)
+        with ThreadPoolExecutor(WRITERS) as pool:
+            is_there = list(pool.map(self._adapt, schemas))
+            missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
+            if missing:
+                with _told(self.path), sole_maker(self.path):
+                    list(pool.map(self._make, missing))
+
+    def version(self, name: str) -> int | None:
+        """Newest version of a table; None where there is none."""
+        try:
+            return self._place.version(table_schemas()[name])
+        except OSError as error:
+            raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
+
+    def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
+        """A table; `pinned` as it is now, so that commits which come later are not seen, or as of a version.
+
+        Pinning costs Delta a second look at the log: for a table that is read more than once while others may write.
+        Raises LakeNotReadable.
+        """
+        schema = table_schemas()[name]
+        try:
+            if pinned:
+                version = self._place.version(schema)
+            return self._place.load(schema, version)
+        except (OSError, AnalysisException) as error:
+            path = self.table_path(name)
+            raise LakeNotReadable(f"{path} cannot be read: {_first_line(error)}.") from error
+
+    def added(self, name: str, after: int, upto: int) -> DataFrame:
+        """Rows that came into an append-only table after one version, up to another one. Raises LakeNotReadable.
+
+        What only lays rows out anew, as OPTIMIZE does, adds none. Commits whose files are gone (VACUUM) or which are
+        from before the table had a change feed cannot be told any more; that may show only when the rows are read.
+        """
+        schema = table_schemas()[name]
+        try:
+            changes = self._place.load_changes(schema, after + 1, upto)
+        except (AnalysisException, PySparkException, Py4JJavaError) as error:
+            path = self.table_path(name)
+            raise LakeNotReadable(f"{path} has no changes: {_first_line(error)}.") from error
+        # maintain may have deleted rows.
+        return changes.where("_change_type = 'insert'").select(*schema.column_names)
+
+    def keep_changes(self, name: str) -> None:
+        """Let a table of an earlier release have a change feed from now on."""
+        detail = self.delta_table(name).detail().select("properties").first()
+        assert detail is not None
+        if detail[0].get(CHANGE_FEED) != "true":
+            self.spark.sql(
+                f"ALTER TABLE {self._place.sql_name(table_schemas()[name])}"
+                f" SET TBLPROPERTIES ('{CHANGE_FEED}' = 'true')"
+            )
+
+    def save(self, name: str, writer: DataFrameWriter) -> None:
+        """Let a writer of format delta, with its mode and options, write into a table that exists."""
+        self._place.save(table_schemas()[name], writer)
+
+    def overwrite(self, name: str, writer: DataFrameWriter, column: str, value: str) -> None:
+        """Put the rows of a writer of format delta in the place of all that have a value in a column.
+
+        One commit, and for few rows much less work than a MERGE; tried again where another program came in between.
+        """
+        quoted = value.replace("\\", "\\\\").replace("'", "\\'")
+        writer = writer.mode("overwrite").option("replaceWhere", f"{column} = '{quoted}'")
+        in_turn(lambda: self.save(name, writer))
+
+    def rows_appended(self, name: str, run_id: str) -> int:
+        """How many rows the newest commit of a run has added to a table. Raises OSError."""
+        commit = self._place.appended(table_schemas()[name], run_id)
+        if commit.rows is not None:
+            return commit.rows
+        now, before = (
+            self.read(name, version=version).count()
+            for version in (commit.version, commit.version - 1)
+        )
+        return now - before
+
+    def delta_table(self, name: str) -> DeltaTable:
+        """A table to change."""
+        return self._place.delta_table(table_schemas()[name])
+
+    def _make(self, schema: TableSchema) -> None:
+        """Make a table, whatever an attempt before has left of it."""
+        path = self._place.address(schema)
+        with _told(path):
+            if self._place.version(schema) is None:
+                remove_leftovers(path)
+                self.spark.sql(_definition(self._place.sql_name(schema), schema))
+
+    def _adapt(self, schema: TableSchema) -> bool:
+        """Add columns that a table lacks; whether there is a table."""
+        path = self._place.address(schema)
+        with _told(path):
+            if self._place.version(schema) is None:
+                return False
+            self._add_columns(schema, path)
+            return True
+
+    def _add_columns(self, schema: TableSchema, path: str) -> None:
+        fields = {field.name: field for field in self._place.load(schema).schema}
+        for column in schema.columns:
+            found = fields.get(column.name)
+            if found is None:
+                self.spark.sql(
+                    f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS"
+                    f" (`{column.name}` {column.type} COMMENT {_quoted(column.meaning)})"
+                )
+            elif found.dataType.simpleString() != column.type.replace(" ", ""):
+                raise LakeNotWritable(
+                    f"{path} is not a table of this program: its column {column.name} is"
+                    f" {found.dataType.simpleString()}, not {column.type}."
+                )
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Errors as LakeNotWritable."""
+    try:
+        yield
+    except (OSError, PySparkException) as error:
+        raise LakeNotWritable(f"{path} cannot be written: {_first_line(error)}.") from error
+    except Py4JJavaError as error:
+        raise LakeNotWritable(f"{path} cannot be written: {java_message(error)}.") from error
+
+
+def _definition(name: str, schema: TableSchema) -> str:
+    """The statement that makes a table."""
+    # Readers without Spark, and many engines, cannot read deletion vectors.
+    properties = {"delta.enableDeletionVectors": "false"}
+    if schema.layer in {"bronze", "gold"}:
+        # A dashboard that was refreshed an hour ago asks what has changed since, and so does a run that replays what is
+        # new in bronze; there it costs nothing, since what was added can be read from the files as they are.
+        properties[CHANGE_FEED] = "true"
+    if schema.layer in {"bronze", "silver"}:
+        # Minimum and maximum per file of what these tables are filtered by: of all columns they would cost a third of
+        # the write.
+        names = [name for name in FILTERED_BY if name in schema.column_names]
+        properties["delta.dataSkippingStatsColumns"] = ",".join(names)
+    if schema.append_only:
+        properties["delta.appendOnly"] = "true"
+    columns = ", ".join(
+        f"`{column.name}` {column.type}{'' if column.nullable else ' NOT NULL'}"
+        f" COMMENT {_quoted(column.meaning)}"
+        for column in schema.columns
+    )
+    set_to = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    clustering = f" CLUSTER BY ({', '.join(schema.clustered_by)})" if schema.clustered_by else ""
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING delta{clustering}"
+        f" COMMENT {_quoted(schema.description)} TBLPROPERTIES ({set_to})"
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")

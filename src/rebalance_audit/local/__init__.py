@@ -1,0 +1,1 @@
+"""The audit of a folder of segments in one process, without Spark."""

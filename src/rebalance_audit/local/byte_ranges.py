@@ -1,0 +1,92 @@
+"""Byte ranges of segment files: what one worker takes at a time, and many workers whose answers come in order."""
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeVar
+
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.folder import LogFolder, Segment
+from rebalance_audit.wire.segments.segment_file import split_points
+
+RANGE_BYTES: Final = 1 << 20
+"""Large enough that handing a range over costs nothing, small enough that a few in flight are no memory to speak of."""
+
+PARALLEL_FROM_BYTES: Final = 4 << 20
+"""Below this, starting workers takes longer than the work."""
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Range(NamedTuple):
+    """Whole batches of one segment file: those that begin in [start_byte, end_byte)."""
+
+    segment: Segment
+    start_byte: int
+    end_byte: int
+
+    def read(
+        self, without_record_types: frozenset[int] = frozenset()
+    ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+        """The records as columns, damage and the unfinished end; raises OSError that names the file."""
+        for found in read_columns(
+            self.segment.path,
+            self.start_byte,
+            self.end_byte,
+            end_offset=self.segment.end_offset,
+            without_record_types=without_record_types,
+        ):
+            yield (
+                found
+                if isinstance(found, ColumnChunk)
+                else found._replace(log_partition=self.segment.log_partition)
+            )
+
+
+def ranges_of(folder: LogFolder, log_partitions: Iterable[int]) -> Iterator[Range]:
+    """The log of these partitions, cut at batch boundaries, in order of partition and offset."""
+    for log_partition in log_partitions:
+        for segment in folder.segments[log_partition]:
+            for start_byte, end_byte in pairwise(split_points(segment.path, RANGE_BYTES)):
+                yield Range(segment, start_byte, end_byte)
+
+
+def workers_for(size_bytes: int) -> int:
+    """How many processes reading this much is worth: one per core, or none but ours."""
+    if size_bytes < PARALLEL_FROM_BYTES:
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_order(
+    work: Callable[[Item], Answer], items: Iterable[Item], workers: int
+) -> Iterator[Answer]:
+    """The answers of `work` in the order of the items; only a few of them wait to be taken at any time.
+
+    With several workers, `work` runs in processes of their own, so it and its answers must be picklable.
+    """
+    if workers == 1:
+        yield from map(work, items)
+        return
+    pool = ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent)
+    waiting: deque[Future[Answer]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

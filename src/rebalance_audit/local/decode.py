@@ -1,0 +1,158 @@
+"""Records of a byte range as JSON lines, in the shape of Kafka's own JSON converters."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
+
+from rebalance_audit.local.byte_ranges import Range
+from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.json_shape import key_data, value_data
+from rebalance_audit.wire.records import Record, Undecodable, decode_record
+from rebalance_audit.wire.segments.bad_bytes import BadBytes
+from rebalance_audit.wire.segments.batches import parse_marker
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+
+Shape: TypeAlias = dict[str, Any]
+Raw: TypeAlias = tuple[int, int, bytes | None, bytes | None]
+"""Log offset, record timestamp, key, value."""
+
+
+class Wanted(NamedTuple):
+    """Which records to print; None = no limit. Damaged stretches are always printed: they may hold any record."""
+
+    group_ids: tuple[str, ...] | None = None
+    record_types: frozenset[int] | None = None
+    markers: bool = True
+    """Transaction markers, which have no type and belong to no group."""
+    from_ms: int | None = None
+    to_ms: int | None = None
+    """The first moment that is too late."""
+
+
+def json_lines(part: Range, wanted: Wanted) -> bytes:
+    """The lines of the range's records, each with its line end."""
+    records = _Records(part.segment.log_partition, wanted)
+    lines = bytearray()
+    for found in part.read():
+        if isinstance(found, BadBytes):
+            lines += _line(_bad_bytes(part.segment.log_partition, found))
+        elif isinstance(found, ColumnChunk):
+            for shape in records.shapes(found):
+                lines += _line(shape)
+    return bytes(lines)
+
+
+class _Records:
+    """Turns the records of one log partition into objects to print."""
+
+    def __init__(self, log_partition: int, wanted: Wanted) -> None:
+        self._log_partition = log_partition
+        self._markers = wanted.markers
+        self._keys_begin = (
+            None if wanted.record_types is None else key_bytes.of_types(wanted.record_types)
+        )
+        self._groups = None if wanted.group_ids is None else key_bytes.of_groups(wanted.group_ids)
+        self._times = None if (wanted.from_ms, wanted.to_ms) == (None, None) else wanted
+
+    def shapes(self, chunk: ColumnChunk) -> Iterator[Shape]:
+        rows = zip(
+            chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+        )
+        for run in chunk.runs:
+            of_run: Iterator[Raw] = islice(rows, run.record_count)
+            if self._times is not None:
+                of_run = (row for row in of_run if _in_time(row[1], self._times))
+            yield from self._control(run, of_run) if run.is_control else self._data(run, of_run)
+
+    def _data(self, run: Run, rows: Iterator[Raw]) -> Iterator[Shape]:
+        log_partition, leader_epoch = self._log_partition, run.leader_epoch
+        everything = self._keys_begin is None and self._groups is None
+        for log_offset, record_timestamp_ms, key, value in rows:
+            if not everything and not self._wants(key):
+                continue
+            record = decode_record(key, value)
+            place: Shape = {
+                "partition": log_partition,
+                "offset": log_offset,
+                "timestamp": record_timestamp_ms,
+                "leaderEpoch": leader_epoch,
+            }
+            if isinstance(record, Undecodable):
+                place["error"] = f"{record.reason}: {record.detail}"
+                place["key"], place["value"] = _base64(key), _base64(value)
+            else:
+                place["key"] = {"type": record.record_type, "data": key_data(record)}
+                place["value"] = None if record.value is None else _value(record)
+            yield place
+
+    def _control(self, run: Run, rows: Iterator[Raw]) -> Iterator[Shape]:
+        for log_offset, record_timestamp_ms, key, value in rows:
+            if not self._markers:
+                continue
+            place: Shape = {
+                "partition": self._log_partition,
+                "offset": log_offset,
+                "timestamp": record_timestamp_ms,
+                "leaderEpoch": run.leader_epoch,
+            }
+            marker = parse_marker(key, value)
+            if isinstance(marker, str):
+                place["error"] = f"bad_marker: The control record {marker}."
+                place["key"], place["value"] = _base64(key), _base64(value)
+            elif marker is None:
+                place["control"] = {"type": "UNKNOWN"}
+                place["key"], place["value"] = _base64(key), _base64(value)
+            else:
+                place["control"] = {
+                    "type": "COMMIT" if marker.committed else "ABORT",
+                    "coordinatorEpoch": marker.coordinator_epoch,
+                    "producerId": run.producer_id,
+                    "producerEpoch": run.producer_epoch,
+                }
+            yield place
+
+    def _wants(self, key: bytes | None) -> bool:
+        if key is None:
+            return False
+        return (self._keys_begin is None or key.startswith(self._keys_begin)) and (
+            self._groups is None or key.startswith(self._groups, key_bytes.TYPE_BYTES)
+        )
+
+
+def _value(record: Record) -> Shape:
+    shape: Shape = {"version": record.value_version, "data": value_data(record)}
+    if record.unknown_tags:
+        shape["unknownTags"] = [
+            {"path": path, "tag": tag, "data": _base64(data)}
+            for path, tag, data in record.unknown_tags
+        ]
+    return shape
+
+
+def _in_time(record_timestamp_ms: int, wanted: Wanted) -> bool:
+    return (wanted.from_ms is None or record_timestamp_ms >= wanted.from_ms) and (
+        wanted.to_ms is None or record_timestamp_ms < wanted.to_ms
+    )
+
+
+def _bad_bytes(log_partition: int, bad: BadBytes) -> Shape:
+    return {
+        "partition": log_partition,
+        "offset": bad.base_offset,
+        "error": f"{bad.reason}: {bad.detail}",
+        "file": bad.path,
+        "position": bad.byte_position,
+        "size": bad.size_bytes,
+        "raw": _base64(bad.raw),
+    }
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+def _line(shape: Shape) -> bytes:
+    return orjson.dumps(shape, option=orjson.OPT_APPEND_NEWLINE)

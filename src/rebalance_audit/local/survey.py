@@ -1,0 +1,130 @@
+"""The first look over a log: how much it holds, from when to when, and every topic name that it tells.
+
+A topic's name may stand in any record, and a cause that speaks of a topic should have its name from the start: so the
+audit begins when this is done.
+"""
+
+from typing import Final, NamedTuple
+
+from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.records import Undecodable, decode_record
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.folder import LogFolder
+from rebalance_audit.wire.topic_names import TopicName, TopicNames, read_topic_names
+
+_OFFSET_COMMITS: Final = key_bytes.of_types(
+    (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
+)
+_TOPIC_LISTS: Final = key_bytes.of_types(
+    (
+        RecordType.CONSUMER_GROUP_PARTITION_METADATA,
+        RecordType.SHARE_GROUP_PARTITION_METADATA,
+        RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
+        RecordType.STREAMS_GROUP_PARTITION_METADATA,
+    )
+)
+_VERSION_WITH_TOPIC_ID: Final = (4).to_bytes(2)
+_TOPIC_ID_BYTES: Final = 16
+
+
+class Survey(NamedTuple):
+    """What a log, or a range of it, holds."""
+
+    records: int
+    offset_commits: int
+    transaction_markers: int
+    first_ms: int | None
+    last_ms: int | None
+    """Smallest and largest record timestamp; None where there is no record."""
+    damage: list[str]
+    """A sentence per stretch that could not be read."""
+    unfinished_ends: int
+    """Segments that end in reserved space or in half a batch, as those of a running broker do."""
+    topics: list[TopicName]
+
+
+def survey(folder: LogFolder) -> tuple[Survey, TopicNames]:
+    """All of the folder at once, on all cores where it is large. Raises OSError that names the file."""
+    names = read_topic_names(folder)
+    total = Survey(0, 0, 0, None, None, [], 0, [])
+    parts = ranges_of(folder, folder.segments)
+    for part in in_order(_survey_range, parts, workers_for(folder.size_bytes)):
+        names.merge(part.topics)
+        total = _joined(total, part)
+    return total, names
+
+
+def _joined(left: Survey, right: Survey) -> Survey:
+    moments = [left.first_ms, left.last_ms, right.first_ms, right.last_ms]
+    known = [moment for moment in moments if moment is not None]
+    return Survey(
+        left.records + right.records,
+        left.offset_commits + right.offset_commits,
+        left.transaction_markers + right.transaction_markers,
+        min(known, default=None),
+        max(known, default=None),
+        left.damage + right.damage,
+        left.unfinished_ends + right.unfinished_ends,
+        [],
+    )
+
+
+def _survey_range(part: Range) -> Survey:
+    names = _Names()
+    moments: list[int] = []
+    damage: list[str] = []
+    records = offset_commits = markers = unfinished_ends = 0
+    for found in part.read():
+        if isinstance(found, TailNote):
+            unfinished_ends += 1
+        elif isinstance(found, BadBytes):
+            damage.append(found.detail)
+        elif found.log_offsets:
+            records += len(found.log_offsets)
+            markers += sum(run.record_count for run in found.runs if run.is_control)
+            moments += (min(found.record_timestamps_ms), max(found.record_timestamps_ms))
+            offset_commits += names.learn(found)
+    return Survey(
+        records,
+        offset_commits,
+        markers,
+        min(moments, default=None),
+        max(moments, default=None),
+        damage,
+        unfinished_ends,
+        list(names.found.values()),
+    )
+
+
+class _Names:
+    """Learns topic names without decoding more commits than there are topics."""
+
+    def __init__(self) -> None:
+        self.found = TopicNames()
+        self._seen: set[bytes] = set()
+
+    def learn(self, chunk: ColumnChunk) -> int:
+        """Look at every record; returns how many are offset commits."""
+        offset_commits = 0
+        seen = self._seen
+        rows = zip(chunk.keys, chunk.values, chunk.record_timestamps_ms, strict=True)
+        for key, value, timestamp_ms in rows:
+            if key is None:
+                continue
+            if key.startswith(_OFFSET_COMMITS):
+                offset_commits += 1
+                if value is None or not value.startswith(_VERSION_WITH_TOPIC_ID):
+                    continue
+                topic_id = value[-_TOPIC_ID_BYTES:]
+                if topic_id in seen:
+                    continue
+                seen.add(topic_id)
+            elif value is None or not key.startswith(_TOPIC_LISTS):
+                continue
+            record = decode_record(key, value)
+            if not isinstance(record, Undecodable):
+                self.found.add_record(record.key, record.value, timestamp_ms)
+        return offset_commits

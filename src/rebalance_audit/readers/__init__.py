@@ -1,0 +1,1 @@
+"""The tables of a lake without Spark: Arrow, delta-rs, DuckDB."""

@@ -1,0 +1,264 @@
+"""What the report shows, asked of the gold tables in SQL: DuckDB over delta-rs, without Spark.
+
+Every question has a bounded answer, however long the history: sums over all groups, and the rows of a few. Times come
+as epoch milliseconds. A row belongs to the window if it begins in it; states and findings belong if they overlap it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import duckdb
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.readers.tables import open_table
+
+Rows: TypeAlias = list[dict[str, Any]]
+
+FIRST_MS: Final = -(1 << 62)
+LAST_MS: Final = 1 << 62
+"""Before and after any moment that a timestamp holds: the ends of a window without ends."""
+
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
+
+_OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+"""DuckDB would fetch from the network what it lacks."""
+
+_VIEWS: Final = {
+    # When a classic generation began is not in the log; the end of its join phase is.
+    "epochs": "coalesce(started_at, converged_at)",
+    "rebalances": "coalesce(started_at, ended_at)",
+    "group_states": "from_at",
+    "findings": "from_at",
+    "ownership": "from_at",
+    "convergence": "coalesce(started_at, reached_at)",
+}
+"""Table -> the moment that decides on its rows."""
+
+_ENDS: Final = {"group_states": "to_at", "findings": "to_at"}
+"""Table -> end of the rows that belong to a window they overlap; null where they have none yet."""
+
+_RANK: Final = "case severity when 'critical' then 0 when 'warning' then 1 else 2 end"
+
+_GROUPS: Final = """
+with settled as (
+    select group_id, count(*) as rebalances,
+        sum(duration_ms)::bigint as unsettled_ms, max(duration_ms) as longest_ms,
+        count(*) filter (where outcome = 'open') as still_open,
+        bool_or(protocol = 'classic' and duration_ms is not null) as at_least,
+        sum(unowned_partition_ms)::bigint as unowned_partition_ms, max(at_ms) as last_rebalance_ms
+    from rebalances group by group_id
+), caused as (
+    select group_id, count(*) as epochs, primary_cause from epochs group by group_id, primary_cause
+), numbered as (
+    select group_id, sum(epochs)::bigint as epochs,
+        arg_max(primary_cause, (epochs, primary_cause)) filter (where primary_cause is not null) as top_cause
+    from caused group by group_id
+), found as (
+    select group_id, count(*) filter (where severity = 'critical') as critical,
+        count(*) filter (where severity = 'warning') as warning,
+        count(*) filter (where severity = 'info') as info
+    from findings where group_id is not null group by group_id
+), stood as (
+    select group_id, arg_max(
+        struct_pack(group_state, protocol, members, to_at, incarnation), (incarnation, from_offset)
+    ) as at_end
+    from group_states group by group_id
+)
+select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
+    coalesce(unsettled_ms, 0) as unsettled_ms, longest_ms, coalesce(still_open, 0) as still_open,
+    coalesce(at_least, false) as at_least, coalesce(unowned_partition_ms, 0) as unowned_partition_ms,
+    last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
+    coalesce(info, 0) as info, at_end.protocol as protocol, at_end.members as members,
+    at_end.group_state as last_state, at_end.to_at is null and at_end is not null as living,
+    at_end.incarnation as incarnation
+from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
+order by critical desc, unsettled_ms desc, warning desc, epochs desc, group_id
+"""
+
+_TOTALS: Final = """
+select (select count(distinct group_id) from (
+        select group_id from group_states
+        union all select group_id from epochs
+        union all select group_id from rebalances
+    )) as groups,
+    (select count(*) from epochs) as epochs,
+    (select count(*) from epochs where completeness = 'gap') as gaps,
+    (select max(greatest(at_ms, epoch_ms(converged_at))) from epochs) as last_epoch_ms,
+    (select max(greatest(from_ms, to_ms)) from (
+        select at_ms as from_ms, epoch_ms(to_at) as to_ms from group_states
+        union all select at_ms, epoch_ms(converged_at) from epochs
+        union all select at_ms, epoch_ms(ended_at) from rebalances
+    )) as last_ms,
+    (select min(at_ms) from epochs) as first_epoch_ms,
+    count(*) as rebalances, coalesce(sum(duration_ms), 0)::bigint as unsettled_ms,
+    coalesce(bool_or(protocol = 'classic' and duration_ms is not null), false) as at_least,
+    count(*) filter (where outcome = 'open') as still_open,
+    coalesce(sum(unowned_partition_ms), 0)::bigint as unowned_partition_ms,
+    coalesce(sum(partitions_moved), 0)::bigint as partitions_moved,
+    coalesce(sum(wasted_moves), 0)::bigint as wasted_moves
+from rebalances
+"""
+
+_CAUSES: Final = """
+select primary_cause as cause, count(*) as rebalances,
+    count(*) filter (where primary_certainty = 'proven') as proven,
+    count(*) filter (where primary_certainty = 'probable') as probable,
+    count(*) filter (where primary_certainty = 'possible') as possible,
+    count(distinct group_id) as groups, coalesce(sum(duration_ms), 0)::bigint as unsettled_ms,
+    bool_or(protocol = 'classic' and duration_ms is not null) as at_least
+from rebalances where primary_cause is not null group by all
+order by rebalances desc, unsettled_ms desc, cause
+"""
+
+_BUCKETS: Final = """
+select at_ms - ((at_ms % $size) + $size) % $size as bucket_ms, primary_cause as cause, count(*) as rebalances,
+    coalesce(sum(duration_ms), 0)::bigint as unsettled_ms
+from rebalances where at_ms is not null group by all order by bucket_ms, cause
+"""
+
+_FINDINGS: Final = """
+select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
+    epoch_ms(to_at) as to_at, detail, advice
+from findings
+where $group_ids is null or list_contains($group_ids, group_id)
+qualify row_number() over (
+    partition by case when $group_ids is null then severity || ' ' || kind else group_id end
+    order by rank, from_at, group_id, finding_id
+) <= $limit
+order by rank, from_at, group_id, finding_id
+"""
+
+_FINDING_COUNTS: Final = """
+select kind, severity, count(*) as findings, count(distinct group_id) as groups from findings group by all
+order by min(rank), findings desc, kind
+"""
+
+_OF_GROUPS: Final = {
+    "epochs": """
+select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms, e.sync_ms, e.outcome, e.members,
+    e.members_joined, e.members_left, e.partitions_moved, e.completeness, e.primary_cause, e.primary_certainty,
+    epoch_ms(e.converged_at) as converged_at, c.detail, c.member_id
+from epochs e left join rebalance_causes c
+    on c.group_id = e.group_id and c.incarnation = e.incarnation and c.epoch = e.epoch and c.cause_seq = 0
+where list_contains($group_ids, e.group_id)
+qualify row_number() over (partition by e.group_id order by e.incarnation desc, e.epoch desc) <= $limit
+order by e.group_id, e.incarnation, e.epoch
+""",
+    "states": """
+select group_id, incarnation, group_state, at_ms as from_at, epoch_ms(to_at) as to_at, epoch
+from group_states where list_contains($group_ids, group_id)
+qualify row_number() over (partition by group_id order by incarnation desc, from_offset desc) <= $limit
+order by group_id, incarnation, from_offset
+""",
+    "causes": """
+select group_id, primary_cause as cause, primary_certainty as certainty, count(*) as epochs
+from epochs where list_contains($group_ids, group_id) and primary_cause is not null
+group by group_id, primary_cause, primary_certainty
+qualify row_number() over (partition by group_id order by count(*) desc, cause, certainty) <= $limit
+order by group_id, epochs desc, cause, certainty
+""",
+    # Classic members all arrive with one record, so none of them is slow in it.
+    "slowest": """
+select v.group_id, coalesce(v.instance_id, v.member_id) as who, arg_max(v.member_id, v.at_ms) as member_id,
+    count(*) as epochs, max(v.latency_ms) as latency_ms_max, avg(v.latency_ms)::bigint as latency_ms_mean,
+    max(v.revoke_ms) as revoke_ms_max, max(v.waited_ms) as waited_ms_max,
+    count(*) filter (where e.slowest_member_id = v.member_id) as last_times
+from convergence v join epochs e
+    on e.group_id = v.group_id and e.incarnation = v.incarnation and e.epoch = v.epoch
+where list_contains($group_ids, v.group_id) and e.protocol <> 'classic' and v.latency_ms > 0
+group by v.group_id, who
+qualify row_number() over (partition by v.group_id order by latency_ms_max desc, who) <= $limit
+order by v.group_id, latency_ms_max desc, who
+""",
+    # Partitions with one story are one row.
+    "unowned": """
+select group_id, epoch_ms(from_at) as to_at, unowned_before_ms, previous_member_id, member_id,
+    list(struct_pack(topic := topic, topic_id := topic_id, topic_partition := topic_partition)
+        order by topic, topic_id, topic_partition) as partitions
+from ownership where list_contains($group_ids, group_id) and unowned_before_ms > 0
+group by group_id, from_at, unowned_before_ms, previous_member_id, member_id
+qualify row_number() over (partition by group_id order by unowned_before_ms desc, from_at, member_id) <= $limit
+order by group_id, unowned_before_ms desc, to_at, member_id
+""",
+    # In the tables' own order, so that a member's latest life names it.
+    "members": """
+select group_id, member_id, instance_id, client_id, client_host from members
+where list_contains($group_ids, group_id)
+qualify row_number() over (partition by group_id order by incarnation desc, last_seen_at desc, member_id) <= $limit
+order by group_id, last_seen_at, member_id
+""",
+}
+"""What is told of a group -> at most `limit` rows for each of `group_ids`."""
+
+
+class ReportRows:
+    """The answers about one cluster of a lake in a window."""
+
+    def __init__(
+        self, lake: str, cluster: str, from_ms: int | None = None, to_ms: int | None = None
+    ) -> None:
+        """Opens the tables; their rows are read by the questions. Raises LakeNotReadable."""
+        self._sql = duckdb.connect(":memory:", config=dict(_OFFLINE))
+        bounds = (
+            FIRST_MS if from_ms is None else from_ms,
+            LAST_MS if to_ms is None else to_ms,
+        )
+        for name in GOLD_OF_GROUP:
+            self._sql.register(f"{name}_of_lake", open_table(lake, f"gold.{name}"))
+            self._view(name, cluster, *bounds)
+
+    def totals(self) -> dict[str, Any]:
+        """One row of sums over everything."""
+        return self._rows(_TOTALS)[0]
+
+    def groups(self) -> Rows:
+        """A row per group, those that need attention most first."""
+        return self._rows(_GROUPS)
+
+    def causes(self) -> Rows:
+        """A row per primary cause of rebalances, the most frequent first."""
+        return self._rows(_CAUSES)
+
+    def buckets(self, size_ms: int) -> Rows:
+        """Rebalances by the piece of time of this size in which they began, and by cause."""
+        return self._rows(_BUCKETS, size=size_ms)
+
+    def findings(self, limit: int, group_ids: Sequence[str] | None = None) -> Rows:
+        """The gravest first: at most `limit` of each kind over all groups, or of each of the groups named."""
+        return self._rows(
+            _FINDINGS, group_ids=None if group_ids is None else list(group_ids), limit=limit
+        )
+
+    def finding_counts(self) -> Rows:
+        """How often each kind was found, with which severity, in how many groups."""
+        return self._rows(_FINDING_COUNTS)
+
+    def of_groups(self, what: str, group_ids: Sequence[str], limit: int) -> Rows:
+        """Rows about some groups, at most `limit` for each; `what` is a key of the questions above."""
+        return self._rows(_OF_GROUPS[what], group_ids=list(group_ids), limit=limit)
+
+    def close(self) -> None:
+        """Let go of the tables."""
+        self._sql.close()
+
+    def _view(self, name: str, cluster: str, from_ms: int, to_ms: int) -> None:
+        """A table as the questions see it: one cluster, one window, `at_ms` for the moment that decides."""
+        moment = _VIEWS.get(name, "null::timestamptz")
+        inside = "true"
+        if name in _ENDS:
+            inside = (
+                f"at_ms < {to_ms} and coalesce(epoch_ms({_ENDS[name]}), {LAST_MS}) >= {from_ms}"
+            )
+        elif name in _VIEWS:
+            inside = f"(at_ms is null or at_ms >= {from_ms} and at_ms < {to_ms})"
+        quoted = cluster.replace("'", "''")
+        rank = f", {_RANK} as rank" if name == "findings" else ""
+        self._sql.execute(
+            f"create view {name} as select *, epoch_ms({moment}) as at_ms{rank} from {name}_of_lake"  # noqa: S608 - our own names; the cluster's is quoted
+            f" where cluster = '{quoted}' and {inside}"
+        )
+
+    def _rows(self, question: str, **values: object) -> Rows:
+        rows: Rows = self._sql.sql(question, params=values).to_arrow_table().to_pylist()
+        return rows

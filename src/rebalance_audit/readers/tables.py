@@ -1,0 +1,92 @@
+"""Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.catalog_names import is_catalog
+from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
+
+RUNS: Final = "meta.runs"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def open_table(lake: str, name: str) -> ds.Dataset:
+    """A table by its full name (`gold.epochs`), as it is now. Raises LakeNotReadable."""
+    schema = table_schemas()[name]
+    if is_catalog(lake):
+        raise LakeNotReadable(
+            f"{lake} is a catalog, which only Spark can ask: give the folder or URL that its tables lie under."
+        )
+    path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
+    folder = local_path(path)
+    # delta-rs reads through a file system in Python. Where Arrow's threads let go of its files while the interpreter
+    # ends, the process is aborted: of short ones one in thirty (https://github.com/apache/arrow/issues/34314).
+    local = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+    try:
+        return DeltaTable(folder or path).to_pyarrow_dataset(filesystem=local)
+    except (DeltaError, OSError) as error:
+        sentence = str(error).partition("\n")[0].rstrip(".")
+        raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
+
+
+def read_rows(
+    lake: str, name: str, *, cluster: str | None = None, group_ids: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """Rows of a table, of one cluster and of some groups if these are given. Raises LakeNotReadable.
+
+    For tables and groups that fit into memory: what a person asks to see.
+    """
+    wanted = pc.scalar(value=True)
+    if cluster is not None:
+        wanted &= ds.field("cluster") == cluster
+    if group_ids:
+        wanted &= ds.field("group_id").isin(list(group_ids))
+    rows = open_table(lake, name).to_table(filter=wanted).to_pylist()
+    return [plain(row) for row in rows]
+
+
+def topic_names(lake: str, cluster: str) -> TopicNames:
+    """What gold.topics has. Raises LakeNotReadable."""
+    names = TopicNames()
+    for row in read_rows(lake, "gold.topics", cluster=cluster):
+        names.add(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource(row["source"]))
+    return names
+
+
+def clusters(lake: str, name: str) -> list[str]:
+    """Names of the clusters that a table has rows of, sorted. Raises LakeNotReadable."""
+    column = open_table(lake, name).to_table(columns=["cluster"]).column("cluster")
+    return sorted(pc.unique(column).to_pylist())
+
+
+def require_cluster(lake: str, cluster: str) -> None:
+    """Raises LakeNotReadable, with the clusters that there are, where no run was about this one."""
+    there = clusters(lake, RUNS)
+    if cluster not in there:
+        raise LakeNotReadable(
+            f"{lake} has no run of cluster {cluster}; it has {', '.join(there) or 'none'}."
+        )
+
+
+def plain(value: Any) -> Any:
+    """A value with the times at any depth of it as epoch milliseconds."""
+    match value:
+        case datetime():
+            return (value - _EPOCH) // _MILLISECOND
+        case Mapping():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,1 @@
+"""Classic groups: each record is the snapshot of a finished generation."""

@@ -1,0 +1,158 @@
+"""Replay of classic group records (type 2).
+
+Each record is a snapshot of a whole generation, written when it is complete, so replay puts a new group object in place
+and reports that; what differs from the generation before is for the reader of the change to see.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from rebalance_audit.replay.changes import (
+    AnomalyKind,
+    GenerationCompleted,
+    GroupCreated,
+    GroupRemoved,
+    GroupType,
+)
+from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.partitions import NOTHING, Partitions, count, partitions_of
+from rebalance_audit.replay.slot import type_of
+from rebalance_audit.replay.step import ReplayRule, ReplayStep
+from rebalance_audit.wire.consumer_protocol import (
+    PROTOCOL_TYPE,
+    Assignment,
+    decode_assignment,
+    decode_subscription,
+)
+from rebalance_audit.wire.generated.messages import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    RecordType,
+)
+
+_CACHED_ASSIGNMENTS: Final = 1024
+"""Members come back to an assignment that they or others had."""
+
+
+def replay_generation(
+    step: ReplayStep, _key: GroupMetadataKey, value: GroupMetadataValue | None
+) -> None:
+    """Replace whatever the slot holds, of any type, by the snapshot; the tombstone removes it, of any type."""
+    if value is None:
+        _remove_group(step)
+        return
+    before = step.slot.group
+    known = before if isinstance(before, ClassicGroup) and before.has_record else None
+    if known is None:
+        replaced = None if before is None else type_of(before)
+        step.changes.append(
+            GroupCreated(step.position, GroupType.CLASSIC, simple=False, replaced=replaced)
+        )
+    elif value.generation < known.generation:
+        step.refuse(
+            AnomalyKind.EPOCH_WENT_BACK, f"generation {value.generation} after {known.generation}"
+        )
+    step.slot.group = ClassicGroup(
+        group_id=step.slot.group_id,
+        has_record=True,
+        protocol_type=value.protocol_type,
+        generation=value.generation,
+        protocol_name=value.protocol,
+        leader_member_id=value.leader,
+        current_state_timestamp_ms=value.current_state_timestamp,
+        members=_members(value, known),
+    )
+    step.changes.append(
+        GenerationCompleted(
+            step.position, None if known is None else known.generation, value.generation
+        )
+    )
+
+
+def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[str, ClassicMember]:
+    """The snapshot's members; one whose bytes did not change keeps what was read from them before."""
+    is_consumer = value.protocol_type == PROTOCOL_TYPE
+    earlier = known.members if known is not None and known.protocol_type == PROTOCOL_TYPE else {}
+    members: dict[str, ClassicMember] = {}
+    for snapshot in value.members:
+        rebalance_timeout_ms = snapshot.rebalance_timeout
+        if rebalance_timeout_ms == -1:
+            rebalance_timeout_ms = snapshot.session_timeout
+        members[snapshot.member_id] = read_member(
+            snapshot.member_id,
+            snapshot.group_instance_id,
+            snapshot.client_id,
+            snapshot.client_host,
+            rebalance_timeout_ms,
+            snapshot.session_timeout,
+            snapshot.subscription,
+            snapshot.assignment,
+            earlier.get(snapshot.member_id) if is_consumer else None,
+            is_consumer=is_consumer,
+        )
+    return members
+
+
+def read_member(
+    member_id: str,
+    instance_id: str | None,
+    client_id: str,
+    client_host: str,
+    rebalance_timeout_ms: int,
+    session_timeout_ms: int,
+    subscription_bytes: bytes,
+    assignment_bytes: bytes,
+    before: ClassicMember | None = None,
+    *,
+    is_consumer: bool,
+) -> ClassicMember:
+    """A member with what its bytes say; the same member of the generation `before` saves reading what stayed."""
+    subscription = assignment = None
+    assigned, partition_count = NOTHING, 0
+    if before is not None and before.subscription_bytes == subscription_bytes:
+        subscription = before.subscription
+    elif is_consumer:
+        subscription = decode_subscription(subscription_bytes)
+    if before is not None and before.assignment_bytes == assignment_bytes:
+        assignment, assigned = before.assignment, before.assigned
+        partition_count = before.partition_count
+    elif is_consumer:
+        assignment, assigned, partition_count = _read_assignment(assignment_bytes)
+    fields = (
+        member_id,
+        instance_id,
+        client_id,
+        client_host,
+        rebalance_timeout_ms,
+        session_timeout_ms,
+        subscription_bytes,
+        assignment_bytes,
+        subscription,
+        assignment,
+        assigned,
+        partition_count,
+    )
+    return tuple.__new__(ClassicMember, fields)  # without a call of its own __new__
+
+
+@lru_cache(_CACHED_ASSIGNMENTS)
+def _read_assignment(assignment_bytes: bytes) -> tuple[Assignment | None, Partitions, int]:
+    assignment = decode_assignment(assignment_bytes)
+    if assignment is None:
+        return None, NOTHING, 0
+    assigned = partitions_of(assignment.assigned_partitions)
+    return assignment, assigned, count(assigned)
+
+
+def _remove_group(step: ReplayStep) -> None:
+    group = step.slot.group
+    if group is None:
+        step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group")
+        return
+    step.slot.group = None
+    step.changes.append(GroupRemoved(step.position, type_of(group)))
+
+
+RULES: Final[Mapping[RecordType, ReplayRule]] = {RecordType.GROUP_METADATA: replay_generation}
+"""Record type -> what it does to the slot."""

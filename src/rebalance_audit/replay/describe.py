@@ -1,0 +1,124 @@
+"""A group as Kafka's describe commands show it."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from rebalance_audit.coordinator.assignors import group_spec
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.partitions import Partitions, text_of, union
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.topic_names import TopicNames
+
+DEFAULT_ASSIGNORS: Final = {
+    GroupType.CONSUMER: "uniform",
+    GroupType.SHARE: "simple",
+    GroupType.STREAMS: None,
+}
+"""What Kafka shows where no member prefers one: the first of the broker's assignors in their default setting."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] | None:
+    """The group in the shape of the `state` command; None when the slot holds no group (removed, or never there).
+
+    Type, state and assignor are spelled as Kafka spells them, topics that have no known name by their id. What a group
+    type does not have is None: a classic member's epoch and target, the generation of a simple group. The assignment of
+    a consumer group's member includes what it has yet to give up, as in ConsumerGroupDescribe.
+    """
+    group = slot.group
+    if group is None:
+        return None
+    described = (
+        _classic_group(group)
+        if isinstance(group, ClassicGroup)
+        else _modern_group(group, topic_names)
+    )
+    return {"group_id": slot.group_id, **described, "offsets": _offsets(slot)}
+
+
+def _classic_group(group: ClassicGroup) -> dict[str, Any]:
+    return {
+        "type": GroupType.CLASSIC.value.capitalize(),
+        "state": group.group_state(),
+        "epoch": group.generation if group.has_record else None,
+        "assignment_epoch": None,
+        "assignor": (group.protocol_name or "") if group.members else "",
+        "members": [
+            {
+                "member_id": member.member_id,
+                "instance_id": member.instance_id,
+                "client_id": member.client_id,
+                "client_host": member.client_host,
+                "epoch": None,
+                "assignment": _topics(member.assigned, text_of),
+                "target": None,
+            }
+            for _, member in sorted(group.members.items())
+        ],
+    }
+
+
+def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]:
+    def name_of(topic: bytes | str) -> str:
+        return topic if isinstance(topic, str) else topic_names.text_of(topic)
+
+    return {
+        "type": group.group_type.value.capitalize(),
+        "state": group.group_state(),
+        "epoch": group.group_epoch,
+        "assignment_epoch": group.assignment_epoch,
+        "assignor": preferred_assignor(group.members.values())
+        or DEFAULT_ASSIGNORS[group.group_type],
+        "members": [
+            {
+                "member_id": member.member_id,
+                "instance_id": member.instance_id,
+                "client_id": member.client_id,
+                "client_host": member.client_host,
+                "epoch": member.member_epoch,
+                "assignment": _topics(union(member.assigned, member.pending_revocation), name_of),
+                "target": _topics(group.target_of(member.member_id), name_of),
+            }
+            for _, member in sorted(group.members.items())
+        ],
+    }
+
+
+def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
+    """The server-side assignor that most members prefer; None where none has a preference."""
+    return group_spec.preferred_assignor(member.server_assignor for member in members)
+
+
+def _topics(partitions: Partitions, name_of: Callable[[bytes | str], str]) -> dict[str, list[int]]:
+    """Topic -> partitions, both ascending; ids that share a name (a topic made again) are joined."""
+    named: dict[str, set[int]] = {}
+    for topic, numbers in partitions.items():
+        named.setdefault(name_of(topic), set()).update(numbers)
+    return {name: sorted(numbers) for name, numbers in sorted(named.items())}
+
+
+def _offsets(slot: GroupSlot) -> dict[str, dict[str, dict[str, Any]]]:
+    topics: dict[str, dict[str, dict[str, Any]]] = {}
+    for (topic, topic_partition), offset in sorted(slot.offsets.items()):
+        topics.setdefault(topic, {})[str(topic_partition)] = {
+            "offset": offset.committed_offset,
+            "leader_epoch": None if offset.leader_epoch < 0 else offset.leader_epoch,
+            "metadata": offset.commit_metadata,
+            "committed_at": _moment(offset.commit_timestamp_ms),
+        }
+    return topics
+
+
+def _moment(timestamp_ms: int) -> str | None:
+    """ISO 8601 in UTC with milliseconds; None for what is no time (-1 of old releases, damaged bytes)."""
+    if timestamp_ms < 0:
+        return None
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""Consumer, share and streams groups: each record is a difference."""

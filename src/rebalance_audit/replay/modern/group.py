@@ -1,0 +1,221 @@
+"""State of consumer, share and streams groups as their records leave it.
+
+Only `replay` writes to these objects. Field meanings follow Kafka's ConsumerGroup, ConsumerGroupMember and their share
+and streams twins; derived values (state, members not yet converged) are kept up to date by the methods here so that
+reading them never costs a pass over the members.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import NamedTuple
+
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, TopicPartition
+from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
+
+STABLE = "STABLE"
+UNREVOKED = "UNREVOKED"
+UNRELEASED = "UNRELEASED"
+UNKNOWN = "UNKNOWN"
+
+STATIC_LEAVE_EPOCH = -2
+LEFT_EPOCH = -1
+
+
+@dataclass(slots=True, frozen=True)
+class ClassicMembership:
+    """What a member of a consumer group that speaks the classic protocol told in its JoinGroup."""
+
+    session_timeout_ms: int
+    supported_protocols: tuple[tuple[str, bytes], ...]
+    """(protocol name, subscription bytes) in the member's order of preference."""
+
+
+class ClientAssignorResult(NamedTuple):
+    """What a client-side assignor said of one member (KIP-848; only the layouts of 3.7 carry it)."""
+
+    error: int
+    """0 = none."""
+    metadata_version: int
+    metadata_bytes: bytes
+
+
+class RegexResolution(NamedTuple):
+    """How a regular expression came to its topics."""
+
+    metadata_version: int
+    """Version of the metadata image that was searched."""
+    resolved_at_ms: int
+    """Start of the search, coordinator clock."""
+
+
+class RecordedTopic(NamedTuple):
+    """One topic of the last topic metadata record; two of them are equal when the topic kept its shape."""
+
+    topic_id: bytes
+    topic_name: str
+    partition_count: int
+    partition_racks: tuple[tuple[int, tuple[str, ...]], ...]
+    """(partition number, racks); empty when no partition has a known rack."""
+
+
+@dataclass(slots=True)
+class ModernMember:
+    """One member. A member can exist by its assignment record alone (compacted logs): `described` is False then."""
+
+    member_id: str
+    described: bool = False
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: tuple[str, ...] = ()
+    subscribed_topic_regex: str = ""
+    rebalance_timeout_ms: int = -1
+    server_assignor: str | None = None
+    classic: ClassicMembership | None = None
+    client_assignors: tuple[ConsumerGroupMemberMetadataAssignor, ...] = ()
+    """Layouts of 3.7 only."""
+    topology_epoch: int = -1
+    """Streams only, as are the next three."""
+    process_id: str = ""
+    user_endpoint: tuple[str, int] | None = None
+    client_tags: tuple[tuple[str, str], ...] = ()
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    member_state: str = STABLE
+    assigned: Partitions = field(default_factory=dict)
+    """Partitions the member may use; a streams member's active tasks."""
+    pending_revocation: Partitions = field(default_factory=dict)
+    assignment_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """Assignment epoch per assigned or pending partition where the record carries it (4.3+, KIP-1251); else empty."""
+    target_member_epoch: int = -1
+    """Layouts of 3.7 only, as are the next two: the epoch that the member moves to."""
+    pending_assignment: Partitions = field(default_factory=dict)
+    """Partitions that wait for their previous owners."""
+    client_assignor_result: ClientAssignorResult | None = None
+    standby: Partitions = field(default_factory=dict)
+    """Streams only, as is warmup."""
+    warmup: Partitions = field(default_factory=dict)
+
+    def assignment_epoch_of(self, topic: Topic, number: int) -> int:
+        """Epoch at which the member got the partition.
+
+        Where the record has none (before 4.3) the member's own epoch stands for it, 0 after a static leave.
+        """
+        return self.assignment_epochs.get((topic, number), max(self.member_epoch, 0))
+
+
+@dataclass(slots=True)
+class ModernGroup:
+    """One consumer, share or streams group."""
+
+    group_id: str
+    group_type: GroupType
+    group_epoch: int = 0
+    """Implicit while `has_epoch_record` is False: releases from 4.3 start at 1, earlier ones at 0."""
+    has_epoch_record: bool = False
+    metadata_hash: int = 0
+    assignment_epoch: int = 0
+    """Implicit while `has_assignment_record` is False, like the group epoch; -1 after its tombstone."""
+    has_assignment_record: bool = False
+    assignment_timestamp_ms: int = 0
+    members: dict[str, ModernMember] = field(default_factory=dict)
+    targets: dict[str, Partitions] = field(default_factory=dict)
+    """Target assignment by member id; the member need not exist."""
+    target_results: dict[str, ClientAssignorResult] = field(default_factory=dict)
+    """By member id; layouts of 3.7 only."""
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Instance id -> member id."""
+    regexes: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Resolved regular expressions: expression -> topic names."""
+    regex_resolutions: dict[str, RegexResolution] = field(default_factory=dict)
+    """Same keys as `regexes`."""
+    recorded_topics: dict[str, int] | None = None
+    """Topic name -> partition count of the last [4] value (releases 3.7 to 4.0); None where the log holds none."""
+    recorded_shapes: Mapping[str, RecordedTopic] = field(default_factory=dict)
+    """The same record in full, by topic name."""
+    topology_epoch: int = -1
+    """Streams only, as is the validated one."""
+    validated_topology_epoch: int = -1
+    owners: dict[TopicPartition, str] = field(default_factory=dict)
+    """Partition -> member id that has it assigned or pending revocation; the last one to take it.
+
+    Empty for share groups, where members share partitions.
+    """
+    disputed: bool = field(default=False, compare=False)
+    """A member took a partition from another: from then on a member's claim is no proof of its ownership."""
+    unconverged: set[str] = field(default_factory=set)
+    """Members that are not STABLE at the assignment epoch."""
+
+    def target_of(self, member_id: str) -> Partitions:
+        """The member's target; nothing where no record says."""
+        return self.targets.get(member_id, NOTHING)
+
+    def group_state(self) -> str:
+        """Empty, NotReady, Assigning, Reconciling or Stable, as Kafka derives it (ConsumerGroup.maybeUpdateGroupState).
+
+        A streams group of 4.1 reads NotReady: that release kept the validation of its topology in memory only, and a
+        later broker that loads its log says the same until the next heartbeat.
+        """
+        if not self.members:
+            return "Empty"
+        if self.group_type is GroupType.SHARE:
+            return "Stable"
+        if self.group_type is GroupType.STREAMS and (
+            self.topology_epoch == -1 or self.topology_epoch != self.validated_topology_epoch
+        ):
+            return "NotReady"
+        if self.group_epoch > self.assignment_epoch:
+            return "Assigning"
+        return "Reconciling" if self.unconverged else "Stable"
+
+    def note_convergence(self, member: ModernMember) -> None:
+        """Bring `unconverged` up to date after this member changed or joined."""
+        if member.member_epoch == self.assignment_epoch and member.member_state == STABLE:
+            self.unconverged.discard(member.member_id)
+        else:
+            self.unconverged.add(member.member_id)
+
+    def recheck_convergence(self) -> None:
+        """Bring `unconverged` up to date after the assignment epoch changed: the one pass over all members."""
+        at = self.assignment_epoch
+        self.unconverged = {
+            member.member_id
+            for member in self.members.values()
+            if member.member_epoch != at or member.member_state != STABLE
+        }
+
+    def contested(
+        self, member_id: str, partitions: Partitions, member_epoch: int
+    ) -> list[TopicPartition]:
+        """Which of the partitions another member holds at this epoch or a later one."""
+        owners, members = self.owners, self.members
+        found: list[TopicPartition] = []
+        for topic, numbers in partitions.items():
+            for partition in zip(repeat(topic), numbers):
+                owner = owners.get(partition)
+                if (
+                    owner is not None
+                    and owner != member_id
+                    and members[owner].member_epoch >= member_epoch
+                ):
+                    found.append(partition)
+        return found
+
+    def release(self, member_id: str, partitions: Partitions) -> None:
+        """The member no longer holds these; one that another member took meanwhile stays with that member."""
+        owners = self.owners
+        for topic, numbers in partitions.items():
+            for partition in zip(repeat(topic), numbers):
+                if owners.get(partition) == member_id:
+                    del owners[partition]
+
+    def take(self, member_id: str, partitions: Partitions) -> None:
+        """The member holds these from now on."""
+        owners = self.owners
+        for topic, numbers in partitions.items():
+            for partition in zip(repeat(topic), numbers):
+                self.disputed |= owners.get(partition, member_id) != member_id
+                owners[partition] = member_id

@@ -1,0 +1,63 @@
+"""Finding the group and the member that a record belongs to, as Kafka's loader does."""
+
+from rebalance_audit.replay.changes import AnomalyKind, GroupCreated, GroupType
+from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.modern.kinds import GroupKind
+from rebalance_audit.replay.slot import Group, type_of
+from rebalance_audit.replay.step import ReplayStep
+
+
+def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+    """The group that a record with a value belongs to, made when there is none; None when it must be left out."""
+    group = step.slot.group
+    if group is None:
+        return _create(kind, step, None)
+    return _group_of_kind(kind, step, group)
+
+
+def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+    """The group that a tombstone belongs to; None when it is unknown or of another type."""
+    group = step.slot.group
+    if group is None:
+        step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group")
+        return None
+    return _group_of_kind(kind, step, group)
+
+
+def _group_of_kind(kind: GroupKind, step: ReplayStep, group: Group) -> ModernGroup | None:
+    if isinstance(group, ModernGroup):
+        if group.group_type is kind.group_type:
+            return group
+    elif kind.replaces_simple and group.is_simple():
+        # It was only made to hold offsets; nothing of a simple group would be lost.
+        return _create(kind, step, GroupType.CLASSIC)
+    step.refuse(
+        AnomalyKind.WRONG_GROUP_TYPE,
+        f"it belongs to a {kind.group_type} group, but this is a {type_of(group)} group",
+    )
+    return None
+
+
+def _create(kind: GroupKind, step: ReplayStep, replaced: GroupType | None) -> ModernGroup:
+    group = ModernGroup(step.slot.group_id, kind.group_type)
+    step.slot.group = group
+    step.changes.append(
+        GroupCreated(step.position, kind.group_type, simple=False, replaced=replaced)
+    )
+    return group
+
+
+def known_member(group: ModernGroup, step: ReplayStep, member_id: str) -> ModernMember | None:
+    """The member that a tombstone names; None when the group does not know it."""
+    member = group.members.get(member_id)
+    if member is None:
+        step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, f"the group does not know member {member_id}")
+    return member
+
+
+def streams_group(step: ReplayStep) -> ModernGroup | None:
+    """The slot's streams group; None where the record was left out because of another group's type."""
+    group = step.slot.group
+    if isinstance(group, ModernGroup) and group.group_type is GroupType.STREAMS:
+        return group
+    return None

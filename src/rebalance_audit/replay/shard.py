@@ -1,0 +1,84 @@
+"""The groups of one log partition."""
+
+from collections.abc import Iterator, Sequence
+
+from rebalance_audit.replay import offsets
+from rebalance_audit.replay import playback as replay
+from rebalance_audit.replay.changes import Change, Position
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue, RecordType
+from rebalance_audit.wire.records import Record, group_id_of
+
+
+class Shard:
+    """Every group of one partition of `__consumer_offsets`, brought forward record by record."""
+
+    def __init__(self, log_partition: int, policy: Policy = Policy.LENIENT) -> None:
+        """Starts without groups, as a coordinator does before it loads the partition."""
+        self.log_partition = log_partition
+        self.policy = policy
+        self._slots: dict[str, GroupSlot] = {}
+        self._producers: dict[int, dict[str, None]] = {}
+        """Producer id -> ids of the groups that its open transaction touched, in the order it did."""
+
+    def slot(self, group_id: str) -> GroupSlot | None:
+        """What the partition says of a group id; None where no record named it."""
+        return self._slots.get(group_id)
+
+    def slots(self) -> Iterator[GroupSlot]:
+        """Every slot, also those whose group was removed, in the order their ids first appeared."""
+        return iter(self._slots.values())
+
+    def groups(self) -> Iterator[GroupSlot]:
+        """The slots that hold a group now, in the same order."""
+        return (slot for slot in self._slots.values() if slot.group is not None)
+
+    def apply(self, record: Record, position: Position) -> tuple[GroupSlot, list[Change]]:
+        """Apply one record to its group. Raises ReplayError as `replay.apply` does."""
+        group_id = group_id_of(record.key)
+        slot = self._slots.get(group_id)
+        if slot is None:
+            slot = self._slots[group_id] = GroupSlot(group_id)
+        changes = replay.apply(slot, record, position, self.policy)
+        if (
+            position.producer_id >= 0
+            and record.record_type in offsets.RULES
+            and record.value is not None
+        ):
+            self._producers.setdefault(position.producer_id, {})[group_id] = None
+        return slot, changes
+
+    def apply_commits(
+        self, commits: Sequence[tuple[OffsetCommitKey, OffsetCommitValue]], first: Position
+    ) -> tuple[GroupSlot, list[Change]]:
+        """Apply what one group committed with one request, from position `first` on: as `apply` for each of them.
+
+        Raises ReplayError as `replay.apply` does.
+        """
+        group_id = commits[0][0].group
+        slot = self._slots.get(group_id)
+        if slot is not None and slot.group is not None and first.log_offset > slot.last_log_offset:
+            return slot, offsets.replay_plain_commits(slot, commits, first)
+        changes: list[Change] = []
+        for place, (key, value) in enumerate(commits):
+            record = Record(RecordType.OFFSET_COMMIT, key, value, None)
+            position = first._replace(log_offset=first.log_offset + place)
+            slot, found = self.apply(record, position)
+            changes += found
+        assert slot is not None
+        return slot, changes
+
+    def apply_transaction_marker(
+        self, producer_id: int, committed: bool, position: Position
+    ) -> list[tuple[GroupSlot, list[Change]]]:
+        """End the producer's transaction in every group that it touched; empty when it has none open here."""
+        touched = self._producers.pop(producer_id, {})
+        ended: list[tuple[GroupSlot, list[Change]]] = []
+        for group_id in touched:
+            slot = self._slots[group_id]
+            changes = replay.apply_transaction_marker(
+                slot, producer_id, committed, position, self.policy
+            )
+            ended.append((slot, changes))
+        return ended

@@ -1,0 +1,36 @@
+"""One record on its way into a slot."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from rebalance_audit.replay.changes import Anomaly, AnomalyKind, Change, Position
+from rebalance_audit.replay.policy import Policy, ReplayError
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.wire.records import Record
+
+
+class ReplayStep:
+    """What the replay functions share while one record is applied: where it goes, and what it changed so far."""
+
+    __slots__ = ("_policy", "changes", "position", "record", "slot")
+
+    def __init__(self, slot: GroupSlot, record: Record, position: Position, policy: Policy) -> None:
+        """Nothing is applied yet."""
+        self.slot = slot
+        self.record = record
+        self.position = position
+        self.changes: list[Change] = []
+        self._policy = policy
+
+    def refuse(self, kind: AnomalyKind, detail: str) -> None:
+        """Say that the rules exclude the record; under the strict policy this raises, so call it before any change."""
+        if self._policy is Policy.STRICT:
+            record_name = self.record.record_type.name
+            if self.record.value is None:
+                record_name += " tombstone"
+            raise ReplayError(self.slot.group_id, record_name, self.position, kind, detail)
+        self.changes.append(Anomaly(self.position, kind, detail))
+
+
+ReplayRule: TypeAlias = Callable[[ReplayStep, Any, Any], None]
+"""Applies one record type: (step, key, value or None for a tombstone)."""

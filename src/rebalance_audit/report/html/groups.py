@@ -1,0 +1,289 @@
+"""Sections of single groups: how a group stood over time, why, who was slow, what nobody owned."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rebalance_audit.report import causes, words
+from rebalance_audit.report.html.colours import STATES
+from rebalance_audit.report.html.facts import PageFacts, rows_by_group
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import Row
+from rebalance_audit.report.terminal import findings
+from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+
+EPOCHS_LISTED: Final = 25
+"""Rows of a group's table of epochs, the latest."""
+TEXT_MAX: Final = 400
+"""Characters of one sentence: names in it may be of any length."""
+
+_STATE_NUMBERS: Final = {name: number for number, name in enumerate(STATES)}
+_RIM: Final = 0.02
+"""Share of a story's length that its picture has before and behind it."""
+
+
+def anchors(facts: PageFacts) -> dict[str, str]:
+    """Group id -> name of its section on the page."""
+    return {group_id: f"g{number}" for number, group_id in enumerate(facts.detailed)}
+
+
+def group_sections(facts: PageFacts, names: MemberNames) -> list[dict[str, Any]]:
+    """One section per detailed group, in their order."""
+    of_group = {name: rows_by_group(rows) for name, rows in facts.details.items()}
+    summaries = {row["group_id"]: row for row in facts.groups}
+    return [
+        _section(
+            facts,
+            summaries[group_id],
+            {name: rows.get(group_id, []) for name, rows in of_group.items()},
+            names,
+            anchor,
+        )
+        for group_id, anchor in anchors(facts).items()
+    ]
+
+
+def findings_by_kind(
+    counts: Sequence[Row], rows: Sequence[Row], names: MemberNames, sections: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Findings as the page lists them: by kind in the order of `counts`, the advice once where it is the same for all.
+
+    `rows` may hold a part of those that are counted.
+    """
+    kinds = []
+    for count in counts:
+        own = [
+            row
+            for row in rows
+            if (row["kind"], row["severity"]) == (count["kind"], count["severity"])
+        ]
+        advice = {row["advice"] for row in own}
+        left = count["findings"] - len(own)
+        kinds.append(
+            {
+                "severity": count["severity"],
+                "kind": findings.label(count["kind"]),
+                "count_text": _times(count),
+                "advice": shown(min(advice)) if len(advice) == 1 else "",
+                "entries": [
+                    _finding(row, names, sections, with_advice=len(advice) > 1) for row in own
+                ],
+                "more": f"… and {left:,} more in the table gold.findings" if left else "",
+            }
+        )
+    return kinds
+
+
+def _finding(
+    row: Row, names: MemberNames, sections: Mapping[str, str], *, with_advice: bool
+) -> dict[str, Any]:
+    return {
+        "group": None if row["group_id"] is None else shown(row["group_id"]),
+        "anchor": sections.get(row["group_id"]),
+        "span": words.span(row["from_at"], row["to_at"]),
+        "detail": shown(names.in_sentence(row["group_id"], row["detail"])),
+        "advice": shown(row["advice"]) if with_advice else "",
+    }
+
+
+def _times(count: Row) -> str:
+    if count["findings"] == 1:
+        return ""
+    return f"{count['findings']:,} times in {words.count(count['groups'], 'group')}"
+
+
+def _of_one_group(group: Row, rows: Sequence[Row], names: MemberNames) -> list[dict[str, Any]]:
+    """The same for the section of a group, which need not say whose they are."""
+    kinds = dict.fromkeys((row["severity"], row["kind"]) for row in rows)
+    counts = [
+        {
+            "severity": severity,
+            "kind": kind,
+            "findings": sum((row["severity"], row["kind"]) == (severity, kind) for row in rows),
+            "groups": 1,
+        }
+        for severity, kind in kinds
+    ]
+    own = [
+        {**row, "group_id": None, "detail": names.in_sentence(group["group_id"], row["detail"])}
+        for row in rows
+    ]
+    listed = findings_by_kind(counts, own, names, {})
+    for kind in listed:
+        kind["count_text"] = ""
+    left = sum(group[severity] for severity in findings.STYLES) - len(rows)
+    if left:
+        listed[-1]["more"] = f"… and {left:,} more in the table gold.findings"
+    return listed
+
+
+def shown(text: str) -> str:
+    """A text of the log as the page shows it: control characters written out, not longer than the page can bear."""
+    text = words.visible(text)
+    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+
+
+def timelines(facts: PageFacts, cause_numbers: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What the pictures of the groups show, in the order of their sections; times in epoch milliseconds."""
+    of_group = {
+        name: rows_by_group(facts.details[name]) for name in ("states", "epochs", "unowned")
+    }
+    return [
+        _timeline(
+            {name: rows.get(group_id, []) for name, rows in of_group.items()},
+            facts.totals["last_ms"],
+            cause_numbers,
+        )
+        for group_id in facts.detailed
+    ]
+
+
+# --- one section ---------------------------------------------------------------------------------
+
+
+def _section(
+    facts: PageFacts, group: Row, own: Mapping[str, list[Row]], names: MemberNames, anchor: str
+) -> dict[str, Any]:
+    group_id = group["group_id"]
+    epochs = own["epochs"]
+    listed = epochs[: -EPOCHS_LISTED - 1 : -1]
+    place = f"--lake {shlex.quote(facts.lake)} --cluster {shlex.quote(facts.cluster)}"
+    return {
+        "anchor": anchor,
+        "name": shown(group_id),
+        "facts": _facts(group),
+        "timeline_note": _timeline_note(group, epochs),
+        "findings": _of_one_group(group, own["findings"], names),
+        "causes": own["causes"],
+        "slowest": [_slowest(row, names) for row in own["slowest"]],
+        "unowned": [_unowned(row, names) for row in own["unowned"][:10]],
+        "epochs": [_epoch(row, names) for row in listed],
+        "epochs_title": "Epochs"
+        if len(listed) == group["epochs"]
+        else f"Epochs: the last {len(listed)} of {group['epochs']:,}",
+        "command": shown(f"rebalance-audit explain {place} {shlex.quote(group_id)}"),
+    }
+
+
+def _facts(group: Row) -> str:
+    parts = [
+        group["protocol"] or words.NOTHING,
+        state_of(group),
+        words.count(group["rebalances"], "rebalance"),
+        f"not stable for {words.at_least(group['unsettled_ms'], bound=group['at_least'])}",
+    ]
+    if group["unowned_partition_ms"]:
+        parts.append(
+            f"partitions without owner for {words.duration(group['unowned_partition_ms'])}"
+        )
+    parts += [
+        words.count(group[severity], f"{severity} finding")
+        for severity in ("critical", "warning")
+        if group[severity]
+    ]
+    return " · ".join(parts)
+
+
+def state_of(group: Row) -> str:
+    """`Stable (3)`: the state at the end with the members in it."""
+    if not group["living"]:
+        return "deleted" if group["last_state"] else words.NOTHING
+    members = f" ({group['members']:,})" if group["members"] else ""
+    return f"{group['last_state']}{members}"
+
+
+def _timeline_note(group: Row, epochs: Sequence[Row]) -> str:
+    if len(epochs) < group["epochs"]:
+        return f"The picture has the latest {len(epochs):,} of {words.count(group['epochs'], 'epoch')}."
+    return ""
+
+
+def _slowest(row: Row, names: MemberNames) -> dict[str, Any]:
+    return {
+        "name": shown(names.of(row["group_id"], row["member_id"])),
+        "slowest": words.duration(row["latency_ms_max"]),
+        "mean": words.duration(row["latency_ms_mean"]),
+        "revoke": words.duration(row["revoke_ms_max"]),
+        "waited": words.duration(row["waited_ms_max"] or None),
+        "last_times": row["last_times"],
+    }
+
+
+def _unowned(row: Row, names: MemberNames) -> dict[str, Any]:
+    group_id = row["group_id"]
+    return {
+        "until": words.moment(row["to_at"]),
+        "lasted": words.duration(row["unowned_before_ms"]),
+        "partitions": shown(partitions_text(row["partitions"])),
+        "before": shown(names.of(group_id, row["previous_member_id"])),
+        "after": shown(names.of(group_id, row["member_id"])),
+    }
+
+
+def _epoch(row: Row, names: MemberNames) -> dict[str, Any]:
+    return {
+        "began": words.moment(row["at_ms"]),
+        "number": row["epoch"],
+        "cause": causes.label(row["primary_cause"]) if row["primary_cause"] else "",
+        "certainty": row["primary_certainty"] or "",
+        "mark": causes.mark(row["primary_certainty"]),
+        "detail": shown(names.in_sentence(row["group_id"], row["detail"] or "")),
+        "took": _took(row),
+        "members": _members(row),
+        "moved": words.number(row["partitions_moved"] or None),
+    }
+
+
+def _took(row: Row) -> str:
+    if row["outcome"] != "converged":
+        return str(row["outcome"])
+    took = row["sync_ms"] if row["protocol"] == "classic" else row["convergence_ms"]
+    return words.at_least(took, bound=row["protocol"] == "classic")
+
+
+def _members(row: Row) -> str:
+    changes = [f"+{row['members_joined']}"] * bool(row["members_joined"])
+    changes += [f"−{row['members_left']}"] * bool(row["members_left"])  # noqa: RUF001 - for people
+    return " ".join([words.number(row["members"]), *changes])
+
+
+# --- one picture ---------------------------------------------------------------------------------
+
+
+def _timeline(
+    own: Mapping[str, list[Row]], log_end_ms: int | None, cause_numbers: Mapping[str, int]
+) -> dict[str, Any]:
+    states = [
+        [row["from_at"], row["to_at"], _STATE_NUMBERS[row["group_state"]]]
+        for row in own["states"]
+        if row["from_at"] is not None
+    ]
+    epochs = [
+        [row["at_ms"], row["epoch"], cause_numbers.get(row["primary_cause"]), _epoch_text(row)]
+        for row in own["epochs"]
+        if row["at_ms"] is not None
+    ]
+    unowned = [
+        [row["to_at"] - row["unowned_before_ms"], row["to_at"], len(row["partitions"])]
+        for row in own["unowned"]
+        if row["to_at"] is not None
+    ]
+    moments = [item[0] for item in (*states, *epochs, *unowned)]
+    ends = [item[1] for item in (*states, *unowned) if item[1] is not None]
+    first = min(moments, default=0)
+    last = max([*moments, *ends, *([log_end_ms] if log_end_ms else [])], default=first)
+    rim = max(round((last - first) * _RIM), 1000)
+    return {
+        "from": first - rim,
+        "to": last + rim,
+        "states": states,
+        "epochs": epochs,
+        "unowned": unowned,
+    }
+
+
+def _epoch_text(row: Row) -> str:
+    why = ""
+    if row["primary_cause"]:
+        why = f": {causes.label(row['primary_cause'])} ({row['primary_certainty']})"
+    return f"epoch {row['epoch']}{why}"

@@ -1,0 +1,1 @@
+"""The audit on a terminal or in a text file."""

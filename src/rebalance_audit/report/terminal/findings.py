@@ -1,0 +1,91 @@
+"""Findings on a console: the gravest first, one paragraph each."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from rich.padding import Padding
+from rich.text import Text
+
+from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.report import words
+from rebalance_audit.report.summary import Row
+from rebalance_audit.report.terminal.layout import Layout
+
+SHOWN: Final = 12
+"""Findings of the overview unless all are wanted."""
+EVIDENCE_SHOWN: Final = 4
+"""Records of evidence per finding unless all are wanted."""
+
+STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_RANKS: Final = {severity: rank for rank, severity in enumerate(STYLES)}
+
+
+def gravest_first(rows: Sequence[Row]) -> list[Row]:
+    """Rows of gold.findings by severity, then by time."""
+    return sorted(
+        rows,
+        key=lambda row: (
+            _RANKS[row["severity"]],
+            row["from_at"] or 0,
+            row["group_id"] or "",
+            row["kind"],
+        ),
+    )
+
+
+def print_findings(layout: Layout, rows: Sequence[Row], *, everything: bool) -> None:
+    """What deserves attention in all groups; nothing where there is nothing."""
+    if not rows:
+        return
+    found = gravest_first(rows)
+    shown = found if everything else found[:SHOWN]
+    counts = Counter(row["severity"] for row in found)
+    told = ", ".join(f"{counts[severity]:,} {severity}" for severity in STYLES if counts[severity])
+    cut = "" if len(shown) == len(found) else f", the gravest {len(shown)} shown"
+    layout.title(f"Findings: {told}{cut}")
+    for row in shown:
+        _head(layout, row, with_group=True)
+        _paragraph(layout, row, row["detail"])
+
+
+def print_findings_in_detail(layout: Layout, rows: Sequence[Row], *, everything: bool) -> None:
+    """The findings of one group, with what to do and the records that show them."""
+    if not rows:
+        return
+    layout.title("Findings")
+    for row in gravest_first(rows):
+        _head(layout, row, with_group=False)
+        _paragraph(layout, row, row["detail"])
+        _paragraph(layout, row, f"What to do: {row['advice']}", "dim")
+        evidence = row["evidence"]
+        shown = evidence if everything else evidence[:EVIDENCE_SHOWN]
+        for item in shown:
+            place = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}"
+            _paragraph(layout, row, f"{place}  {item['fact']}", "dim", indent=4)
+        if len(shown) < len(evidence):
+            more = f"… and {words.count(len(evidence) - len(shown), 'more record')}"
+            _paragraph(layout, row, more, "dim", indent=4)
+
+
+def label(kind: str) -> str:
+    """`slow_revoker` -> `slow revoker`."""
+    return kind.replace("_", " ")
+
+
+def _head(layout: Layout, row: Row, *, with_group: bool) -> None:
+    text = Text(f"{row['severity']}  ", STYLES[row["severity"]])
+    text.append(label(row["kind"]), "bold default")
+    if with_group and row["group_id"] is not None:
+        text.append(f"  {words.visible(row['group_id'])}", "bold default")
+    text.append(
+        f"  {words.span(row['from_at'], row['to_at'], layout.moment)}", "not bold dim default"
+    )
+    layout.line(text)
+
+
+def _paragraph(
+    layout: Layout, row: Row, sentence: str, style: str = "", *, indent: int = 2
+) -> None:
+    text = layout.names.in_sentence(row["group_id"], sentence)
+    layout.print(Padding(Text(text, style), (0, 0, 0, indent)))

@@ -1,0 +1,227 @@
+"""One group in detail: its epochs with causes and evidence, how each member got there, who its members were."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.padding import Padding
+from rich.text import Text
+
+from rebalance_audit.report import causes, words
+from rebalance_audit.report.summary import GroupSummary, Row, Tables, summaries
+from rebalance_audit.report.terminal.findings import print_findings_in_detail
+from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
+from rebalance_audit.report.terminal.overview import print_rebalances, protocol
+from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
+
+MEMBERS_SHOWN: Final = 10
+"""Members of one epoch, the slowest first, and of the group, the latest first, unless all are wanted."""
+
+EVIDENCE_SHOWN: Final = 4
+"""Records of evidence per cause unless all are wanted."""
+
+
+def print_group(layout: Layout, tables: Tables, group_id: str, *, everything: bool) -> None:
+    """The group's story from its first epoch to its last; `tables` may hold other groups."""
+    own = {
+        name: [row for row in rows if row.get("group_id") == group_id]
+        for name, rows in tables.items()
+    }
+    found = summaries(own)
+    if not found:
+        layout.line(f"{group_id}: the log has no more than offset commits of this group.")
+        return
+    layout.line(_headline(found[0]))
+    print_findings_in_detail(layout, own.get("findings", ()), everything=everything)
+    print_rebalances(layout, own, own["rebalances"], limit=None, with_group=False)
+    _epochs(layout, own, everything=everything)
+    print_ownership_gaps(layout, own["ownership"], everything=everything)
+    _members(layout, own["members"], everything=everything)
+    _glossary(layout, own["rebalance_causes"])
+
+
+def _headline(group: GroupSummary) -> Text:
+    state = group.group_state or "deleted"
+    members = f" with {words.count(group.members, 'member')}" if group.members else ""
+    lives = f" of its life {group.incarnations}" if group.incarnations > 1 else ""
+    text = cell(group.group_id, "bold")
+    text.append(f": a {protocol(group)} group, {state}{members} at the end{lives}.", "not bold")
+    if group.last_epoch is not None:
+        assignor = f", assignor {group.assignor}" if group.assignor else ""
+        text.append(f" Last epoch {group.last_epoch}{assignor};", "not bold")
+        text.append(f" partition {group.log_partition} of __consumer_offsets.", "not bold")
+    return text
+
+
+# --- epochs --------------------------------------------------------------------------------------
+
+
+def _epochs(layout: Layout, own: Tables, *, everything: bool) -> None:
+    of_epoch: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
+    for name in ("rebalance_causes", "convergence"):
+        for row in own[name]:
+            of_epoch[name, row["incarnation"], row["epoch"]].append(row)
+    for epoch in own["epochs"]:
+        life, number = epoch["incarnation"], epoch["epoch"]
+        layout.line()
+        layout.line(_epoch_line(layout, epoch))
+        _join_phase(layout, epoch)
+        for row in of_epoch["rebalance_causes", life, number]:
+            _cause(layout, row, everything=everything)
+        _convergence(layout, epoch, of_epoch["convergence", life, number], everything=everything)
+
+
+def _epoch_line(layout: Layout, epoch: Row) -> Text:
+    word = "Generation" if epoch["protocol"] == "classic" else "Epoch"
+    text = Text(f"{word} {epoch['epoch']}", "bold")
+    text.append(f"  {layout.moment(epoch['started_at'])}  {_outcome(epoch)}", "not bold")
+    facts = []
+    if epoch["members"] is not None:
+        facts.append(f"{words.count(epoch['members'], 'member')}{_plus_minus(epoch)}")
+    if epoch["partitions"]:
+        facts.append(words.count(epoch["partitions"], "partition"))
+    if epoch["partitions_moved"]:
+        facts.append(f"{epoch['partitions_moved']:,} moved")
+    if epoch["unowned_partition_ms"]:
+        facts.append(f"unowned {words.duration(epoch['unowned_partition_ms'])}")
+    if epoch["completeness"] == "gap":
+        facts.append("records missing")
+    if facts:
+        text.append(f"; {', '.join(facts)}", "not bold")
+    return text
+
+
+def _outcome(epoch: Row) -> str:
+    took = words.duration(epoch["convergence_ms"])
+    match epoch["outcome"]:
+        case "converged" if epoch["protocol"] == "classic":
+            return f"assigned {words.duration(epoch['sync_ms'])} after the join phase"
+        case "converged" if epoch["assign_ms"]:
+            return f"converged in {took}, the assignment after {words.duration(epoch['assign_ms'])}"
+        case "converged":
+            return f"converged in {took}"
+        case "superseded":
+            return f"superseded by {epoch['superseded_by']}"
+        case "open":
+            return "not converged when the log ends"
+        case other:
+            return str(other)
+
+
+def _join_phase(layout: Layout, epoch: Row) -> None:
+    earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
+    if latest is None:
+        return
+    since = f"between {layout.moment(earliest)} and" if earliest is not None else "at the latest"
+    if earliest == latest:
+        since = "at"
+    text = f"joining began {since} {layout.moment(latest)}"
+    layout.print(Padding(Text(text, "dim"), (0, 0, 0, 2)))
+
+
+def _plus_minus(epoch: Row) -> str:
+    joined, left = epoch["members_joined"], epoch["members_left"]
+    changes = [f"+{joined}"] * bool(joined) + [f"-{left}"] * bool(left)
+    return f" ({' '.join(changes)})" if changes else ""
+
+
+def _cause(layout: Layout, row: Row, *, everything: bool) -> None:
+    text = causes.marked(row["certainty"])
+    text.append(f"{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
+    text.append(layout.names.in_sentence(row["group_id"], row["detail"]), "not bold default")
+    layout.print(Padding(text, (0, 0, 0, 2)))
+    if row["alternatives"]:
+        others = ", ".join(map(causes.label, row["alternatives"]))
+        layout.print(Padding(Text(f"not excluded: {others}", "dim"), (0, 0, 0, 4)))
+    evidence: Sequence[Mapping[str, Any]] = row["evidence"] or ()
+    shown = evidence if everything else evidence[:EVIDENCE_SHOWN]
+    for item in shown:
+        fact = layout.names.in_sentence(row["group_id"], item["fact"])
+        line = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  {fact}"
+        layout.print(Padding(Text(line, "dim"), (0, 0, 0, 4)))
+    if len(shown) < len(evidence):
+        more = f"… and {words.count(len(evidence) - len(shown), 'more record')}"
+        layout.print(Padding(Text(more, "dim"), (0, 0, 0, 4)))
+
+
+def _convergence(layout: Layout, epoch: Row, rows: Sequence[Row], *, everything: bool) -> None:
+    if epoch["protocol"] == "classic" or (
+        not epoch["convergence_ms"] and epoch["outcome"] == "converged"
+    ):
+        return  # one record gave all members their assignment
+    slowest_first = sorted(rows, key=lambda row: -(row["latency_ms"] or 0))
+    shown = slowest_first if everything else slowest_first[:MEMBERS_SHOWN]
+    if not shown:
+        return
+    group_id = epoch["group_id"]
+    table = layout.table(
+        "Member", "Reached", "Took", "Gave up", "Waited for", "Partitions", right=("Took",)
+    )
+    for row in shown:
+        table.add_row(
+            cell(layout.names.of(group_id, row["member_id"])),
+            layout.moment(row["reached_at"]) if row["outcome"] == "reached" else row["outcome"],
+            words.duration(row["latency_ms"]),
+            _given_up(row),
+            _waited_for(layout, row),
+            f"{words.number(row['partitions_before'])} → {words.number(row['partitions_after'])}",
+        )
+    layout.print(Padding(table, (0, 0, 0, 2)))
+    if len(shown) < len(rows):
+        layout.line(f"  … and {words.count(len(rows) - len(shown), 'faster member')}")
+
+
+def _given_up(row: Row) -> str:
+    if row["revoke_ms"] is None:
+        return words.NOTHING
+    return f"{words.number(row['partitions_revoked'])} in {words.duration(row['revoke_ms'])}"
+
+
+def _waited_for(layout: Layout, row: Row) -> Text:
+    if not row["waited_ms"]:
+        return cell(words.NOTHING)
+    members = ", ".join(layout.names.of(row["group_id"], who) for who in row["waited_for"] or ())
+    return cell(f"{members or 'the assignment'}, {words.duration(row['waited_ms'])}")
+
+
+# --- members, causes -----------------------------------------------------------------------------
+
+
+def _members(layout: Layout, members: Sequence[Row], *, everything: bool) -> None:
+    if not members:
+        return
+    latest_first = sorted(members, key=lambda row: -(row["last_seen_at"] or 0))
+    shown = latest_first if everything else latest_first[:MEMBERS_SHOWN]
+    cut = "" if len(shown) == len(members) else f": the {len(shown)} latest of {len(members):,}"
+    layout.title(f"Members{cut}")
+    table = layout.table("Member", "From", "To", "Host")
+    for row in shown:
+        name = layout.names.of(row["group_id"], row["member_id"])
+        table.add_row(
+            two_lines(cell(name), row["member_id"] if row["member_id"] != name else ""),
+            layout.moment(row["first_seen_at"]),
+            _end_of(layout, row),
+            cell((row["client_host"] or words.NOTHING).removeprefix("/")),
+        )
+    layout.print(table)
+
+
+def _end_of(layout: Layout, row: Row) -> Text:
+    if row["left_at"] is None:
+        return cell(words.NOTHING)
+    how = causes.marked(row["left_certainty"]).append(causes.label(row["left_how"]), "default")
+    return two_lines(layout.moment(row["left_at"]), how)
+
+
+def _glossary(layout: Layout, cause_rows: Sequence[Row]) -> None:
+    entries = causes.glossary(row["cause"] for row in cause_rows)
+    if not entries:
+        return
+    layout.title("What the causes mean")
+    for name, sentence in entries:
+        text = Text(f"{name}  ", "bold")
+        text.append(sentence, "not bold dim")
+        layout.line(text)
+    layout.line(
+        Text("2@100 is partition 2, offset 100 of __consumer_offsets; `decode` prints it.", "dim")
+    )

@@ -1,0 +1,273 @@
+"""The overview: how many groups, which of them were unsettled, and why each rebalance happened."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from rich.text import Text
+
+from rebalance_audit.audit.causes.cause import Certainty
+from rebalance_audit.report import causes, words
+from rebalance_audit.report.summary import (
+    GroupSummary,
+    Row,
+    Tables,
+    is_bounded,
+    is_classic,
+    summaries,
+)
+from rebalance_audit.report.terminal.findings import print_findings
+from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
+
+SHOWN: Final = 20
+"""Rows of each table unless all are wanted."""
+
+
+def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
+    """Headline, groups, rebalances; the longest SHOWN of each unless `everything`."""
+    groups = summaries(tables)
+    if not groups:
+        layout.line("No group left a record in this log.")
+        return
+    layout.line(headline(groups))
+    limit = None if everything else SHOWN
+    _groups(layout, groups, limit)
+    _causes(layout, tables)
+    print_findings(layout, tables.get("findings", ()), everything=everything)
+    print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
+
+
+def headline(groups: Sequence[GroupSummary]) -> str:
+    """One sentence with the totals."""
+    at_least = " at least" if any(group.at_least for group in groups) else ""
+    return (
+        f"{words.count(len(groups), 'group')}, "
+        f"{words.count(sum(group.epochs for group in groups), 'epoch')}, "
+        f"{words.count(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
+        f"not stable for{at_least} {words.duration(sum(group.unsettled_ms for group in groups))}, "
+        "partitions without owner for "
+        f"{words.duration(sum(group.unowned_partition_ms for group in groups))} in sum"
+    )
+
+
+def _still_open(groups: Sequence[GroupSummary]) -> str:
+    still = sum(group.open_since_ms is not None for group in groups)
+    return f" ({still:,} still going on at the end)" if still else ""
+
+
+def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -> None:
+    shown = groups[:limit]
+    layout.title(_title("Groups", len(shown), len(groups), "most unsettled"))
+    numbers = ("Rebalances", "Not stable", "Longest", "Unowned")
+    if layout.wide:
+        table = layout.table(
+            "Group", "Protocol", "State", *numbers, "Mostly", "Last to arrive", right=numbers
+        )
+        for group in shown:
+            table.add_row(
+                cell(group.group_id, "bold"),
+                protocol(group),
+                _state(group),
+                f"{group.rebalances:,}",
+                words.at_least(group.unsettled_ms, bound=group.at_least),
+                words.at_least(group.longest_ms, bound=group.at_least),
+                words.duration(group.unowned_partition_ms),
+                _mostly(group),
+                _worst(layout, group),
+            )
+    else:
+        table = layout.table(
+            "Group", "Rebalances", "Not stable", "Mostly", right=("Rebalances", "Not stable")
+        )
+        for group in shown:
+            worst = _worst(layout, group)
+            table.add_row(
+                two_lines(cell(group.group_id, "bold"), f"{protocol(group)}, {_state(group)}"),
+                two_lines(f"{group.rebalances:,}", words.count(group.epochs, "epoch")),
+                two_lines(
+                    words.at_least(group.unsettled_ms, bound=group.at_least),
+                    f"longest {words.at_least(group.longest_ms, bound=group.at_least)}"
+                    if group.longest_ms
+                    else "",
+                ),
+                two_lines(
+                    _mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""
+                ),
+            )
+    layout.print(table)
+
+
+def _causes(layout: Layout, tables: Tables) -> None:
+    """How often each cause was the primary one of an epoch, and how sure that was."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in tables["epochs"]:
+        if row["primary_cause"] is not None:
+            counts[row["primary_cause"]][row["primary_certainty"]] += 1
+    numbers = ("Epochs", *(f"{causes.mark(certainty)} {certainty}" for certainty in Certainty))
+    table = layout.table("Cause", *numbers, right=numbers)
+    for cause, certainties in sorted(counts.items(), key=lambda item: (-item[1].total(), item[0])):
+        shares = (
+            f"{certainties[certainty]:,}" if certainties[certainty] else ""
+            for certainty in Certainty
+        )
+        table.add_row(causes.label(cause), f"{certainties.total():,}", *shares)
+    layout.title("Causes")
+    layout.print(table)
+
+
+def print_rebalances(
+    layout: Layout,
+    tables: Tables,
+    rebalances: Sequence[Row],
+    *,
+    limit: int | None,
+    with_group: bool,
+) -> None:
+    """The rebalances in order of time; where there are more than `limit`, the longest of them."""
+    if not rebalances:
+        return
+    triggers = trigger_members(tables)
+    longest = sorted(rebalances, key=lambda row: (-(row["duration_ms"] or 0), _when(row)))
+    shown = sorted(longest[:limit], key=_when)
+    layout.title(_title("Rebalances", len(shown), len(rebalances), "longest") + layout.on_day())
+    group_column = ("Group",) if with_group else ()
+    right = ("Took", "Epochs", "Moved", "Unowned")
+    if layout.wide:
+        table = layout.table(
+            "Start",
+            *group_column,
+            "Epochs",
+            "Took",
+            "Cause",
+            "Held up by",
+            "Moved",
+            "Unowned",
+            right=right,
+        )
+    else:
+        table = layout.table("Start", *group_column, "Took", "Cause", right=right)
+    for row in shown:
+        group_cell = (cell(row["group_id"]),) if with_group else ()
+        cause = _cause(layout, row, triggers)
+        held_up = _held_up_by(layout, row)
+        if layout.wide:
+            table.add_row(
+                layout.moment(row["started_at"]),
+                *group_cell,
+                epochs_of(row),
+                _took(row),
+                cause,
+                cell(held_up or words.NOTHING),
+                words.number(row["partitions_moved"]),
+                words.duration(row["unowned_partition_ms"]),
+            )
+        else:
+            table.add_row(
+                layout.moment(row["started_at"]),
+                *group_cell,
+                _took(row),
+                two_lines(cause, _aside(row, held_up)),
+            )
+    layout.print(table)
+    legend = causes.certainty_legend()
+    if any(map(is_bounded, shown)):
+        legend += "  ≥ the log does not hold when a classic group began"
+    layout.line(Text(legend, "dim"))
+
+
+def _when(rebalance: Row) -> tuple[int, str, int, int]:
+    """Order of time, the same for the same rows in any order."""
+    return (
+        rebalance["started_at"] or 0,
+        rebalance["group_id"],
+        rebalance["incarnation"],
+        rebalance["rebalance_seq"],
+    )
+
+
+def trigger_members(tables: Tables) -> dict[tuple[str, int, int], str | None]:
+    """Group, incarnation and epoch -> the member that set off its primary cause."""
+    return {
+        (row["group_id"], row["incarnation"], row["epoch"]): row["member_id"]
+        for row in tables["rebalance_causes"]
+        if row["cause_seq"] == 0
+    }
+
+
+def protocol(group: GroupSummary) -> str:
+    """`consumer`, or `classic to consumer` for a group that moved."""
+    return " to ".join(group.protocols) or words.NOTHING
+
+
+def epochs_of(rebalance: Row) -> str:
+    """`5` or `5 to 7`."""
+    first, last = rebalance["first_epoch"], rebalance["last_epoch"]
+    if first is None:
+        return words.NOTHING
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _title(what: str, shown: int, total: int, which: str) -> str:
+    return what if shown == total else f"{what}: the {shown} {which} of {total:,}"
+
+
+def _state(group: GroupSummary) -> str:
+    if group.group_state is None:
+        return "deleted"
+    if group.members:
+        return f"{group.group_state} ({group.members:,})"
+    return group.group_state
+
+
+def _mostly(group: GroupSummary) -> str:
+    if group.top_cause is None:
+        return words.NOTHING
+    return f"{causes.label(group.top_cause)} {group.top_cause_times:,}×"
+
+
+def _worst(layout: Layout, group: GroupSummary) -> str:
+    if group.worst_member_id is None:
+        return words.NOTHING
+    name = layout.names.of(group.group_id, group.worst_member_id)
+    return f"{name} {group.worst_member_times:,}×"
+
+
+def _cause(layout: Layout, row: Row, triggers: dict[tuple[str, int, int], str | None]) -> Text:
+    if row["primary_cause"] is None:
+        return cell(words.NOTHING)
+    text = causes.marked(row["primary_certainty"])
+    sentence = causes.label(row["primary_cause"])
+    member_id = triggers.get((row["group_id"], row["incarnation"], row["first_epoch"]))
+    if member_id:
+        sentence += f": {layout.names.of(row['group_id'], member_id)}"
+    others = len(row["causes"] or ()) - 1
+    if others > 0:
+        sentence += f" (and {words.count(others, 'other cause')})"
+    return text.append(words.visible(sentence), "default")
+
+
+def _held_up_by(layout: Layout, rebalance: Row) -> str:
+    """The members that others waited for; where nobody waited, the one that came last."""
+    group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
+    if rebalance["blocked_by"]:
+        return ", ".join(layout.names.of(group_id, who) for who in rebalance["blocked_by"])
+    if slowest is None or not rebalance["duration_ms"] or is_classic(rebalance):
+        return ""
+    return f"last: {layout.names.of(group_id, slowest)}"
+
+
+def _took(row: Row) -> Text:
+    if row["outcome"] == "open":
+        return cell("still going on", "yellow")
+    return cell(words.at_least(row["duration_ms"], bound=is_bounded(row)))
+
+
+def _aside(row: Row, held_up: str) -> str:
+    parts = []
+    if held_up:
+        parts.append(f"held up by {held_up}" if row["blocked_by"] else held_up)
+    if row["partitions_moved"]:
+        parts.append(f"{row['partitions_moved']:,} moved")
+    if row["unowned_partition_ms"]:
+        parts.append(f"unowned {words.duration(row['unowned_partition_ms'])}")
+    return ", ".join(parts)

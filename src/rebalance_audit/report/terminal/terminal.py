@@ -1,0 +1,86 @@
+"""The audit on a terminal or in a file: what was read, what happened, what was odd."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import IO, Final, Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from rebalance_audit.audit.log_facts import LogFacts
+from rebalance_audit.report import words
+from rebalance_audit.report.summary import Tables
+from rebalance_audit.report.terminal.group_detail import print_group
+from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.overview import print_overview
+
+WIDTH_OF_FILES: Final = 140
+"""Columns where nothing says how wide the output will be shown."""
+
+NOTES_SHOWN: Final = 10
+
+
+def stdout_console() -> Console:
+    """Our output: escape codes only on a terminal and without NO_COLOR; COLUMNS counts where there is no terminal."""
+    color_system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_OF_FILES
+    return Console(file=sys.stdout, width=width, color_system=color_system, highlight=False)
+
+
+def file_console(file: IO[str]) -> Console:
+    """A file, the same wherever it is written from."""
+    return Console(file=file, width=WIDTH_OF_FILES, color_system=None, highlight=False)
+
+
+def print_report(
+    console: Console, tables: Tables, facts: LogFacts, group_ids: Sequence[str], *, everything: bool
+) -> None:
+    """The overview, or each group of `group_ids` in detail; long tables are cut unless `everything`."""
+    layout = Layout(console, tables)
+    _read(layout, facts)
+    if group_ids:
+        for group_id in group_ids:
+            layout.line()
+            print_group(layout, tables, group_id, everything=everything)
+    else:
+        print_overview(layout, tables, everything=everything)
+    _oddities(layout, facts)
+
+
+def _read(layout: Layout, facts: LogFacts) -> None:
+    layout.line(Text(words.visible(facts.source), "bold"))
+    counts = (
+        f"{words.count(facts.records, 'record')}, {facts.offset_commits:,} of them offset commits, in "
+        f"{words.count(facts.log_partitions, 'partition')} ({words.size(facts.size_bytes)})"
+    )
+    if facts.first_ms is not None and facts.last_ms is not None:
+        first, last = words.moment(facts.first_ms), words.moment(facts.last_ms)
+        counts += f", {first[:-4]} to {last[11:-4] if first[:10] == last[:10] else last[:-4]} UTC"
+    layout.line(counts)
+
+
+def _oddities(layout: Layout, facts: LogFacts) -> None:
+    """What a reader should know before trusting the answer; nothing where there is nothing."""
+    notes = [
+        f"{words.count(times, 'group record')} could not be decoded ({reason.replace('_', ' ')}); "
+        "`decode` prints them."
+        for reason, times in facts.undecodable.items()
+    ]
+    for group_id, kinds in facts.anomalies.items():
+        met = ", ".join(f"{kind.replace('_', ' ')} {times:,}×" for kind, times in kinds.items())
+        notes.append(f"{group_id}: records out of place ({met}).")
+    notes += facts.notes[:NOTES_SHOWN]
+    if len(facts.notes) > NOTES_SHOWN:
+        notes.append(
+            f"… and {words.count(len(facts.notes) - NOTES_SHOWN, 'more note')} on the files."
+        )
+    if facts.unfinished_ends:
+        notes.append(
+            f"{words.count(facts.unfinished_ends, 'segment ends', 'segments end')} in reserved space or half a "
+            "batch, as files of a running broker do."
+        )
+    if notes:
+        layout.title("What to know about this log")
+        for note in notes:
+            layout.line(f"- {note}")

@@ -1,0 +1,1 @@
+"""What really happened in a simulation, recorded beside it."""

@@ -1,0 +1,386 @@
+"""What really happened, as rows: every epoch with its real causes, every member's end, every use of a partition.
+
+What the coordinator does counts once it is in the log: a batch that a dying broker never wrote takes its truth with it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
+from rebalance_audit.replay.changes import (
+    Change,
+    GenerationCompleted,
+    GroupEpochBumped,
+    GroupRemoved,
+    GroupType,
+    MemberUnsubscribed,
+    TargetInstalled,
+)
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.holdings import Use
+from rebalance_audit.sim.truth.assignments import AssignmentTruth, assignment_rows
+from rebalance_audit.sim.truth.causes import Reason, modern_reasons
+from rebalance_audit.sim.truth.classic import ClassicWatch
+from rebalance_audit.sim.truth.group_look import GroupLook, look_at
+from rebalance_audit.sim.truth.members import MembersOf, MemberTruth
+from rebalance_audit.wire.topic_names import topic_id_text
+
+Row = dict[str, object]
+Note = Callable[[], None]
+
+
+@dataclass(slots=True)
+class EpochTruth:
+    """One group epoch or generation."""
+
+    group_id: str
+    incarnation: int
+    epoch: int
+    protocol: str
+    reasons: tuple[Reason, ...]
+    started_at_ms: int
+    join_started_at_ms: int | None = None
+    target_installed_at_ms: int | None = None
+    converged_at_ms: int | None = None
+    is_empty: bool = False
+    """It left nobody behind; a member that comes later without an epoch of its own does not converge for it."""
+
+    def rows(self) -> Iterator[Row]:
+        """One row per cause, the first to happen first."""
+        unknown = Reason(RebalanceCause.UNKNOWN, self.started_at_ms)
+        for reason in self.reasons or (unknown,):
+            yield {
+                "kind": "epoch",
+                "group_id": self.group_id,
+                "incarnation": self.incarnation,
+                "epoch": self.epoch,
+                "protocol": self.protocol,
+                "cause": reason.cause.value,
+                "caused_at": reason.at_ms,
+                "member_id": reason.member_id,
+                "instance_id": reason.instance_id,
+                "started_at": self.started_at_ms,
+                "join_started_at": self.join_started_at_ms,
+                "target_installed_at": self.target_installed_at_ms,
+                "converged_at": self.converged_at_ms,
+            }
+
+
+@dataclass(slots=True)
+class GroupTruth:
+    """What is known of one group id."""
+
+    group_id: str
+    incarnation: int = 0
+    had_epochs: bool = False
+    epochs: list[EpochTruth] = field(default_factory=list)
+    awaiting: list[EpochTruth] = field(default_factory=list)
+    """Epochs of the consumer protocol without a target so far."""
+    members: MembersOf = field(default_factory=MembersOf)
+    assignments: AssignmentTruth = field(default_factory=AssignmentTruth)
+
+    def begin_anew(self) -> None:
+        """The group was deleted, or an empty one starts its counter again."""
+        self.incarnation += 1
+        self.had_epochs = False
+        self.awaiting.clear()
+        self.assignments.begin_anew()
+
+    def taken_over(self, *, goes_on: bool) -> None:
+        """Another protocol took the group's place, and may go on counting."""
+        if not goes_on and not self.members.present and self.had_epochs:
+            self.begin_anew()
+
+    def add(self, epoch: EpochTruth) -> None:
+        """A new epoch is in the log."""
+        epoch.incarnation = self.incarnation
+        self.epochs.append(epoch)
+        self.had_epochs = True
+
+    def target_installed(self, assignment_epoch: int, at_ms: int) -> None:
+        """Epochs up to this one have a target."""
+        for epoch in self.awaiting:
+            if epoch.epoch <= assignment_epoch:
+                epoch.target_installed_at_ms = at_ms
+        self.awaiting = [epoch for epoch in self.awaiting if epoch.epoch > assignment_epoch]
+
+    def emptied(self) -> None:
+        """Nobody is left to assign anything to."""
+        self.awaiting.clear()
+        if self.epochs:
+            self.epochs[-1].is_empty = True
+
+    def converged(self, at_ms: int) -> None:
+        """Every member has reached the newest epoch."""
+        newest = self.epochs[-1] if self.epochs else None
+        if newest is not None and newest.converged_at_ms is None and not newest.is_empty:
+            newest.converged_at_ms = at_ms
+
+
+class TruthRecorder:
+    """Observes coordinators and clients, and says at the end what happened."""
+
+    def __init__(self, now_ms: Callable[[], int], name_of: Callable[[bytes], str]) -> None:
+        """Nothing happened yet; `name_of` knows the topics."""
+        self._now_ms = now_ms
+        self._name_of = name_of
+        self._groups: dict[str, GroupTruth] = {}
+        self._watches: dict[int, ClassicWatch] = {}
+        self._pending: dict[int, list[Note]] = {}
+        self._alone_behind: dict[int, dict[str, str | None]] = {}
+        """Partition -> groups of which no more than one member is behind their epoch, with that member."""
+
+    # --- what it observes --------------------------------------------------------------------------
+
+    def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
+        """Note what a request or timer did; it counts when its batch is written."""
+        watch = self._watches.get(shard.number)
+        if watch is None:
+            watch = self._watches[shard.number] = ClassicWatch()
+        now_ms = self._now_ms()
+        watch.moved(shard.coordinator, happening, now_ms)
+        if not changed or isinstance(happening.request, OffsetCommitRequest):
+            return
+        notes = self._pending.setdefault(shard.number, [])
+        for slot, changes in _by_group(changed):
+            self._note_group(shard, slot, changes, happening, watch, now_ms, notes)
+
+    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
+        """Answers tell nothing that the records do not."""
+
+    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
+        """What was pending is in the log."""
+        del batch
+        for note in self._pending.pop(shard.number, ()):
+            note()
+
+    def stopped(self, shard: ServedPartition) -> None:
+        """The end of a coordinator says nothing of its groups."""
+
+    def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
+        """What was not written never happened, and phases in memory are forgotten."""
+        del lost
+        self._pending.pop(shard.number, None)
+        self._watches[shard.number] = ClassicWatch()
+        self._alone_behind.pop(shard.number, None)
+
+    # --- what it says ------------------------------------------------------------------------------
+
+    def rows(self, uses: Sequence[Use]) -> Iterator[Row]:
+        """Everything, group by group in the order they appeared, then the uses of partitions."""
+        for truth in self._groups.values():
+            for epoch in truth.epochs:
+                yield from epoch.rows()
+        for truth in self._groups.values():
+            for member in truth.members.all():
+                yield _member_row(truth.group_id, member)
+        for truth in self._groups.values():
+            yield from assignment_rows(truth.group_id, truth.assignments, self._name_of)
+        for use in uses:
+            yield {
+                "kind": "ownership",
+                "group_id": use.group_id,
+                "topic_id": topic_id_text(use.topic_id),
+                "topic_partition": use.topic_partition,
+                "client_id": use.client,
+                "member_id": use.member_id,
+                "from": use.from_ms,
+                "to": use.to_ms,
+            }
+
+    def epochs(self) -> list[EpochTruth]:
+        """All epochs."""
+        return [epoch for truth in self._groups.values() for epoch in truth.epochs]
+
+    # --- one write of one group --------------------------------------------------------------------
+
+    def _note_group(
+        self,
+        shard: ServedPartition,
+        slot: GroupSlot,
+        changes: list[Change],
+        happening: Happening,
+        watch: ClassicWatch,
+        now_ms: int,
+        notes: list[Note],
+    ) -> None:
+        if not any(not _is_offset(change) for change in changes):
+            return
+        truth = self._groups.setdefault(slot.group_id, GroupTruth(slot.group_id))
+        group = slot.group
+        removed = [change for change in changes if isinstance(change, GroupRemoved)]
+        if removed:
+            # An upgrade takes along whoever is there, also nobody in the middle of a join phase.
+            goes_on = isinstance(group, ModernGroup) and watch.is_under_way(slot.group_id)
+            going_on = partial(truth.taken_over, goes_on=goes_on)
+            notes.append(truth.begin_anew if group is None else going_on)
+        reasons: tuple[Reason, ...] = ()
+        if isinstance(group, ModernGroup):
+            if removed:
+                reasons = tuple(watch.taken_away(slot.group_id))
+            self._note_modern(truth, group, changes, happening, now_ms, notes)
+        elif isinstance(group, ClassicGroup):
+            reasons = self._note_classic(truth, group, changes, happening, watch, now_ms, notes)
+            live = shard.coordinator.live_group(slot.group_id)
+            if live is not None and group.members and _was_modern(changes):
+                watch.converted(live, now_ms)
+        look = look_at(group, changes)
+        behind = self._alone_behind.setdefault(shard.number, {})
+        if isinstance(group, ClassicGroup) and _goes_on_without_rebalance(group, look, behind):
+            notes.append(lambda: truth.converged(now_ms))
+        _note_behind(behind, slot)
+        left = [each.member_id for each in changes if isinstance(each, MemberUnsubscribed)]
+        notes.append(lambda: truth.assignments.follow(look, self._name_of, now_ms))
+        notes.append(
+            lambda: truth.assignments.arrive(truth.incarnation, left, look.arrived, now_ms)
+        )
+        notes.append(lambda: truth.members.follow(look, changes, happening, reasons, now_ms))
+
+    def _note_modern(
+        self,
+        truth: GroupTruth,
+        group: ModernGroup,
+        changes: list[Change],
+        happening: Happening,
+        now_ms: int,
+        notes: list[Note],
+    ) -> None:
+        reasons = modern_reasons(group, changes, happening, now_ms)
+        for change in changes:
+            if isinstance(change, GroupEpochBumped) and change.new_epoch != change.old_epoch:
+                found = EpochTruth(
+                    group.group_id,
+                    0,
+                    change.new_epoch,
+                    GroupType.CONSUMER,
+                    tuple(reasons[change.new_epoch]),
+                    now_ms,
+                )
+                notes.append(partial(_add_modern, truth, found))
+            elif isinstance(change, TargetInstalled) and change.new_assignment_epoch >= 0:
+                notes.append(partial(truth.target_installed, change.new_assignment_epoch, now_ms))
+        if not group.members:
+            notes.append(truth.emptied)
+        if group.group_state() == "Stable":
+            notes.append(lambda: truth.converged(now_ms))
+
+    def _note_classic(
+        self,
+        truth: GroupTruth,
+        group: ClassicGroup,
+        changes: list[Change],
+        happening: Happening,
+        watch: ClassicWatch,
+        now_ms: int,
+        notes: list[Note],
+    ) -> tuple[Reason, ...]:
+        told: tuple[Reason, ...] = ()
+        for change in changes:
+            if not isinstance(change, GenerationCompleted):
+                continue
+            was_modern = change.old_generation is None and _was_modern(changes)
+            if change.new_generation == (change.old_generation or 0) and not was_modern:
+                continue
+            if was_modern and not group.members:
+                continue
+            if was_modern:
+                # The epoch was there before: what follows from the downgrade is the next generation's.
+                told = tuple(modern_reasons(None, changes, happening, now_ms)[0])
+                continue
+            reasons, join_started_ms = watch.generation_recorded(group)
+            told = tuple(reasons)
+            found = EpochTruth(
+                group.group_id,
+                0,
+                change.new_generation,
+                GroupType.CLASSIC,
+                told,
+                group.current_state_timestamp_ms,
+                join_started_ms,
+                now_ms if group.members else None,
+                now_ms if group.members else None,
+            )
+            notes.append(partial(_add_classic, truth, found))
+        return told
+
+
+def _was_modern(changes: list[Change]) -> bool:
+    """Whether the write took a consumer group away."""
+    return any(
+        isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER for each in changes
+    )
+
+
+def _note_behind(behind: dict[str, str | None], slot: GroupSlot) -> None:
+    """Whether everybody, or all but one, stands at the group's epoch."""
+    group = slot.group
+    behind.pop(slot.group_id, None)
+    if isinstance(group, ModernGroup) and group.members and len(group.unconverged) <= 1:
+        behind[slot.group_id] = next(iter(group.unconverged), None)
+
+
+def _goes_on_without_rebalance(
+    group: ClassicGroup, look: GroupLook, behind: Mapping[str, str | None]
+) -> bool:
+    """Whether this downgrade is the moment in which the last member of a consumer group reached its epoch.
+
+    A static member took the place of the one that was behind, and the group becomes a classic one in the same write.
+    """
+    return (
+        bool(look.arrived)
+        and set(look.arrived.values()) == {group.generation}
+        and behind.get(group.group_id, "") not in {None, "", *group.members}
+    )
+
+
+def _add_modern(truth: GroupTruth, epoch: EpochTruth) -> None:
+    if truth.had_epochs and truth.epochs[-1].epoch == epoch.epoch:
+        return  # an upgrade takes the generation over: no new epoch
+    if not truth.had_epochs:
+        created = Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms)
+        member = next((each for each in epoch.reasons if each.member_id), None)
+        if member is not None:
+            created = created._replace(member_id=member.member_id, instance_id=member.instance_id)
+        epoch.reasons = (created, *epoch.reasons)
+    truth.add(epoch)
+    truth.awaiting.append(epoch)
+
+
+def _add_classic(truth: GroupTruth, epoch: EpochTruth) -> None:
+    if not truth.had_epochs:
+        epoch.reasons = (
+            Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms),
+            *epoch.reasons,
+        )
+    truth.add(epoch)
+
+
+def _member_row(group_id: str, member: MemberTruth) -> Row:
+    return {
+        "kind": "member",
+        "group_id": group_id,
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "joined_at": member.joined_at_ms,
+        "ended_at": member.ended_at_ms,
+        "end": member.end,
+    }
+
+
+def _is_offset(change: Change) -> bool:
+    return type(change).__name__.startswith(("Offset", "Transaction"))
+
+
+def _by_group(changed: Changed) -> list[tuple[GroupSlot, list[Change]]]:
+    """All changes of each slot, in the order of the records."""
+    grouped: dict[str, tuple[GroupSlot, list[Change]]] = {}
+    for slot, changes in changed:
+        grouped.setdefault(slot.group_id, (slot, []))[1].extend(changes)
+    return list(grouped.values())

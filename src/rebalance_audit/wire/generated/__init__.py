@@ -1,0 +1,1 @@
+"""Generated from `schemas/records` by `make codegen`; do not edit."""

@@ -1,0 +1,1 @@
+"""Segment files: folders, batches, records and their columns."""

@@ -1,0 +1,367 @@
+"""A folder of segment files: what is in it, and its records in order."""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.batches import (
+    BASE_OFFSET,
+    MAGIC,
+    TransactionMarker,
+    parse_marker,
+)
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.walk import SegmentWalk
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+METADATA_TOPIC: Final = "__cluster_metadata"
+PARTITION_FOLDER: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
+SEGMENT_NAME: Final = re.compile(r"(?P<base_offset>\d{20})\.log")
+SNAPSHOT_NAME: Final = re.compile(r"\d{20}-\d{10}\.checkpoint")
+LEFTOVER_SUFFIXES: Final = (".cleaned", ".swap", ".deleted")
+"""What the log cleaner works on or has replaced; every record of it is in a .log file as well."""
+LOOKED_FOR: Final = f"{OFFSETS_TOPIC}-<partition>/<20-digit base offset>.log"
+
+
+class SourceNotReadable(Exception):  # noqa: N818 - named for what the user is told
+    """The source cannot be read; the message is one sentence that names the path."""
+
+
+class Segment(NamedTuple):
+    """One segment file of a partition."""
+
+    log_partition: int
+    path: Path
+    base_offset: int
+    """From the file's name."""
+    size_bytes: int
+    end_offset: int | None
+    """First offset of the next segment, where this one ends even if the file holds more; None for the last."""
+    modified_ns: int
+    """When the file was changed last, nanoseconds since 1970."""
+
+    @property
+    def mark(self) -> "FileMark":
+        """What tells whether the file has changed."""
+        return FileMark(self.path.name, self.size_bytes, self.modified_ns)
+
+
+class FileMark(NamedTuple):
+    """A file as it was at some time; one with the same mark has the same bytes, also in a copy that keeps times."""
+
+    name: str
+    size_bytes: int
+    modified_ns: int
+
+
+class LogNote(NamedTuple):
+    """Something a reader of the folder may want to know; nothing is wrong with what is read."""
+
+    path: str
+    detail: str
+
+
+class PositionedRecord(NamedTuple):
+    """A record of the log with its place and what its batch says of it."""
+
+    log_partition: int
+    log_offset: int
+    record_timestamp_ms: int
+    leader_epoch: int | None
+    producer_id: int
+    producer_epoch: int
+    is_transactional: bool
+    key: bytes | None
+    value: bytes | None
+
+
+class PositionedMarker(NamedTuple):
+    """The end of a producer's transaction, with its place."""
+
+    log_partition: int
+    log_offset: int
+    record_timestamp_ms: int
+    leader_epoch: int | None
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    coordinator_epoch: int
+
+
+LogEntry: TypeAlias = PositionedRecord | PositionedMarker | BadBytes | TailNote
+
+
+class LogFolder:
+    """The segments of `__consumer_offsets` under one folder, and those of the metadata log for topic names.
+
+    Made by `open_log_folder`. Nothing is held open.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        segments: dict[int, tuple[Segment, ...]],
+        metadata_segments: tuple[Path, ...],
+        notes: tuple[LogNote, ...],
+    ) -> None:
+        self.path = path
+        self.segments = segments
+        """By partition, in offset order; a partition without segments is not there."""
+        self.metadata_segments = metadata_segments
+        """Snapshots first, then segments, each in offset order."""
+        self.notes = notes
+
+    @property
+    def partitions(self) -> dict[int, list[Path]]:
+        """Segment files of each partition in offset order, partitions in numeric order."""
+        return {
+            number: [segment.path for segment in self.segments[number]] for number in self.segments
+        }
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all segments of `__consumer_offsets`."""
+        return sum(segment.size_bytes for parts in self.segments.values() for segment in parts)
+
+    def read(
+        self,
+        partition: int | None = None,
+        *,
+        without_record_types: frozenset[int] = frozenset(),
+    ) -> Iterator[LogEntry]:
+        """All records, transaction markers, damage and unfinished ends, partition by partition in offset order.
+
+        Streams in bounded memory. An offset that two segments hold is returned once. Control records that end no
+        transaction are left out, as are records of `without_record_types`. Raises SourceNotReadable for a partition
+        that is not there and for a file that cannot be read; never raises on bytes.
+        """
+        if partition is not None and partition not in self.segments:
+            raise SourceNotReadable(f"{self.path} has no partition {partition} of {OFFSETS_TOPIC}.")
+        for number in self.segments if partition is None else (partition,):
+            next_offset = 0
+            for segment in self.segments[number]:
+                for found in _read_segment(segment, next_offset, without_record_types):
+                    if isinstance(found, ColumnChunk):
+                        if found.log_offsets:
+                            next_offset = found.log_offsets[-1] + 1
+                        yield from _entries(number, found)
+                    else:
+                        yield found._replace(log_partition=number)
+
+
+def _read_segment(
+    segment: Segment, from_offset: int, without_record_types: frozenset[int]
+) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+    try:
+        yield from read_columns(
+            segment.path,
+            from_offset=from_offset,
+            end_offset=segment.end_offset,
+            without_record_types=without_record_types,
+        )
+    except OSError as error:
+        raise not_readable(segment.path, error) from error
+
+
+def _entries(partition: int, chunk: ColumnChunk) -> Iterator[PositionedRecord | PositionedMarker]:
+    columns = zip(
+        chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+    )
+    for (
+        count,
+        leader_epoch,
+        producer_id,
+        producer_epoch,
+        transactional,
+        is_control,
+        _,
+    ) in chunk.runs:
+        rows = islice(columns, count)
+        if not is_control:
+            for offset, timestamp_ms, key, value in rows:
+                yield PositionedRecord(
+                    partition,
+                    offset,
+                    timestamp_ms,
+                    leader_epoch,
+                    producer_id,
+                    producer_epoch,
+                    transactional,
+                    key,
+                    value,
+                )
+            continue
+        for offset, timestamp_ms, key, value in rows:
+            marker = parse_marker(key, value)
+            if isinstance(marker, TransactionMarker):
+                yield PositionedMarker(
+                    partition,
+                    offset,
+                    timestamp_ms,
+                    leader_epoch,
+                    producer_id,
+                    producer_epoch,
+                    marker.committed,
+                    marker.coordinator_epoch,
+                )
+
+
+def open_log_folder(path: str | Path) -> LogFolder:
+    """The log under a path: a folder of partition folders, one partition folder, or one segment file in such a folder.
+
+    Names and first headers are read, nothing more. Raises SourceNotReadable.
+    """
+    path = Path(path)
+    try:
+        return _open(path)
+    except OSError as error:
+        raise not_readable(error.filename or path, error) from error
+
+
+def _open(path: Path) -> LogFolder:
+    # The folder's own name matters, also where the user writes "." or a relative path.
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links and lose the name
+    if not path.exists():
+        raise SourceNotReadable(f"{path} does not exist.")
+    if path.is_file():
+        return _open_file(path)
+    if not path.is_dir():
+        raise SourceNotReadable(f"{path} is neither a folder nor a segment file.")
+    notes: list[LogNote] = []
+    topic, partition = _topic_and_partition(path)
+    if topic == OFFSETS_TOPIC:
+        folders = {partition: path}
+        metadata = path.parent / f"{METADATA_TOPIC}-0"
+    else:
+        folders = _partition_folders(path, notes)
+        metadata = path / f"{METADATA_TOPIC}-0"
+    segments = {
+        number: found
+        for number in sorted(folders)
+        if (found := _segments_of(number, folders[number], notes))
+    }
+    if not segments:
+        raise SourceNotReadable(_nothing_found(path, topic))
+    return LogFolder(path, segments, _metadata_files(metadata), tuple(notes))
+
+
+def _open_file(path: Path) -> LogFolder:
+    topic, partition = _topic_and_partition(path.parent)
+    if topic != OFFSETS_TOPIC:
+        belongs = f"belongs to topic {topic}" if topic else "lies in no partition folder"
+        raise SourceNotReadable(
+            f"{path} {belongs}; a segment file is read where its folder is named"
+            f" {OFFSETS_TOPIC}-<partition>."
+        )
+    notes: list[LogNote] = []
+    segment = _segment(partition, path, notes)[0]
+    return LogFolder(
+        path,
+        {partition: (segment,)},
+        _metadata_files(path.parent.parent / f"{METADATA_TOPIC}-0"),
+        tuple(notes),
+    )
+
+
+def _topic_and_partition(folder: Path) -> tuple[str | None, int]:
+    match = PARTITION_FOLDER.fullmatch(folder.name)
+    return (match["topic"], int(match["partition"])) if match else (None, -1)
+
+
+def _partition_folders(path: Path, notes: list[LogNote]) -> dict[int, Path]:
+    folders = {}
+    for child in sorted(path.iterdir()):
+        if not child.name.startswith(f"{OFFSETS_TOPIC}-") or not child.is_dir():
+            continue
+        topic, partition = _topic_and_partition(child)
+        if topic == OFFSETS_TOPIC:
+            folders[partition] = child
+        else:
+            # <topic>-<partition>.<id>-delete, -future and -stray: what the broker removes or moves.
+            notes.append(LogNote(str(child), f"{child} is no partition folder and is not read."))
+    return folders
+
+
+def _segments_of(partition: int, folder: Path, notes: list[LogNote]) -> tuple[Segment, ...]:
+    found = []
+    for file in sorted(folder.iterdir()):
+        if file.suffix == ".log":
+            found.append(_segment(partition, file, notes))
+        elif file.suffix in LEFTOVER_SUFFIXES and ".log" in file.suffixes:
+            notes.append(
+                LogNote(str(file), f"{file} is a left-over of the log cleaner and is not read.")
+            )
+    segments = []
+    end_offset = None
+    for segment, first_offset in reversed(found):
+        segments.append(segment._replace(end_offset=end_offset))
+        if first_offset is not None:
+            end_offset = first_offset
+    return tuple(reversed(segments))
+
+
+def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment, int | None]:
+    """The segment, and the offset from which it is the one to read; None where it begins with no batch."""
+    match = SEGMENT_NAME.fullmatch(file.name)
+    if match is None:
+        raise SourceNotReadable(
+            f"{file} is not named as a segment, which is the 20-digit offset of its first record"
+            " and .log."
+        )
+    base_offset = int(match["base_offset"])
+    with SegmentWalk(file) as walk:
+        # In front of what is read: a change in between shows the next time.
+        modified_ns = file.stat().st_mtime_ns
+        _, _, header = next(walk.steps(), (0, 0, None))
+        segment = Segment(partition, file, base_offset, walk.size_bytes, None, modified_ns)
+    if header is None or isinstance(header, BadBytes | TailNote):
+        return segment, None
+    if header[MAGIC] != 2:
+        # A compressed old message has the offset of its last record.
+        return segment, base_offset
+    if header[BASE_OFFSET] < base_offset:
+        detail = f"{file} begins with offset {header[BASE_OFFSET]}, below the one in its name."
+        notes.append(LogNote(str(file), detail))
+    # Compaction may have moved the first batch above the name.
+    return segment, max(base_offset, header[BASE_OFFSET])
+
+
+def _metadata_files(folder: Path) -> tuple[Path, ...]:
+    if not folder.is_dir():
+        return ()
+    files = sorted(folder.iterdir())
+    return tuple(
+        file
+        for pattern in (SNAPSHOT_NAME, SEGMENT_NAME)
+        for file in files
+        if pattern.fullmatch(file.name)
+    )
+
+
+def _nothing_found(path: Path, topic: str | None) -> str:
+    names = sorted(child.name for child in path.iterdir())
+    if topic is not None and any(SEGMENT_NAME.fullmatch(name) for name in names):
+        return f"{path} is a partition folder of topic {topic}, not of {OFFSETS_TOPIC}."
+    sentence = f"{path} holds no segments of {OFFSETS_TOPIC}; looked for {LOOKED_FOR}"
+    topics = sorted(
+        {match["topic"] for name in names if (match := PARTITION_FOLDER.fullmatch(name))}
+    )
+    if OFFSETS_TOPIC in topics:
+        return f"{path} has partition folders of {OFFSETS_TOPIC}, but no segment file lies in them."
+    if topics:
+        sentence += (
+            f", found topics {', '.join(topics[:5])}{' and more' if len(topics) > 5 else ''}"
+        )
+    nested = [child for child in path.iterdir() if any(child.glob(f"{OFFSETS_TOPIC}-*/*.log"))]
+    if nested:
+        sentence += f", did you mean {nested[0]}"
+    return f"{sentence}."
+
+
+def not_readable(path: str | Path, error: OSError) -> SourceNotReadable:
+    """The error of the operating system as one sentence about the path."""
+    return SourceNotReadable(f"{path} cannot be read: {error.strerror or error}.")

@@ -1,0 +1,223 @@
+"""From batch to batch through a segment file, around damage, in bounded memory.
+
+Where the walk goes depends on the bytes alone and not on where it began, so a file can be cut at any of its stops and
+the parts read by different workers give what one reader would.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+from rebalance_audit.wire.segments.bad_bytes import (
+    RAW_BYTES_MAX,
+    BadBytes,
+    BadBytesReason,
+    TailKind,
+    TailNote,
+)
+from rebalance_audit.wire.segments.batches import (
+    BASE_OFFSET,
+    HEADER,
+    LENGTH,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    PADDING,
+    RawHeader,
+    crc_holds,
+    header_is_plausible,
+    is_plausible_v2,
+)
+
+Step: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
+"""Byte position, the next one, and the header of the batch between them or what stands there instead."""
+
+WINDOW_BYTES: Final = 4 << 20
+BLANK: Final = bytes(HEADER.size)
+MESSAGE_BYTES_MIN: Final = 26
+"""Size of the smallest message of the oldest format; fewer bytes at the end of a file are no batch of any."""
+CANDIDATE: Final = re.compile(rb"(?=\x00.{7}(?!\x00{4})[\x00-\x08].{7}[\x00-\x02])", re.DOTALL)
+"""What a header begins with where its offset is below 2**56 and its length is one that header_is_plausible accepts."""
+SEARCH_CRC_BYTES_MAX: Final = 1 << 30
+"""Bytes checksummed in one search for the next batch: false headers must not make the search quadratic."""
+
+
+class SegmentWalk:
+    """The batches of one file between two byte positions, each of which must be a stop of the walk or the file's end.
+
+    A context manager. Raises OSError that names the file. The walk proves no checksum unless it needs to: a reader of
+    records has to call `batches.crc_holds` or the compiled reader's own check.
+    """
+
+    size_bytes: int
+    """Size of the file when it was opened, less what a running broker cut off since."""
+
+    def __init__(self, path: str | Path, start_byte: int = 0, end_byte: int | None = None) -> None:
+        self.path = str(path)
+        self._start = start_byte
+        self._end = end_byte
+        self._origin = 0
+        self._data = PADDING
+        self._view = memoryview(self._data)
+        self._loaded_to = 0
+
+    def __enter__(self) -> Self:
+        self._file = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self.size_bytes = os.fstat(self._file).st_size
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+    def steps(self) -> Iterator[Step]:
+        """Every batch header and every trouble in file order. `view` serves the batch until the next step."""
+        end = self.size_bytes if self._end is None else min(self._end, self.size_bytes)
+        position = self._start
+        if position >= end:
+            return
+        self._need(position, HEADER.size)
+        header, plausible = self._header_at(position)
+        unpack = HEADER.unpack_from
+        while position < end:
+            following = position + LOG_OVERHEAD_BYTES + header[LENGTH]
+            clause = None
+            fits = plausible and following <= self.size_bytes
+            if fits and following + HEADER.size > self._loaded_to:
+                self._need(position, following + HEADER.size - position)
+                fits = following <= self.size_bytes
+            if fits:
+                next_header: RawHeader = unpack(self._data, following - self._origin)
+                # What follows must speak for the length, which the checksum does not cover. The header of an old
+                # message is too weak a witness: there, and where nothing sensible follows, the batch proves itself.
+                if next_header[MAGIC] == 2 and is_plausible_v2(next_header):
+                    next_plausible = True
+                else:
+                    next_plausible = self._header_at(following)[1]
+                    if not (
+                        following == self.size_bytes
+                        or self._data.startswith(BLANK, following - self._origin)
+                        or crc_holds(self.view(position, following))
+                    ):
+                        clause = "has a wrong checksum"
+                if clause is None:
+                    yield position, following, header
+                    position, header, plausible = following, next_header, next_plausible
+                    continue
+            if position >= self.size_bytes:
+                return  # cut off by the broker since the file was opened
+            trouble = self._trouble(position, header, clause, plausible=plausible)
+            yield position, position + trouble.size_bytes, trouble
+            position += trouble.size_bytes
+            self._need(position, HEADER.size)
+            header, plausible = self._header_at(position)
+
+    def view(self, position: int, following: int) -> memoryview:
+        """Bytes of the batch that the last step named; the buffer goes on for len(PADDING) bytes."""
+        return self._view[position - self._origin : following - self._origin]
+
+    def _need(self, position: int, size_bytes: int) -> None:
+        """Have these bytes of the file in the window, as far as the file goes, and padding behind them."""
+        end = min(position + size_bytes, self.size_bytes)
+        if self._origin <= position and end <= self._loaded_to:
+            return
+        wanted = min(max(WINDOW_BYTES, size_bytes), max(self.size_bytes - position, 0))
+        data = self._read(position, wanted)
+        self._origin = position
+        self._loaded_to = position + len(data)
+        self._data = data + PADDING
+        self._view = memoryview(self._data)
+
+    def _read(self, position: int, size_bytes: int) -> bytes:
+        try:
+            data = os.pread(self._file, size_bytes, position)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.path) from error
+        if len(data) < size_bytes:
+            # A running broker cut the file: what is gone was never committed.
+            self.size_bytes = position + len(data)
+        return data
+
+    def _header_at(self, position: int) -> tuple[RawHeader, bool]:
+        """What stands at a position of the window, read as a header, and whether it could be one."""
+        at = position - self._origin
+        header: RawHeader = HEADER.unpack_from(self._data, at)
+        return header, header_is_plausible(header, self._data, at)
+
+    def _trouble(
+        self, position: int, header: RawHeader, clause: str | None, *, plausible: bool
+    ) -> BadBytes | TailNote:
+        """What stands at a position where no batch can be read, up to the next batch or the end.
+
+        `clause` says what is wrong with a batch that is all there.
+        """
+        if not plausible and self._is_zero_from(position):
+            return TailNote(self.path, position, self.size_bytes - position, TailKind.PREALLOCATED)
+        found = self._next_batch(position + 1)
+        size_bytes = max((self.size_bytes if found is None else found) - position, 0)
+        unfinished = plausible and clause is None
+        if found is None and (unfinished or size_bytes < MESSAGE_BYTES_MIN):
+            return TailNote(self.path, position, size_bytes, TailKind.TORN)
+        where = f"at byte {position} of {self.path}"
+        if clause is not None:
+            sentence = f"The batch {where} with base offset {header[BASE_OFFSET]} {clause}."
+        elif unfinished:
+            sentence = f"The batch {where} claims {header[LENGTH]} bytes, more than the file has."
+        else:
+            sentence = (
+                f"The {size_bytes} bytes {where} are no batch: magic {header[MAGIC]}, length"
+                f" {header[LENGTH]}."
+            )
+        return BadBytes(
+            path=self.path,
+            byte_position=position,
+            size_bytes=size_bytes,
+            reason=BadBytesReason.CRC_MISMATCH if clause else BadBytesReason.NOT_A_BATCH,
+            detail=sentence,
+            base_offset=header[BASE_OFFSET] if plausible else None,
+            raw=self._read(position, min(size_bytes, RAW_BYTES_MAX)),
+        )
+
+    def _is_zero_from(self, position: int) -> bool:
+        while position < self.size_bytes:
+            data = self._read(position, min(WINDOW_BYTES, self.size_bytes - position))
+            if data.strip(b"\0"):
+                return False
+            position += len(data)
+        return True
+
+    def _next_batch(self, position: int) -> int | None:
+        """The next position with a plausible header whose batch has its checksum; None where the file has none.
+
+        A search that gives up says the file's end: the rest is damage then, not an unfinished batch.
+        """
+        budget = SEARCH_CRC_BYTES_MAX
+        while position < self.size_bytes:
+            data = self._read(position, min(WINDOW_BYTES, self.size_bytes - position))
+            last_window = position + len(data) >= self.size_bytes
+            stop = len(data) if last_window else len(data) - HEADER.size
+            padded = data + PADDING
+            for match in CANDIDATE.finditer(padded):
+                at = match.start()
+                if at >= stop:
+                    break
+                header: RawHeader = HEADER.unpack_from(padded, at)
+                size_bytes = LOG_OVERHEAD_BYTES + header[LENGTH]
+                if position + at + size_bytes > self.size_bytes:
+                    continue
+                if not header_is_plausible(header, padded, at):
+                    continue
+                budget -= size_bytes
+                if budget < 0:
+                    return self.size_bytes
+                candidate = self._read(position + at, size_bytes)
+                if len(candidate) == size_bytes and crc_holds(memoryview(candidate)):
+                    return position + at
+            position += stop
+        return None
