@@ -1,13 +1,13 @@
 """A group as Kafka's describe commands show it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from rebalance_audit.coordinator.assignors import group_spec
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.topic_names import TopicNames
@@ -86,11 +86,6 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
             for _, member in sorted(group.members.items())
         ],
     }
-
-
-def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
-    """The server-side assignor that most members prefer; None where none has a preference."""
-    return group_spec.preferred_assignor(member.server_assignor for member in members)
 
 
 def _topics(partitions: Partitions, name_of: Callable[[bytes | str], str]) -> dict[str, list[int]]:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from rebalance_audit.coordinator.assignors.group_spec import (
-    PreferenceChange,
     Subscribing,
     SubscriptionType,
     effective_assignor,
     member_order,
     subscription_type,
 )
+from rebalance_audit.replay.modern.preferred_assignor import PreferenceChange
 from tests.coordinator.assignors.kafka_answers import questions
 
 CONFIGURED = ("uniform", "range")

@@ -9,7 +9,6 @@ import pytest
 from rebalance_audit.coordinator.assignors.group_spec import (
     GroupSpec,
     MemberSpec,
-    PreferenceChange,
     Subscribing,
     effective_assignor,
     member_order,
@@ -18,6 +17,7 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.modern.preferred_assignor import PreferenceChange
 from rebalance_audit.replay.partitions import Partitions, Topic
 from rebalance_audit.replay.playback import apply
 from rebalance_audit.replay.slot import GroupSlot

@@ -30,7 +30,6 @@ from rebalance_audit.replay.changes import (
     TargetInstalled,
 )
 from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.describe import preferred_assignor
 from rebalance_audit.replay.modern.group import (
     STABLE,
     STATIC_LEAVE_EPOCH,
@@ -39,6 +38,7 @@ from rebalance_audit.replay.modern.group import (
     ModernGroup,
     ModernMember,
 )
+from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import count, each, minus, union
 
 

@@ -8,12 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from rebalance_audit.replay.java_order import (
-    hash_map_order,
-    map_copy_capacity,
-    slot_order,
-    timeline_order,
-)
+from rebalance_audit.replay.java_order import hash_map_order, timeline_order
+from rebalance_audit.replay.modern.preferred_assignor import PreferenceChange, most_preferred
 from rebalance_audit.replay.partitions import Partitions, Topic
 
 
@@ -90,56 +86,10 @@ def subscription_type(members: Collection[Subscribing]) -> SubscriptionType:
     return SubscriptionType.HOMOGENEOUS if same else SubscriptionType.HETEROGENEOUS
 
 
-class PreferenceChange(NamedTuple):
-    """How the member whose heartbeat is handled changes its wish for an assignor; None = it has none."""
-
-    recorded: str | None
-    wanted: str | None
-
-
 def effective_assignor(
     recorded: Iterable[str | None],
     configured: Sequence[str],
     change: PreferenceChange | None = None,
 ) -> str:
     """The assignor that most members name, else the first one that the broker is configured with."""
-    return preferred_assignor(recorded, change) or configured[0]
-
-
-def preferred_assignor(
-    recorded: Iterable[str | None], change: PreferenceChange | None = None
-) -> str | None:
-    """The assignor that most members name; None where none names any.
-
-    `recorded` are the wishes in the members' records, in the order they came. Of equally many it is the one that
-    Kafka's map of counts has first: the recorded counts in TimelineHashMap order, or a HashMap copy of them in which
-    the change was counted (ConsumerGroup.preferredServerAssignor and computePreferredServerAssignor).
-    """
-    counts: Counter[str] = Counter()
-    entries_max = 0
-    for name in recorded:
-        if name is not None:
-            entries_max = max(entries_max, len(counts) + 1)
-            counts[name] += 1
-    ordered = timeline_order(list(counts), entries_max)
-    if change is not None:
-        ordered = _counted(change, counts, ordered)
-    return max(ordered, key=counts.__getitem__, default=None)
-
-
-def _counted(change: PreferenceChange, counts: Counter[str], ordered: Sequence[str]) -> list[str]:
-    """Count the change, and order the names as the HashMap does: a new name is the first of its slot.
-
-    HashMap.compute makes room only in a table that was too full before, which no copy is.
-    """
-    capacity = map_copy_capacity(len(ordered))
-    names = list(ordered)
-    if change.recorded is not None:
-        counts[change.recorded] -= 1
-        if not counts[change.recorded]:
-            names.remove(change.recorded)
-    if change.wanted is not None:
-        if not counts[change.wanted]:
-            names.insert(0, change.wanted)
-        counts[change.wanted] += 1
-    return slot_order(names, capacity)
+    return most_preferred(recorded, change) or configured[0]

@@ -18,8 +18,8 @@ from rebalance_audit.replay.changes import (
     TargetInstalled,
 )
 from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.describe import preferred_assignor
 from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernGroup
+from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.server_log_classic import NO_REASON

@@ -11,13 +11,13 @@ from rebalance_audit.replay.playback import apply
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.records import Record
-from tests.coordinator.log_model import EVENTS, PARTITIONS, LogModel
 from tests.coordinator.shorthand import (
     GROUP_ID,
     anomalies,
     assert_derived_values_hold,
     records,
 )
+from tests.replay.log_model import EVENTS, PARTITIONS, LogModel
 
 Log = list[tuple[int, Record]]
 """(log offset, record)."""

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rebalance_audit.replay.describe import describe_group, preferred_assignor
-from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
 from tests.coordinator.shorthand import TOPIC_IDS, replay, replayed
@@ -152,25 +151,3 @@ def test_a_commit_time_that_is_none_is_not_shown() -> None:
     described = describe_group(replayed(f"1 foo:0 5 at={2**62}"), names())
     assert described is not None
     assert described["offsets"]["foo"]["0"]["committed_at"] is None
-
-
-@pytest.mark.parametrize(
-    ("preferences", "assignor"),
-    [
-        ([], None),
-        ([None, None], None),
-        (["range", None, None], "range"),
-        (["uniform", "range", "uniform"], "uniform"),
-        (["range", "uniform"], "uniform"),
-        (["uniform", "range"], "uniform"),
-        (["range", "uniform", "sticky-x"], "uniform"),
-        (["aa", "bb", "cc", "dd", "ee"], "bb"),
-        (["sticky", "range"], "range"),
-    ],
-)
-def test_the_assignor_is_the_one_that_most_members_prefer(
-    preferences: list[str | None], assignor: str | None
-) -> None:
-    """Ties go as in Kafka's TimelineHashMap, whose own class of 4.3.1 gave these answers."""
-    members = [ModernMember(str(i), server_assignor=name) for i, name in enumerate(preferences)]
-    assert preferred_assignor(members) == assignor

@@ -1,0 +1,65 @@
+"""The server-side assignor of a consumer group: the one that most of its members prefer.
+
+The rules are those of `ConsumerGroup.preferredServerAssignor` and `computePreferredServerAssignor` in Kafka.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rebalance_audit.replay.java_order import map_copy_capacity, slot_order, timeline_order
+from rebalance_audit.replay.modern.group import ModernMember
+
+
+class PreferenceChange(NamedTuple):
+    """How the member whose heartbeat is handled changes its preferred assignor; None = it has none."""
+
+    recorded: str | None
+    wanted: str | None
+
+
+def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
+    """The server-side assignor that most members prefer; None where none has a preference.
+
+    `members` come in the order in which they joined, which breaks ties as `most_preferred` says.
+    """
+    return most_preferred(member.server_assignor for member in members)
+
+
+def most_preferred(
+    recorded: Iterable[str | None], change: PreferenceChange | None = None
+) -> str | None:
+    """The assignor that most members name; None where none names any.
+
+    `recorded` are the preferences in the members' records, in the order the members joined. Of equally many it is the
+    one that Kafka's map of counts has first: the recorded counts in TimelineHashMap order, or a HashMap copy of them in
+    which the change was counted.
+    """
+    counts: Counter[str] = Counter()
+    entries_max = 0
+    for name in recorded:
+        if name is not None:
+            entries_max = max(entries_max, len(counts) + 1)
+            counts[name] += 1
+    ordered = timeline_order(list(counts), entries_max)
+    if change is not None:
+        ordered = _counted(change, counts, ordered)
+    return max(ordered, key=counts.__getitem__, default=None)
+
+
+def _counted(change: PreferenceChange, counts: Counter[str], ordered: Sequence[str]) -> list[str]:
+    """Count the change, and order the names as the HashMap does: a new name is the first of its slot.
+
+    HashMap.compute makes room only in a table that was too full before, which no copy is.
+    """
+    capacity = map_copy_capacity(len(ordered))
+    names = list(ordered)
+    if change.recorded is not None:
+        counts[change.recorded] -= 1
+        if not counts[change.recorded]:
+            names.remove(change.recorded)
+    if change.wanted is not None:
+        if not counts[change.wanted]:
+            names.insert(0, change.wanted)
+        counts[change.wanted] += 1
+    return slot_order(names, capacity)
