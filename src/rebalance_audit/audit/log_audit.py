@@ -8,9 +8,8 @@ from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.records import Record, group_id_of
-
-OFFSET_COMMIT_TYPES = frozenset({0, 1})
 
 
 class LogAudit:

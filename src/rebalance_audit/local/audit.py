@@ -5,7 +5,7 @@ Nothing is kept but the groups as they stand and the rows that came out.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.causes.departures import DepartureRules
@@ -26,9 +26,6 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
-
-OFFSET_COMMIT_TYPES: Final = frozenset({0, 1})
-"""They tell the audit nothing, and are nearly all of a real log."""
 
 
 class Audited(NamedTuple):
@@ -108,7 +105,9 @@ def _topics(names: TopicNames) -> list[Row]:
 
 
 def _without_commits(part: Range) -> list[tuple[int, ColumnChunk | BadBytes | TailNote]]:
-    return [(part.segment.log_partition, found) for found in part.read(OFFSET_COMMIT_TYPES)]
+    # Offset commits tell the audit nothing, and are nearly all of a real log.
+    found = part.read(key_bytes.OFFSET_COMMIT_TYPES)
+    return [(part.segment.log_partition, each) for each in found]
 
 
 class _Feed:

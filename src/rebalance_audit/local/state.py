@@ -6,7 +6,7 @@ compaction. A first pass finds it by the keys' bytes alone; the second decodes w
 
 from collections.abc import Iterator
 from itertools import islice, takewhile
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from rebalance_audit.cli.unknown_group import require_known
 from rebalance_audit.local.byte_ranges import ranges_of
@@ -20,8 +20,6 @@ from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marke
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
-
-_OFFSET_COMMITS: Final = key_bytes.of_types((0, 1))
 
 Row: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp, key, value."""
@@ -135,7 +133,7 @@ class _Log:
                 last.update(
                     (key, log_offset)
                     for log_offset, _, key, _ in rows
-                    if key is not None and key.startswith(_OFFSET_COMMITS)
+                    if key is not None and key.startswith(key_bytes.OFFSET_COMMIT_PREFIXES)
                 )
         return last
 

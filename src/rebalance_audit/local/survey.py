@@ -15,9 +15,6 @@ from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicName, TopicNames, read_topic_names
 
-_OFFSET_COMMITS: Final = key_bytes.of_types(
-    (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
-)
 _TOPIC_LISTS: Final = key_bytes.of_types(
     (
         RecordType.CONSUMER_GROUP_PARTITION_METADATA,
@@ -114,7 +111,7 @@ class _Names:
         for key, value, timestamp_ms in rows:
             if key is None:
                 continue
-            if key.startswith(_OFFSET_COMMITS):
+            if key.startswith(key_bytes.OFFSET_COMMIT_PREFIXES):
                 offset_commits += 1
                 if value is None or not value.startswith(_VERSION_WITH_TOPIC_ID):
                     continue

@@ -18,6 +18,7 @@ from rebalance_audit.readers.tables import clusters, open_table, topic_names
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES
 from rebalance_audit.wire.records import Undecodable, decode_record
 from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.topic_names import TopicNames
@@ -33,8 +34,7 @@ COLUMNS: Final = (
     "key",
     "value",
 )
-TYPE_BYTES: Final = 2
-COMMIT_TYPES: Final = pa.array([bytes(2), b"\0\1"], pa.binary())
+COMMIT_KEYS: Final = pa.array(OFFSET_COMMIT_PREFIXES, pa.binary())
 
 
 class LakeState(NamedTuple):
@@ -161,7 +161,7 @@ class _Log:
 def _without_overridden(rows: pa.Table) -> pa.Table:
     """Of the commits that no transaction decides over only the last of each key, and every other record."""
     kinds = pc.binary_slice(rows.column("key"), 0, TYPE_BYTES)
-    commit = np.asarray(pc.fill_null(pc.is_in(kinds, COMMIT_TYPES), fill_value=False))
+    commit = np.asarray(pc.fill_null(pc.is_in(kinds, COMMIT_KEYS), fill_value=False))
     special = np.zeros(len(rows), np.bool_)
     for flag in ("is_transactional", "is_control"):
         special |= np.asarray(pc.fill_null(rows.column(flag), fill_value=False))

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from rebalance_audit.wire.generated.messages import RecordType
+
 TYPE_BYTES: Final = 2
 """Every key begins with its type as an int16; the group's id comes next, its length as an int16 first."""
 
@@ -10,6 +12,12 @@ TYPE_BYTES: Final = 2
 def of_types(record_types: Iterable[int]) -> tuple[bytes, ...]:
     """What keys of these types begin with."""
     return tuple(number.to_bytes(TYPE_BYTES) for number in record_types)
+
+
+OFFSET_COMMIT_TYPES: Final = frozenset({RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT})
+"""Record types of offset commits: 0 is that of early releases, which brokers still load."""
+OFFSET_COMMIT_PREFIXES: Final = of_types(OFFSET_COMMIT_TYPES)
+"""What the key of an offset commit begins with."""
 
 
 def of_groups(group_ids: Iterable[str]) -> tuple[bytes, ...]:

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.gold.reducer import Gaps
 from rebalance_audit.lake.records import routing as split
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 
 PLACES_MAX: Final = 10_000
 """Stretches of a partition that are told apart; of a log in ruins neighbours become one."""
@@ -23,7 +24,7 @@ def quarantined_places(quarantine: DataFrame, *, damage_only: bool) -> DataFrame
     place = F.col("before_offset")
     if not damage_only:
         is_unknown = split.group_id().isNull() & ~F.coalesce(
-            split.has_type(*split.COMMIT_TYPES), F.lit(False)
+            split.has_type(*OFFSET_COMMIT_TYPES), F.lit(False)
         )
         place = F.coalesce(
             place, F.when(F.col("source_file").isNull() & is_unknown, F.col("offset"))

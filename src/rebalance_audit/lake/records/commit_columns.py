@@ -19,6 +19,7 @@ from rebalance_audit.wire.generated.messages import (
     LegacyOffsetCommitValue,
     OffsetCommitKey,
     OffsetCommitValue,
+    RecordType,
 )
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.topic_names import TOPIC_ID_BYTES, ZERO_TOPIC_ID, topic_id_text
@@ -48,7 +49,6 @@ COMMIT_DDL: Final = f"struct<{', '.join(f'{name}: {kind}' for name, kind in ALL_
 
 KEY_BYTES_MIN: Final = 10
 """Type, two empty strings with their lengths, partition."""
-LEGACY: Final = 0
 NEWEST_VERSION: Final = 4
 NO_TAGS: Final = b"\0"
 TOPIC_ID_TAG: Final = b"\1\0\x10"
@@ -123,7 +123,7 @@ class _Values:
         start, end = values.starts, values.ends
         self.is_tombstone: Bools = values.is_null
         self._version = version = values.field(start, ">i2")
-        newest = np.where(record_type == LEGACY, 0, NEWEST_VERSION)
+        newest = np.where(record_type == RecordType.LEGACY_OFFSET_COMMIT, 0, NEWEST_VERSION)
         fits = (values.lengths >= 2) & (version >= 0) & (version <= newest)
         flexible = version == NEWEST_VERSION
         self._has_epoch: Bools = version >= 3

@@ -12,9 +12,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from rebalance_audit.lake.records.commit_columns import COMMIT, COMMIT_DDL, decode_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 
-COMMIT_TYPES: Final = (0, 1)
-"""Record types of offset commits."""
 GROUP_ID_AT: Final = 5
 """Where a key's group id begins, counted from 1: behind type and length."""
 INT16_MAX: Final = 32767
@@ -36,7 +35,7 @@ def has_type(*record_types: int) -> Column:
 
 def is_commit() -> Column:
     """An offset commit or its tombstone."""
-    return ~is_control() & F.coalesce(has_type(*COMMIT_TYPES), F.lit(False))
+    return ~is_control() & F.coalesce(has_type(*OFFSET_COMMIT_TYPES), F.lit(False))
 
 
 def group_id() -> Column:

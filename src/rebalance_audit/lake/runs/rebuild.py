@@ -32,6 +32,7 @@ from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_querie
 from rebalance_audit.lake.silver.offset_commits import COMMITS
 from rebalance_audit.lake.storage.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.storage.tables import WRITERS
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
 
 
@@ -105,7 +106,7 @@ class _Whole:
         if self._bronze_version is not None:
             return context.bronze(RECORDS, self._bronze_version)
         assert request.source is not None  # checked with the request
-        return request.source.records(context.spark, request.cluster, split.COMMIT_TYPES)
+        return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
 
     def _census(self, source: DataFrame, small: DataFrame) -> Census:
         marked = {DAMAGE, PASSED_OVER} & {*source.columns}
