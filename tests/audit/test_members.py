@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.rows import Row
-from tests.audit.test_consumer_stories import A_JOINS, B_JOINS, pick, tables
+from tests.audit.group.test_consumer_stories import A_JOINS, B_JOINS, pick, tables
 
 
 def test_a_fenced_member_that_comes_back_is_one_row() -> None:

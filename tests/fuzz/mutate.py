@@ -36,8 +36,8 @@ from rebalance_audit.wire.topic_names import TopicNames
 from tests.support.log_entries import apply_entry, position_of
 from tests.wire.golden import CAPTURES
 from tests.wire.golden_records import all_golden
-from tests.wire.hand_made import commits, message_set, with_crc
 from tests.wire.mutation import mutated
+from tests.wire.segments.hand_made import commits, message_set, with_crc
 
 Tally: TypeAlias = Counter[str]
 KeyValue: TypeAlias = tuple[bytes, bytes | None]

@@ -18,7 +18,7 @@ import orjson
 
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
-from tests.audit.histories import (
+from tests.audit.group.histories import (
     Write,
     classic_history,
     consumer_history,

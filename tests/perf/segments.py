@@ -19,7 +19,7 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches, split_points
-from tests.wire.hand_made import CODEC_NUMBERS, batch, commits
+from tests.wire.segments.hand_made import CODEC_NUMBERS, batch, commits
 
 OFFSET_COMMITS = frozenset({0, 1})
 

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.segment_file import read_batches
-from tests.wire import hand_made
 from tests.wire.golden import capture
+from tests.wire.segments import hand_made
 
 
 class Part(NamedTuple):

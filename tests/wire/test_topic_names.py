@@ -22,7 +22,7 @@ from rebalance_audit.wire.topic_names import (
     topic_id_text,
 )
 from tests.wire.golden import capture
-from tests.wire.hand_made import batch, commits, segment
+from tests.wire.segments.hand_made import batch, commits, segment
 
 METADATA, CLUSTER, PARTITIONS, COMMIT = TopicNameSource
 A, B, C = (bytes(range(first, first + 16)) for first in (0, 16, 32))

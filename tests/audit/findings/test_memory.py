@@ -4,8 +4,8 @@ import tracemalloc
 
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
+from tests.audit.group.test_memory import restarts
 from tests.audit.story import GROUP, log
-from tests.audit.test_memory import restarts
 
 WINDOWS_BYTES = 16_384
 """Room for windows that fill up after the first of the two measurements; a row per restart would take far more."""

@@ -10,7 +10,7 @@ from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from tests.wire.golden import CAPTURE_NAMES, capture
-from tests.wire.hand_made import (
+from tests.wire.segments.hand_made import (
     CODEC_NUMBERS,
     Rec,
     batch,

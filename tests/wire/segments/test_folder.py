@@ -17,7 +17,7 @@ from rebalance_audit.wire.segments.folder import (
     open_log_folder,
 )
 from tests.wire.golden import capture
-from tests.wire.hand_made import batch, batches_of, commits, segment
+from tests.wire.segments.hand_made import batch, batches_of, commits, segment
 
 NOBODY = 65534
 

@@ -11,7 +11,7 @@ from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, Tai
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from tests.wire.golden import capture
-from tests.wire.hand_made import batch, batches_of, commits, message, message_set, segment
+from tests.wire.segments.hand_made import batch, batches_of, commits, message, message_set, segment
 
 Seen: TypeAlias = tuple[object, ...]
 

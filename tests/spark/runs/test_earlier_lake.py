@@ -14,7 +14,7 @@ from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import gold_of, in_order, rows_of
 from tests.wire.golden import capture
 
-LAKES = Path(__file__).parents[1] / "golden" / "lakes"
+LAKES = Path(__file__).parents[2] / "golden" / "lakes"
 
 
 def test_a_lake_of_the_first_release_becomes_what_this_one_would_write(

@@ -4,8 +4,8 @@ import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.rows import Row
+from tests.audit.group.test_consumer_stories import pick
 from tests.audit.story import log
-from tests.audit.test_consumer_stories import pick
 
 CREATED = (1000, "2 0 cst=1000")
 UPGRADE = "2t; 5 A session=6000; 3 1; 7 A 0-5; 6 1; 8 A 1/1 0-5"

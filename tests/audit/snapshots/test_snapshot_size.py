@@ -8,8 +8,8 @@ import orjson
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataValue
+from tests.audit.group.test_memory import restarts
 from tests.audit.story import GROUP, log
-from tests.audit.test_memory import restarts
 
 EPOCH_BYTES = 600
 """Room for an epoch that waits for its target, whatever the number of members."""

@@ -23,8 +23,8 @@ from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
-from tests.wire import hand_made
 from tests.wire.golden import capture
+from tests.wire.segments import hand_made
 
 CLUSTER = "blue"
 PARTITION = 2

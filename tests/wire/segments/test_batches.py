@@ -5,7 +5,7 @@ import pytest
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason
 from rebalance_audit.wire.segments.batches import Batch, LogRecord, TransactionMarker
 from rebalance_audit.wire.segments.segment_file import read_batches
-from tests.wire.hand_made import batch, commits, raw_batch, segment, varint
+from tests.wire.segments.hand_made import batch, commits, raw_batch, segment, varint
 
 # Two records, written by Kafka's own classes: [3] of group g with epoch 10, and its tombstone 7 ms later.
 PLAIN_RECORDS = "240000000a00030001670e00000000000a000016000e020a00030001670100"

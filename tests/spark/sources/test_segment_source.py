@@ -14,8 +14,8 @@ from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
-from tests.wire import hand_made
 from tests.wire.golden import capture
+from tests.wire.segments import hand_made
 
 SPLITS = (1, 2_000, 1 << 30)
 """Every batch a piece of its own; several batches a piece; all files in one piece."""

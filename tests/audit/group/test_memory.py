@@ -12,7 +12,7 @@ from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Record
-from tests.audit.histories import (
+from tests.audit.group.histories import (
     Write,
     classic_history,
     consumer_history,
