@@ -16,7 +16,7 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
 from rebalance_audit.sim.brokers.dialects import encode_commits, encode_draft, plain_commits
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
-from rebalance_audit.sim.invariants import require_equal
+from rebalance_audit.sim.invariants.log_is_state import require_equal
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue

@@ -17,7 +17,7 @@ from rebalance_audit.sim.clients.committers import Committer, TransactionalCommi
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.convergence import pending
 from rebalance_audit.sim.fleet import Fleet
-from rebalance_audit.sim.invariants import Invariants
+from rebalance_audit.sim.invariants.invariants import Invariants
 from rebalance_audit.sim.options import (
     START_MS,
     GroupPlan,

@@ -1,0 +1,13 @@
+"""Rule: a member never runs ahead of the target assignment."""
+
+from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.sim.invariants.broken import require
+
+
+def check_member(group: ModernGroup, member: ModernMember) -> None:
+    """Raises InvariantBrokenError where a member's epoch is above the assignment epoch."""
+    require(
+        member.member_epoch <= group.assignment_epoch or not group.has_assignment_record,
+        f"member {member.member_id} of {group.group_id} is at epoch {member.member_epoch}, "
+        f"above the assignment epoch {group.assignment_epoch}",
+    )
