@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.cli.progress import Tell
-from rebalance_audit.cli.spark_run import absolute, session
+from rebalance_audit.cli.spark_run import session
 from rebalance_audit.config import Config
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.location import absolute
 from rebalance_audit.quality.check import CheckReport, CheckRequest, check_tables, run_check
 
 DAY_MS: Final = 86_400_000

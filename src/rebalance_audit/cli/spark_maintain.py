@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from rebalance_audit.cli.progress import Tell
-from rebalance_audit.cli.spark_run import absolute, session
+from rebalance_audit.cli.spark_run import session
 from rebalance_audit.config import Config
 from rebalance_audit.lake.runs import maintain as care
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.location import absolute
 
 
 def request_of(

@@ -12,8 +12,6 @@ from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.requirements import require_extra, require_java
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
-from rebalance_audit.lake.catalog_names import catalog_settings
-from rebalance_audit.lake.local_path import local_path
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
@@ -23,6 +21,7 @@ from rebalance_audit.lake.session.small_queries import FEW_BYTES
 from rebalance_audit.lake.session.spark_end import stopped_at_the_end, told_where_it_ends
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.sources import SegmentsSource, Source, parse_source
+from rebalance_audit.location import absolute, catalog_settings
 from rebalance_audit.resources import checkout_root
 
 SECRET: Final = re.compile(
@@ -156,12 +155,6 @@ def _is_short(request: RunRequest) -> bool:
 def _recorded(config: Config) -> str:
     """The effective configuration as it may be read in a lake."""
     return SECRET.sub(r'\1 = "(redacted)"', effective_config(config))
-
-
-def absolute(location: str) -> str:
-    """A folder on this machine by its whole path; other storage (s3a://…) as it is."""
-    path = local_path(location)
-    return location if path is None else str(path.absolute())
 
 
 def _jars_folder(folder: Path) -> Path:

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.positions import position_of
 from rebalance_audit.readers.tables import clusters, open_table, topic_names
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.positions import position_of
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES
 from rebalance_audit.wire.records import Undecodable, decode_record

@@ -11,8 +11,7 @@ from deltalake.exceptions import DeltaError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.catalog_names import is_catalog
-from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 

@@ -21,8 +21,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rebalance_audit.errors import BadRequest, LakeBusy
 from rebalance_audit.lake.bronze.bronze import Appended, Bronze
 from rebalance_audit.lake.bronze.ledger import digest
-from rebalance_audit.lake.catalog_names import is_catalog
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
+from rebalance_audit.location import is_catalog
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 
 POLL_SECONDS: Final = 1

@@ -23,7 +23,6 @@ from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT, SnapshotNotUs
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.broker_logs import SentLog
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.positions import position_of
 from rebalance_audit.lake.storage.output_rows import (
     GONE,
     GROUP_RECORDS,
@@ -36,6 +35,7 @@ from rebalance_audit.lake.storage.output_rows import (
     stream_ddl,
 )
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.topic_names import TopicNames

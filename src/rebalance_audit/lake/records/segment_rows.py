@@ -11,10 +11,10 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PAS
 from rebalance_audit.lake.storage.arrow_types import (
     MILLIS_MAX,
     MILLIS_MIN,
-    NO_TIMESTAMP_MS,
     arrow_type,
     micros_of,
 )
+from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import Segment

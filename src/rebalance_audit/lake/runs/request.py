@@ -9,9 +9,8 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.catalog_names import is_catalog, parse_catalog
-from rebalance_audit.lake.local_path import local_path
 from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.location import is_catalog, local_path, parse_catalog
 
 BRONZE: Final = "bronze"
 SILVER: Final = "silver"

@@ -16,11 +16,12 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.types import StructType
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.lake.local_path import local_path
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER, RECORD
 from rebalance_audit.lake.sources.segment_source import DEFAULT_SPLIT_BYTES, read_segments
-from rebalance_audit.lake.storage.arrow_types import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
+from rebalance_audit.lake.storage.arrow_types import MILLIS_MAX, MILLIS_MIN
 from rebalance_audit.lake.storage.delta_log import latest_version
+from rebalance_audit.location import local_path
+from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import (
     OFFSETS_TOPIC,

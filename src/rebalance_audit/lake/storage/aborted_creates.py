@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.lake.catalog_names import is_catalog
-from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.location import is_catalog, local_path
 
 LOG: Final = "_delta_log"
 STAGED: Final = "_staged_commits"

@@ -11,6 +11,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
+
 MOMENT: Final = pa.timestamp("us", tz="UTC")
 ATOMIC: Final[Mapping[str, pa.DataType]] = {
     "string": pa.string(),
@@ -23,8 +25,6 @@ ATOMIC: Final[Mapping[str, pa.DataType]] = {
 MILLIS_MIN: Final = -62_135_596_800_000
 MILLIS_MAX: Final = 253_402_300_799_999
 """Years 1 to 9999: what Spark, Python and SQL clients can all hold. A damaged record may say anything."""
-NO_TIMESTAMP_MS: Final = -1
-"""Kafka's word for a record without a time."""
 _MICROS_PER_MILLI: Final = 1000
 
 

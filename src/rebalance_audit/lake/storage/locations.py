@@ -11,9 +11,9 @@ from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
-from rebalance_audit.lake.catalog_names import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.delta_log import Appended
+from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.table_schemas import TableSchema
 
 RECENT_COMMITS: Final = 100

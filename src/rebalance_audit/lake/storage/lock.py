@@ -14,8 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rebalance_audit.errors import LakeBusy, LakeNotWritable
-from rebalance_audit.lake.catalog_names import is_catalog
-from rebalance_audit.lake.local_path import local_path
+from rebalance_audit.location import is_catalog, local_path
 
 
 @contextmanager

@@ -1,12 +1,13 @@
-"""Where and when of a record: from the columns of the log's tables to the core's words."""
+"""Positions of records that were read from a table: its columns, with nulls, as the replay takes them."""
 
 from typing import Final
 
-from rebalance_audit.lake.storage.arrow_types import NO_TIMESTAMP_MS
 from rebalance_audit.replay.changes import Position
 
+NO_TIMESTAMP_MS: Final = -1
+"""Kafka's value for a record without a timestamp (`RecordBatch.NO_TIMESTAMP`)."""
 NO_PRODUCER_ID: Final = -1
-"""Kafka's word for a batch that no idempotent producer wrote."""
+"""Kafka's value for a batch that no idempotent producer wrote (`RecordBatch.NO_PRODUCER_ID`)."""
 
 
 def position_of(
@@ -17,7 +18,10 @@ def position_of(
     producer_id: int | None,
     is_transactional: bool | None,
 ) -> Position:
-    """The position of a row; null stands for what a source hides."""
+    """The position of a row of `bronze.records` or of records routed in Spark; `timestamp_us` is epoch microseconds.
+
+    Null stands for what the source hides.
+    """
     return Position(
         log_partition,
         log_offset,

@@ -1,15 +1,49 @@
-"""Names of lakes in a catalog."""
+"""What a location names: a path of this machine, other storage, a lake in a catalog."""
 
 from pathlib import Path
 
 import pytest
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.catalog_names import catalog_settings, is_catalog, parse_catalog
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.location import (
+    absolute,
+    catalog_settings,
+    is_catalog,
+    local_path,
+    parse_catalog,
+)
 from rebalance_audit.readers.tables import open_table
 from tests.wire.golden import capture
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("lake", Path("lake")),
+        ("/data/lake", Path("/data/lake")),
+        ("file:///data/lake", Path("/data/lake")),
+        ("file:/data/lake", Path("/data/lake")),
+        ("file://localhost/data/lake", Path("/data/lake")),
+        ("file:///data/100%25 #1", Path("/data/100%25 #1")),
+        ("C:/lake", Path("C:/lake")),
+        ("s3a://bucket/lake", None),
+        ("hdfs://name/lake", None),
+    ],
+)
+def test_a_path_of_this_machine_or_none(location: str, path: Path | None) -> None:
+    """A location with a scheme other than file is not on this machine."""
+    assert local_path(location) == path
+
+
+def test_only_a_path_of_this_machine_becomes_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run log of a lake names it by its absolute path; a URL is unchanged."""
+    monkeypatch.chdir(tmp_path)
+    assert absolute("lake") == str(tmp_path / "lake")
+    assert absolute("s3a://bucket/lake") == "s3a://bucket/lake"
 
 
 @pytest.mark.parametrize(
