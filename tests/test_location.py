@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.runs.request import RunRequest, check_request
-from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.location import (
     absolute,
     catalog_settings,

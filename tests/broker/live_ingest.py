@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.bronze.ingest import Ingested, ingest
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
-from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from tests.support.broker import Broker
 

@@ -14,7 +14,7 @@ from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.kafka_source import OFFSET_FETCHING, KafkaSource
-from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNameSource

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
 
-from rebalance_audit.lake.session.session import SHORT_LIVED
+from rebalance_audit.lake.session.spark_session import SHORT_LIVED
 from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.live_groups import make_topic, work
 from tests.support.secured_broker import USER, Grant, secured_broker

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
-from rebalance_audit.lake.session.session import SHORT_LIVED
+from rebalance_audit.lake.session.spark_session import SHORT_LIVED
 from tests.endurance.clients import SESSION_TIMEOUT_MS, TOPICS
 from tests.endurance.programs import Ended, Repeated
 from tests.endurance.verdict import differences, epochs_of_protocols

@@ -6,7 +6,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from tests.spark.lakes import CLUSTER, OF_RUNS, TABLES
 

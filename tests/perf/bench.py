@@ -29,8 +29,9 @@ from rebalance_audit.config import load_config
 from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.session.session import build_session
-from rebalance_audit.lake.sources.sources import Source, parse_source
+from rebalance_audit.lake.session.spark_session import build_session
+from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.resources import checkout_root
 from tests.perf.bench_log import SMALLER, BenchLog, bench_log
 from tests.perf.cpu import tree_cpu_s

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session.session import DRIVER_OPTIONS, SHORT_LIVED
+from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, SHORT_LIVED
 from tests.support.spark_sessions import SETTINGS, spark_session
 
 

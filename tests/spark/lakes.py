@@ -14,7 +14,8 @@ from rebalance_audit.lake.gold.group_hours import HOURS
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import GOLD_TABLES
 from rebalance_audit.lake.runs.run_log import RunReport
-from rebalance_audit.lake.sources.sources import Source, parse_source
+from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.table_schemas import table_schemas
 from tests.spark.in_process import Rows, in_order, plain
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session.session import DRIVER_OPTIONS, SHORT_LIVED, build_session
+from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, SHORT_LIVED, build_session
 from rebalance_audit.resources import checkout_root
 
 SETTINGS: Final[Mapping[str, str]] = {

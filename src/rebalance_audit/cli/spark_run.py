@@ -16,11 +16,13 @@ from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, ru
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_log import RunReport
-from rebalance_audit.lake.session.session import SUBMITTED, build_session
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
 from rebalance_audit.lake.session.spark_end import stopped_at_the_end, told_where_it_ends
+from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
-from rebalance_audit.lake.sources.sources import SegmentsSource, Source, parse_source
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.location import absolute, catalog_settings
 from rebalance_audit.resources import checkout_root
 

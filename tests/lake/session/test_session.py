@@ -1,6 +1,11 @@
 """What Spark is told on one machine."""
 
-from rebalance_audit.lake.session.session import DRIVER_OPTIONS, SERIAL, SHORT_LIVED, local_settings
+from rebalance_audit.lake.session.spark_session import (
+    DRIVER_OPTIONS,
+    SERIAL,
+    SHORT_LIVED,
+    local_settings,
+)
 
 
 def test_a_short_life_is_not_spent_compiling() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest, check_request
-from rebalance_audit.lake.sources.sources import DeltaSource, SegmentsSource, parse_source
+from rebalance_audit.lake.sources.delta_source import DeltaSource
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.wire.golden import capture
 

@@ -15,12 +15,13 @@ from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
-from rebalance_audit.lake.gold.gold import rows_of as rows_of_output
+from rebalance_audit.lake.gold.output_tables import rows_of as rows_of_output
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_log import RunReport
-from rebalance_audit.lake.sources.sources import Source, parse_source
+from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.time_zones import zone_of
 from tests.spark.in_process import names_of
 from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of, table

@@ -4,10 +4,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.gold.gold import whole_rows_of
+from rebalance_audit.lake.gold.output_tables import whole_rows_of
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.records import routing as split
-from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from tests.spark.in_process import gold_of, in_order, names_of, rows_of
 from tests.support.log_entries import records_of
 from tests.wire.golden import CAPTURE_NAMES, capture

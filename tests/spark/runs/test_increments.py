@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_log import RunReport
-from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.spark.in_process import in_order

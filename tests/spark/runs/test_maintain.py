@@ -13,7 +13,7 @@ from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotReadable
 from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import GOLD_TABLES, run_audit
-from rebalance_audit.lake.sources.sources import parse_source
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import table_schemas

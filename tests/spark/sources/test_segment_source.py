@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
-from rebalance_audit.lake.sources.segment_source import read_segments
-from rebalance_audit.lake.sources.sources import SegmentsSource
+from rebalance_audit.lake.sources.segment_frames import read_segments
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.storage.key_range import Reach
+from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from tests.spark.lakes import table
@@ -39,9 +39,9 @@ def named(lake: Lake, cluster: str) -> dict[str, str]:
 def test_rows_put_take_the_place_of_those_with_their_key(spark: SparkSession, lake: Lake) -> None:
     """New keys are added, known ones get the new values, other rows and other clusters stay; one commit for each."""
     blue, green = Sink(lake, "blue", "run"), Sink(lake, "green", "other")
-    blue.put(TOPICS, topics(spark, a="one", b="two"), 2, Reach())
-    green.put(TOPICS, topics(spark, a="mine"), 1, Reach())
-    written = blue.put(TOPICS, topics(spark, b="second", c="three"), 2, Reach())
+    blue.put(TOPICS, topics(spark, a="one", b="two"), 2, KeyRange())
+    green.put(TOPICS, topics(spark, a="mine"), 1, KeyRange())
+    written = blue.put(TOPICS, topics(spark, b="second", c="three"), 2, KeyRange())
     assert written.rows == 2
     assert named(lake, "blue") == {"a": "one", "b": "second", "c": "three"}
     assert named(lake, "green") == {"a": "mine"}

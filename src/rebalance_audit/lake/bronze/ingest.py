@@ -11,13 +11,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.bronze.bronze import QUARANTINED, Appended, Bronze, offset_of
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
 from rebalance_audit.lake.bronze.ledger import INGESTED, RECORDS, Ledger
+from rebalance_audit.lake.bronze.record_table import QUARANTINED, Appended, Bronze, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
-from rebalance_audit.lake.sources.sources import SegmentsSource, Source
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake

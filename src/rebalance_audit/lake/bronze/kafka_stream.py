@@ -19,8 +19,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from rebalance_audit.errors import BadRequest, LakeBusy
-from rebalance_audit.lake.bronze.bronze import Appended, Bronze
 from rebalance_audit.lake.bronze.ledger import digest
+from rebalance_audit.lake.bronze.record_table import Appended, Bronze
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.location import is_catalog
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -283,7 +283,7 @@ class KafkaStream:
     def _require_life(self, query: StreamingQuery) -> None:
         """Raises SourceNotReadable where Spark has waited for offsets for so long that the cluster may be gone, and is.
 
-        The consumer that Spark asks (see session.REQUIRED) waits for a cluster without end.
+        The consumer that Spark asks (see spark_session.REQUIRED) waits for a cluster without end.
         """
         now = time.monotonic()
         if not query.status["message"].startswith(ASKING):

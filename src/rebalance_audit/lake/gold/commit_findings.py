@@ -15,9 +15,9 @@ from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.gold.commit_hours import DAY_MS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.gold.group_hours import HOURS
+from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS
 from rebalance_audit.lake.records.record_counts import Census
 from rebalance_audit.lake.silver.offset_commits import COMMITS, OPEN
-from rebalance_audit.lake.storage.output_rows import GROUP_RECORDS
 
 OFFSET_COMMITS: Final = "offset commits"
 

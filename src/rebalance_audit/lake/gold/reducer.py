@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT, SnapshotNotUs
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.broker_logs import SentLog
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.storage.output_rows import (
+from rebalance_audit.lake.gold.output_rows import (
     GONE,
     GROUP_RECORDS,
     NEW,

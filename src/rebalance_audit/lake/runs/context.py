@@ -18,13 +18,13 @@ from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import BrokerLogs
 from rebalance_audit.lake.gold.commit_findings import Days, commit_findings, scope_of
 from rebalance_audit.lake.gold.finding_rows import FINDINGS
-from rebalance_audit.lake.gold.gold import rows_of
+from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
+from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.reducer import Gaps, ReducerOptions, reduce_groups
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.runs.progress import PROGRESS, Standing
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run_log import RunLog, RunReport
-from rebalance_audit.lake.storage.output_rows import SNAPSHOTS
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.wire.topic_names import TopicName, TopicNames

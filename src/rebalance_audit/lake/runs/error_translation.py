@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError, LakeNotWritable, SparkEnded
 from rebalance_audit.lake.session.spark_end import text_of, worker_end
-from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 

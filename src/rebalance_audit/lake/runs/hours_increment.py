@@ -18,7 +18,7 @@ from rebalance_audit.lake.gold.group_hours import HOURS, group_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.silver.offset_commits import COMMITS
-from rebalance_audit.lake.storage.key_range import Reach, group_reach, group_reach_columns
+from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
 from rebalance_audit.lake.storage.sinks import handed_out
 
 FEW_HOURS: Final = 100_000
@@ -67,7 +67,7 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
         whole,
         rebuilt,
         keys=pairs,
-        reach=planned.reach,
+        key_range=planned.key_range,
     )
     context.note(HOURS, written)
 
@@ -80,7 +80,7 @@ class _Plan(NamedTuple):
     continued: DataFrame | None
     """See `continued_hours`."""
     wanted: Wanted
-    reach: Reach
+    key_range: KeyRange
     has_again: bool
 
 
@@ -109,14 +109,14 @@ def _plan(news: HoursNews, known: DataFrame, rebuilt: DataFrame | None) -> _Plan
         both = pairs.unionByName(following.withColumn("again", F.lit(True)))
         pairs, found = _looked_through(both.groupBy(*KEY).agg(F.bool_or("again").alias("again")))
     wanted = Wanted(pairs.select(*KEY), found["low"], found["high"])
-    return _Plan(pairs, continued, wanted, group_reach(found), found["again"])
+    return _Plan(pairs, continued, wanted, range_from(found), found["again"])
 
 
 def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     pairs = pairs.localCheckpoint(eager=False)
     again = F.bool_or("again").alias("again")
     rows = F.count(F.lit(1)).alias("rows")
-    found = pairs.agg(rows, *ends_of_hours(), again, *group_reach_columns()).first()
+    found = pairs.agg(rows, *ends_of_hours(), again, *range_columns()).first()
     assert found is not None
     if found["rows"] <= FEW_HOURS:
         # Spark does not know how few there are, and would shuffle both sides of every join with them.
@@ -133,7 +133,7 @@ def _of_commits(context: RunContext, planned: _Plan, known: DataFrame) -> DataFr
         continued = planned.continued.where("not again").select(*names)
         as_before = as_before.join(continued.select(*KEY), [*KEY], "left_anti")
         parts.append(continued)
-    there = known.where(planned.reach.condition()).where("commits > 0").select(*names)
+    there = known.where(planned.key_range.condition()).where("commits > 0").select(*names)
     parts.append(there.join(as_before, [*KEY], "left_semi"))
     if planned.has_again:
         wanted = Wanted.of(planned.pairs.where("again").select(*KEY))

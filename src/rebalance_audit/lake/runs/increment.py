@@ -17,14 +17,28 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.bronze.bronze import QUARANTINED
 from rebalance_audit.lake.bronze.ledger import RECORDS
+from rebalance_audit.lake.bronze.record_table import QUARANTINED
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold.broker_lines import moments_in_silver
 from rebalance_audit.lake.gold.commit_findings import days_of, is_of_records
 from rebalance_audit.lake.gold.gaps import gaps_of, lost_places, quarantined_places
-from rebalance_audit.lake.gold.gold import continue_stints, keys_gone, rows_of, whole_rows_of
 from rebalance_audit.lake.gold.group_memory import answers
+from rebalance_audit.lake.gold.output_rows import (
+    GROUP_RECORDS,
+    NEW,
+    OUTPUTS,
+    QUARANTINE,
+    SNAPSHOTS,
+    stream_columns,
+)
+from rebalance_audit.lake.gold.output_summary import HandedOut
+from rebalance_audit.lake.gold.output_tables import (
+    continue_stints,
+    keys_gone,
+    rows_of,
+    whole_rows_of,
+)
 from rebalance_audit.lake.gold.reducer import Gaps
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.records.record_counts import Census, take_census
@@ -34,16 +48,7 @@ from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
 from rebalance_audit.lake.runs.progress import Standing
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import COMMITS, NewCommits, add_commits
-from rebalance_audit.lake.storage.key_range import HandedOut
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.lake.storage.output_rows import (
-    GROUP_RECORDS,
-    NEW,
-    OUTPUTS,
-    QUARANTINE,
-    SNAPSHOTS,
-    stream_columns,
-)
 from rebalance_audit.lake.storage.sinks import Written, handed_out
 from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.wire.topic_names import TopicNames
@@ -286,7 +291,7 @@ class _Increment:
     def _write_output(
         self, stream: DataFrame, output: str, touched: Touched, handed: HandedOut
     ) -> Written:
-        context, name, reach = self._context, OUTPUTS[output], handed.reach(output)
+        context, name, key_range = self._context, OUTPUTS[output], handed.key_range(output)
         new = rows_of(stream, output, NEW)
         if output == GROUP_RECORDS and self._standing.is_clean and not touched.rebuilt:
             # A row for each record that is new in bronze: the table has none of them.
@@ -295,7 +300,7 @@ class _Increment:
             return written
         if output == MEMBERS:
             keys = new.select("group_id", "incarnation", "member_id").distinct()
-            there = context.of_cluster(name).where(reach.condition())
+            there = context.of_cluster(name).where(key_range.condition())
             there = there.join(keys, ["group_id", "incarnation", "member_id"], "left_semi")
             new = continue_stints(new, there)
         gone = keys_gone(stream, output) if handed.gone(output) else None
@@ -306,7 +311,7 @@ class _Increment:
             touched.rebuilt_groups() if touched.rebuilt else None,
             scope=is_of_records(output),
             footprint=hours.footprint_of(output),
-            reach=reach,
+            key_range=key_range,
         )
         context.note(name, written)
         return written
@@ -350,7 +355,7 @@ class _Increment:
         if touched.rebuilt:
             context.upsert(SNAPSHOT_ROWS, rows, given=given)
         elif given:
-            written = context.sink.put(SNAPSHOT_ROWS, rows, given, handed.reach(SNAPSHOTS))
+            written = context.sink.put(SNAPSHOT_ROWS, rows, given, handed.key_range(SNAPSHOTS))
             context.note(SNAPSHOT_ROWS, written)
         context.write_topics(names)
         context.write_progress(Standing(self._bronze_version, reached.partitions, gaps))

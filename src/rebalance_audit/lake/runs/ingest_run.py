@@ -14,7 +14,7 @@ from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, Ingested, ingest
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.runs.error_translation import Refusals
 from rebalance_audit.lake.runs.request import RunRequest, check_request
-from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.commit_retry import in_turn
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake

@@ -14,14 +14,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.bronze.bronze import QUARANTINED
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.bronze.ledger import RECORDS
+from rebalance_audit.lake.bronze.record_table import QUARANTINED
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import is_of_records
 from rebalance_audit.lake.gold.gaps import gaps_of, lost_places, quarantined_places
-from rebalance_audit.lake.gold.gold import in_window, rows_of, whole_rows_of
+from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
+from rebalance_audit.lake.gold.output_tables import in_window, rows_of, whole_rows_of
 from rebalance_audit.lake.gold.reducer import Gaps
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
@@ -30,7 +31,6 @@ from rebalance_audit.lake.runs.context import SNAPSHOT_ROWS, RunContext
 from rebalance_audit.lake.runs.progress import Standing
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import COMMITS
-from rebalance_audit.lake.storage.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames

@@ -9,7 +9,7 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path, parse_catalog
 
 BRONZE: Final = "bronze"

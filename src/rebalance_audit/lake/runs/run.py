@@ -14,11 +14,12 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.bronze.bronze import QUARANTINED
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.bronze.ledger import RECORDS
+from rebalance_audit.lake.bronze.record_table import QUARANTINED
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.gold.group_hours import HOURS
+from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS
 from rebalance_audit.lake.runs.context import SNAPSHOT_ROWS, TOPICS, Progress, RunContext
 from rebalance_audit.lake.runs.error_translation import Refusals
 from rebalance_audit.lake.runs.increment import ChangesGone, run_increment
@@ -29,11 +30,10 @@ from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.silver.offset_commits import COMMITS
-from rebalance_audit.lake.sources.sources import DeltaSource
+from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
-from rebalance_audit.lake.storage.output_rows import GROUP_RECORDS
 
 GOLD_TABLES: Final = (*(f"gold.{name}" for name in GOLD_OF_GROUP), HOURS, TOPICS)
 META_TABLES: Final = (RUNS, PROGRESS)

@@ -7,8 +7,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.findings.of_sources import SourcesDiffer
-from rebalance_audit.lake.bronze.bronze import DIFFERS, QUARANTINED
 from rebalance_audit.lake.bronze.ledger import RECORDS
+from rebalance_audit.lake.bronze.record_table import DIFFERS, QUARANTINED
 from rebalance_audit.lake.gold.finding_rows import FINDINGS, evidence, finding_rows
 from rebalance_audit.lake.runs.context import RunContext
 

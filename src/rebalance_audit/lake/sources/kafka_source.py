@@ -17,13 +17,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.errors import BadRequest, LakeError
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.sources.kafka_cluster import ClusterView, KafkaCluster, KafkaSettings
-from rebalance_audit.lake.sources.sources import Source
+from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames
 
 OFFSET_FETCHING: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
-"""Must be true, see session.REQUIRED: without it the connector does not see internal topics, and says nothing."""
+"""Must be true, see spark_session.REQUIRED: without it the connector does not see internal topics, and says nothing."""
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 TIMESTAMP_TYPES: Final = ("none", "CreateTime", "LogAppendTime")

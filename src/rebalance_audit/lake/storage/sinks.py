@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import in_turn
-from rebalance_audit.lake.storage.key_range import Reach, reach_of
+from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
@@ -81,12 +81,12 @@ class Sink:
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
             return self._append(schema, rows)
-        reach = reach_of(schema, rows)
-        old = self.of_cluster(name).where(reach.condition())
-        return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), reach)
+        key_range = range_of_keys(schema, rows)
+        old = self.of_cluster(name).where(key_range.condition())
+        return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), key_range)
 
-    def put(self, name: str, rows: DataFrame, count: int, reach: Reach) -> Written:
-        """Add `count` rows of that reach, or put them in the place of those with their key, without a look at these.
+    def put(self, name: str, rows: DataFrame, count: int, key_range: KeyRange) -> Written:
+        """Add `count` rows within that range of keys, or put them in the place of those with their key, without a look at these.
 
         For rows that always differ from what is there.
         """
@@ -95,7 +95,7 @@ class Sink:
         if self.is_empty(name):
             return self._append(schema, rows)
         change = F.lit(UPDATE).alias(CHANGE)
-        self._merge(schema, rows.select(change, "*").localCheckpoint(), reach)
+        self._merge(schema, rows.select(change, "*").localCheckpoint(), key_range)
         return Written(updated=count)
 
     def replace(
@@ -129,12 +129,12 @@ class Sink:
         scope: Column | None = None,
         keys: DataFrame | None = None,
         footprint: Footprint | None = None,
-        reach: Reach | None = None,
+        key_range: KeyRange | None = None,
     ) -> Written:
         """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `whole`.
 
         `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
-        beforehand, `keys` are its keys by themselves and `reach` is theirs. With a footprint the result has the hours
+        beforehand, `keys` are its keys by themselves and `key_range` is theirs. With a footprint the result has the hours
         of what differs.
         """
         schema = table_schemas()[name]
@@ -145,9 +145,9 @@ class Sink:
                 schema, new if whole is None else new.union(self._shaped(schema, whole))
             )
         keys = handed if keys is None else keys.withColumn("cluster", F.lit(self.cluster))
-        if reach is None:
-            reach = reach_of(schema, keys)
-        old = self.of_cluster(name).where(reach.condition())
+        if key_range is None:
+            key_range = range_of_keys(schema, keys)
+        old = self.of_cluster(name).where(key_range.condition())
         # What is there of these keys is little: it is picked first, without a shuffle of the table.
         picked = old.alias("old").join(
             keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
@@ -160,7 +160,7 @@ class Sink:
             schema, handed.select(*schema.key, row.alias("row")), picked, "left", footprint
         )
         if whole is None:
-            return self._apply(schema, changes, reach)
+            return self._apply(schema, changes, key_range)
         replaced = self._replaced(
             schema,
             self._shaped(schema, whole),
@@ -216,9 +216,9 @@ class Sink:
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
     def _apply(
-        self, schema: TableSchema, changes: DataFrame, reach: Reach | None = None
+        self, schema: TableSchema, changes: DataFrame, key_range: KeyRange | None = None
     ) -> Written:
-        """Do with each row what its CHANGE says; no commit where there is none. All of them are in `reach`."""
+        """Do with each row what its CHANGE says; no commit where there is none. All of them are in `key_range`."""
         # Cut off from what led to it: MERGE plans its source over and over. The count below is what computes it.
         changes = changes.localCheckpoint(eager=False)
         found = changes.groupBy(CHANGE).agg(
@@ -237,7 +237,7 @@ class Sink:
             self._merge(
                 schema,
                 changes.drop(HOURS, WENT_ON),
-                reach or reach_of(schema, changes),
+                key_range or range_of_keys(schema, changes),
                 goes_on(schema, "target.") if all_went_on else None,
             )
         elif written.inserted:
@@ -245,7 +245,11 @@ class Sink:
         return written
 
     def _merge(
-        self, schema: TableSchema, changes: DataFrame, reach: Reach, among: Column | None = None
+        self,
+        schema: TableSchema,
+        changes: DataFrame,
+        key_range: KeyRange,
+        among: Column | None = None,
     ) -> None:
         """`among` is a condition on the target that every row which is to be updated or deleted meets."""
         values: dict[str, str | Column] = {
@@ -253,7 +257,7 @@ class Sink:
         }
         # The literals let Delta leave out files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
-        match = of_cluster & reach.condition("target.") & _same_key(schema, "target", "source")
+        match = of_cluster & key_range.condition("target.") & _same_key(schema, "target", "source")
         if among is not None:
             match &= among
         change = F.col(f"source.{CHANGE}")

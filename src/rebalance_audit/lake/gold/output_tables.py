@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
-from rebalance_audit.lake.storage.output_rows import GONE, NEW, WHOLE, columns_of
+from rebalance_audit.lake.gold.output_rows import GONE, NEW, WHOLE, columns_of
 from rebalance_audit.table_schemas import table_schemas
 
 STINTS: Final = "stints"

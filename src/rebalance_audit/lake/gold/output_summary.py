@@ -1,0 +1,65 @@
+"""How many rows of which table the reducer made, and between which keys they lie."""
+
+from collections import Counter
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, WHOLE, columns_of
+from rebalance_audit.lake.storage.key_range import (
+    KeyRange,
+    number_columns,
+    range_columns,
+    range_from,
+    ranged_columns,
+)
+from rebalance_audit.table_schemas import table_schemas
+
+
+class HandedOut:
+    """What came out of the reducer, by one look at its stream."""
+
+    def __init__(self, stream: DataFrame) -> None:
+        """Looks at the stream."""
+        ranged = {output: ranged_columns(table_schemas()[name]) for output, name in OUTPUTS.items()}
+        most = max(map(len, ranged.values()))
+        # A row has but one of the structs: what is not null is of its table.
+        numbers = [
+            F.coalesce(
+                *[
+                    F.col(f"{output}.{names[place]}")
+                    for output, names in ranged.items()
+                    if place < len(names)
+                ]
+            )
+            for place in range(most)
+        ]
+        of_groups = [output for output in OUTPUTS if "group_id" in columns_of(output)]
+        groups = F.coalesce(*[F.col(f"{output}.group_id") for output in of_groups])
+        rows = stream.select("table", "mark", groups.alias("group_id"), *number_columns(numbers))
+        counted = rows.groupBy("table", (F.col("mark") == WHOLE).alias("whole")).agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.count_if(F.col("mark") == GONE).alias("gone"),
+            *range_columns(most),
+        )
+        self._rows: Counter[str] = Counter()
+        self._gone: Counter[str] = Counter()
+        self._ranges: dict[str, KeyRange] = {}
+        for row in counted.collect():
+            output = row["table"]
+            self._rows[output] += row["rows"]
+            self._gone[output] += row["gone"]
+            if not row["whole"]:
+                self._ranges[output] = range_from(row.asDict(), ranged[output])
+
+    def rows(self, output: str) -> int:
+        """Rows of an output, keys of rows that are gone among them."""
+        return self._rows[output]
+
+    def gone(self, output: str) -> int:
+        """Keys of rows that are gone."""
+        return self._gone[output]
+
+    def key_range(self, output: str) -> KeyRange:
+        """Of the rows of groups that were resumed."""
+        return self._ranges.get(output, KeyRange())

@@ -1,0 +1,150 @@
+"""A Delta table as a source: `delta:PATH`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.types import StructType
+
+from rebalance_audit.lake.records.record_columns import RECORD
+from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.storage.arrow_types import MILLIS_MAX, MILLIS_MIN
+from rebalance_audit.lake.storage.delta_log import latest_version
+from rebalance_audit.location import local_path
+from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
+from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
+
+
+class DeltaSource(Source):
+    """A Delta table with the records: our own bronze.records, or what Spark's Kafka source wrote.
+
+    The first name of each list in ACCEPTED that the table has is taken; case does not matter.
+    """
+
+    def is_at(self, path: str) -> bool:
+        """Whether the table lies at a path."""
+        mine, other = local_path(self.location), local_path(path)
+        if mine is None or other is None:
+            return self.location.rstrip("/") == path.rstrip("/")
+        return mine.resolve() == other.resolve()
+
+    def check(self) -> None:
+        """Looks for a local table's log; a table on other storage is left to Spark."""
+        path = local_path(self.location)
+        if path is None:
+            return
+        if not path.exists():
+            raise SourceNotReadable(f"{path} does not exist.")
+        if not (path / "_delta_log").is_dir():
+            raise SourceNotReadable(f"{path} is no Delta table: it has no folder _delta_log.")
+
+    def records(
+        self,
+        spark: SparkSession,
+        cluster: str,
+        without_record_types: Collection[int] = (),  # noqa: ARG002 - Spark filters by itself
+    ) -> DataFrame:
+        """The table as it is now: later writes are not seen."""
+        try:
+            version = latest_version(spark, self.location)
+            table = spark.read.format("delta").option("versionAsOf", version).load(self.location)
+        except (AnalysisException, OSError) as error:
+            raise SourceNotReadable(
+                f"{self.location} cannot be read: {_first_line(error)}"
+            ) from error
+        names = {name.lower(): name for name in table.columns}
+        if "topic" in names:
+            table = self._of_topic(table, names["topic"])
+        if "cluster" in names:
+            table = self._of_cluster(table, names["cluster"], cluster)
+        return table.select(*self._columns(table.schema, names))
+
+    def _columns(self, schema: StructType, names: Mapping[str, str]) -> list[Column]:
+        columns = []
+        for wanted, accepted in ACCEPTED.items():
+            found = next((names[name] for name in accepted if name in names), None)
+            kind = RECORD[wanted]
+            if found is None:
+                if wanted in NEEDED:
+                    raise SourceNotReadable(
+                        f"{self.location} has no column {wanted}; it needs {', '.join(NEEDED)}"
+                        f" and has {', '.join(schema.fieldNames())}."
+                    )
+                columns.append(F.lit(DEFAULTS.get(wanted)).cast(kind).alias(wanted))
+                continue
+            given = schema[found].dataType.simpleString()
+            expression = _read_as(wanted, given, F.col(f"`{found}`"))
+            if expression is None:
+                raise SourceNotReadable(
+                    f"{self.location} has {found} as {given}; {kind} is needed."
+                )
+            columns.append(expression.cast(kind).alias(wanted))
+        return columns
+
+    def _of_topic(self, table: DataFrame, column: str) -> DataFrame:
+        """A table may hold several topics; one without ours is another topic's."""
+        ours = table.where(F.col(f"`{column}`") == OFFSETS_TOPIC)
+        if ours.isEmpty():
+            topics = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
+            raise SourceNotReadable(
+                f"{self.location} has no records of {OFFSETS_TOPIC}; {_found('topic', topics)}."
+            )
+        return ours
+
+    def _of_cluster(self, table: DataFrame, column: str, cluster: str) -> DataFrame:
+        """A lake's bronze may hold several clusters."""
+        ours = table.where(F.col(f"`{column}`") == cluster)
+        if ours.isEmpty():
+            clusters = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
+            raise SourceNotReadable(
+                f"{self.location} has no records of cluster {cluster};"
+                f" {_found('cluster', clusters)}."
+            )
+        return ours
+
+
+ACCEPTED: Final[Mapping[str, Sequence[str]]] = {
+    "partition": ("partition", "log_partition"),
+    "offset": ("offset", "log_offset"),
+    "timestamp": ("timestamp", "timestamp_ms"),
+    "timestamp_type": ("timestamp_type", "timestamptype"),
+    "leader_epoch": ("leader_epoch", "leaderepoch"),
+    "producer_id": ("producer_id", "producerid"),
+    "producer_epoch": ("producer_epoch", "producerepoch"),
+    "is_transactional": ("is_transactional", "istransactional"),
+    "is_control": ("is_control", "iscontrol"),
+    "key": ("key",),
+    "value": ("value",),
+}
+"""Column of RECORD -> names under which a table may have it."""
+NEEDED: Final = ("key", "value", "partition", "offset", "timestamp")
+DEFAULTS: Final[Mapping[str, str]] = {"timestamp_type": "CreateTime"}
+"""What a table without the column means: the topic's default."""
+
+
+def _read_as(wanted: str, given: str, column: Column) -> Column | None:
+    """A column of RECORD from one of a given type; None where the type does not fit."""
+    whole_numbers = {"smallint", "int", "bigint"}
+    match wanted:
+        case "timestamp" if given == "bigint":
+            plausible = column.between(MILLIS_MIN, MILLIS_MAX)
+            return F.when(plausible & (column != NO_TIMESTAMP_MS), F.timestamp_millis(column))
+        case "timestamp" if given in {"timestamp", "timestamp_ntz"}:
+            return F.nullif(column.cast("timestamp"), F.timestamp_millis(F.lit(NO_TIMESTAMP_MS)))
+        case "timestamp_type" if given == "int":
+            names = F.array(*map(F.lit, ("none", "CreateTime", "LogAppendTime")))
+            return F.try_element_at(names, column + 2)
+        case _ if given == RECORD[wanted] or {given, RECORD[wanted]} <= whole_numbers:
+            return column
+        case _:
+            return None
+
+
+def _found(what: str, values: Sequence[object]) -> str:
+    return f"it has {what} {', '.join(map(str, values))}" if values else "it is empty"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,106 @@
+"""A folder of segment files as a source: `segments:DIR`."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER, RECORD
+from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES, read_segments
+from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.wire.segments.batches import Batch
+from rebalance_audit.wire.segments.folder import FileMark, Segment, not_readable, open_log_folder
+from rebalance_audit.wire.segments.segment_file import read_batches
+from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+
+KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
+"""Log partition -> segment files that need not be read."""
+
+
+class SegmentsSource(Source):
+    """A folder of segment files; every worker must see it under the same path."""
+
+    counts_what_it_leaves_out = True
+    shows_markers = True
+
+    def __init__(
+        self, spec: str, location: str, split_target_bytes: int = DEFAULT_SPLIT_BYTES
+    ) -> None:
+        """Large files are cut into pieces of about `split_target_bytes`."""
+        super().__init__(spec, str(Path(location).absolute()))
+        self._split_target_bytes = split_target_bytes
+        self._known: KnownFiles = {}
+
+    def without(self, known: KnownFiles) -> "SegmentsSource":
+        """The same folder without files that are known."""
+        other = SegmentsSource(self.spec, self.location, self._split_target_bytes)
+        other._known = known
+        return other
+
+    def files(self) -> dict[int, frozenset[FileMark]]:
+        """The segment files of each partition, those that are known among them."""
+        return {
+            number: frozenset(segment.mark for segment in segments)
+            for number, segments in open_log_folder(self.location).segments.items()
+        }
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all its files. Raises SourceNotReadable."""
+        return open_log_folder(self.location).size_bytes
+
+    def check(self) -> None:
+        """Opens the folder."""
+        open_log_folder(self.location)
+
+    def records(
+        self,
+        spark: SparkSession,
+        cluster: str,  # noqa: ARG002 - a folder has one cluster's log
+        without_record_types: Collection[int] = (),
+    ) -> DataFrame:
+        """With both DAMAGE and PASSED_OVER."""
+        return read_segments(
+            spark,
+            self._unread(),
+            columns=[*RECORD, DAMAGE, PASSED_OVER],
+            split_target_bytes=self._split_target_bytes,
+            without_record_types=without_record_types,
+        )
+
+    def first_offsets(self) -> dict[int, int]:
+        """From the names of the files that are not known."""
+        begins: dict[int, int] = {}
+        for segment in self._unread():
+            number, begin = segment.log_partition, segment.base_offset
+            begins[number] = min(begin, begins.get(number, begin))
+        return begins
+
+    def has_records(self) -> bool:
+        """Whether a file that is not known begins with a batch of them; none are sought behind damage.
+
+        Raises SourceNotReadable.
+        """
+        return any(_begins_with_records(segment.path) for segment in self._unread())
+
+    def _unread(self) -> list[Segment]:
+        """The segments whose files are not known, in log order."""
+        return [
+            segment
+            for number, segments in open_log_folder(self.location).segments.items()
+            for segment in segments
+            if segment.mark not in self._known.get(number, ())
+        ]
+
+    def topic_names(self) -> TopicNames:
+        """From the `__cluster_metadata` log beside the segments, if there is one."""
+        return read_topic_names(open_log_folder(self.location))
+
+
+def _begins_with_records(path: Path) -> bool:
+    try:
+        first = next(read_batches(path), None)
+    except OSError as error:
+        raise not_readable(path, error) from error
+    return isinstance(first, Batch) and bool(first.header.record_count)

@@ -1,0 +1,33 @@
+"""The words of `--source`, and the source that they name."""
+
+from typing import Final
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.lake.sources.delta_source import DeltaSource
+from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.lake.sources.kafka_source import KafkaSource
+from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.sources.source import Source
+
+SPELLINGS: Final = "segments:DIR, delta:PATH or kafka:HOST:PORT"
+
+
+def parse_source(
+    spec: str,
+    split_target_bytes: int = DEFAULT_SPLIT_BYTES,
+    kafka: KafkaSettings | None = None,
+) -> Source:
+    """The source that a SPEC names; `kafka` is how to read a live cluster. Raises BadRequest."""
+    kind, colon, location = spec.partition(":")
+    if not colon or not location:
+        raise BadRequest(f"{spec!r} names no source: write {SPELLINGS}.")
+    match kind:
+        case "segments":
+            return SegmentsSource(spec, location, split_target_bytes)
+        case "delta":
+            return DeltaSource(spec, location)
+        case "kafka":
+            return KafkaSource(spec, location, kafka)
+        case _:
+            raise BadRequest(f"{spec!r} names no kind of source that is known: write {SPELLINGS}.")
