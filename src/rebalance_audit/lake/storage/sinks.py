@@ -86,9 +86,9 @@ class Sink:
         return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), key_range)
 
     def put(self, name: str, rows: DataFrame, count: int, key_range: KeyRange) -> Written:
-        """Add `count` rows within that range of keys, or put them in the place of those with their key, without a look at these.
+        """Add `count` rows, or put them in the place of those that have their keys, without comparing the two.
 
-        For rows that always differ from what is there.
+        For rows that always differ from what is there. All their keys are in `key_range`.
         """
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
@@ -134,8 +134,8 @@ class Sink:
         """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `whole`.
 
         `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
-        beforehand, `keys` are its keys by themselves and `key_range` is theirs. With a footprint the result has the hours
-        of what differs.
+        beforehand, `keys` are its keys alone and `key_range` their range. With a footprint the result has the hours of
+        what differs.
         """
         schema = table_schemas()[name]
         handed = handed.withColumn("cluster", F.lit(self.cluster))
