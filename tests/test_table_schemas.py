@@ -8,7 +8,13 @@ import pytest
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.table_checks import Check, TableSchemaError, Where
-from rebalance_audit.table_schemas import TableSchema, parse_table, table_schemas, value_lists
+from rebalance_audit.table_schemas import (
+    TableName,
+    TableSchema,
+    parse_table,
+    table_schemas,
+    value_lists,
+)
 from tools.pages.tables import BEGIN, END, due
 
 TABLE: dict[str, Any] = {
@@ -184,3 +190,8 @@ def test_the_readme_keeps_what_is_around_the_list(tmp_path: Path) -> None:
     readme.write_text("# Top\n")
     with pytest.raises(TableSchemaError, match=r"README\.md lacks"):
         due(tmp_path)
+
+
+def test_every_table_has_a_name_and_every_name_a_table() -> None:
+    """The names that modules use are those of the files."""
+    assert sorted(TableName) == sorted(table_schemas())

@@ -9,9 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from rebalance_audit.resources import list_files, read_text
 from rebalance_audit.table_checks import Check, TableSchemaError, json_object, parse_check, words
@@ -21,6 +22,35 @@ Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
 FOLDER = "schemas/tables"
 VALUE_LISTS = "schemas/value_lists.json"
 ATOMIC_TYPES = frozenset({"string", "int", "bigint", "timestamp", "boolean", "binary"})
+
+
+class TableName(StrEnum):
+    """Full name of each table in `schemas/tables`: layer and name."""
+
+    RECORDS = "bronze.records"
+    GROUP_RECORDS = "silver.group_records"
+    OFFSET_COMMITS = "silver.offset_commits"
+    QUARANTINE = "silver.quarantine"
+    EPOCHS = "gold.epochs"
+    REBALANCE_CAUSES = "gold.rebalance_causes"
+    CONVERGENCE = "gold.convergence"
+    REBALANCES = "gold.rebalances"
+    MEMBERS = "gold.members"
+    OWNERSHIP = "gold.ownership"
+    GROUP_STATES = "gold.group_states"
+    FINDINGS = "gold.findings"
+    GROUP_HOURS = "gold.group_hours"
+    TOPICS = "gold.topics"
+    BROKER_LOG = "meta.broker_log"
+    CHECKS = "meta.checks"
+    INGESTED = "meta.ingested"
+    PROGRESS = "meta.progress"
+    RUNS = "meta.runs"
+    SNAPSHOTS = "meta.snapshots"
+
+
+GOLD_TABLES: Final = tuple(name for name in TableName if name.startswith("gold."))
+"""What dashboards read: the tables that the audit fills, those made of these, and the names of topics."""
 
 
 @dataclass(frozen=True, slots=True)

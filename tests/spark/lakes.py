@@ -10,20 +10,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.findings import kinds
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.lake.gold.group_hours import HOURS
 from rebalance_audit.lake.runs.request import RunRequest
-from rebalance_audit.lake.runs.run import GOLD_TABLES
 from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.table_schemas import GOLD_TABLES, TableName, table_schemas
 from tests.spark.in_process import Rows, in_order, plain
 
 CLUSTER = "blue"
 OF_COMMITS = {kind.kind for kind in kinds.OF_COMMITS}
 FINDINGS = FindingRules(growth_records=40)
 """So little that even the small logs of the tests have findings of offset commits."""
-OF_THE_AUDIT = tuple(name for name in GOLD_TABLES if name != HOURS)
+OF_THE_AUDIT = tuple(name for name in GOLD_TABLES if name != TableName.GROUP_HOURS)
 """What the audit in one process has too."""
 SILVER_TABLES = ("silver.offset_commits", "silver.group_records", "silver.quarantine")
 TABLES = (*GOLD_TABLES, *SILVER_TABLES, "bronze.records")

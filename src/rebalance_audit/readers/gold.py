@@ -1,13 +1,14 @@
-"""Gold tables of a lake as rows, read without Spark. Importing this imports Arrow, delta-rs and what a run imports."""
+"""Gold tables of a lake as rows, read without Spark."""
 
 from typing import Any, Final
 
-from rebalance_audit.lake.gold.group_hours import HOURS
-from rebalance_audit.lake.runs.run import GOLD_TABLES
 from rebalance_audit.readers.tables import read_rows
 from rebalance_audit.table_order import in_key_order
+from rebalance_audit.table_schemas import GOLD_TABLES, TableName
 
-TABLES: Final = tuple(name.removeprefix("gold.") for name in GOLD_TABLES if name != HOURS)
+TABLES: Final = tuple(
+    name.removeprefix("gold.") for name in GOLD_TABLES if name != TableName.GROUP_HOURS
+)
 """What the audit fills; the hours are made of these."""
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.gold import commit_hours, group_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted
+from rebalance_audit.table_schemas import TableName
 from tests.spark.in_process import in_order, rows_of
 from tests.spark.lakes import frame_of
 
@@ -105,13 +106,13 @@ def tables(spark: SparkSession) -> dict[str, DataFrame]:
 def expected() -> list[dict[str, Any]]:
     """EXPECTED with what is the same in most rows."""
     common = dict.fromkeys(ZEROS, 0) | {"completeness": "complete"}
-    return in_order(group_hours.HOURS, [common | row for row in EXPECTED])
+    return in_order(TableName.GROUP_HOURS, [common | row for row in EXPECTED])
 
 
 def test_hours_tell_what_a_group_went_through(tables: dict[str, DataFrame]) -> None:
     """Starts count in their hour, durations are shared out, open rebalances last until the log's end, silences end."""
     rows = group_hours.group_hours(tables.get, LOG_END_MS)
-    assert in_order(group_hours.HOURS, rows_of(rows)) == expected()
+    assert in_order(TableName.GROUP_HOURS, rows_of(rows)) == expected()
 
 
 def test_some_hours_come_out_as_among_all(
@@ -125,7 +126,7 @@ def test_some_hours_come_out_as_among_all(
     of_commits = commit_hours.commit_hours(wanted, tables["silver.offset_commits"], known)
     rows = group_hours.group_hours(tables.get, LOG_END_MS, wanted, of_commits)
     again = {("c", hour(0)), ("c", hour(2)), ("g", hour(1))}
-    assert in_order(group_hours.HOURS, rows_of(rows)) == [
+    assert in_order(TableName.GROUP_HOURS, rows_of(rows)) == [
         row for row in expected() if (row["group_id"], row["hour"]) in again
     ]
 

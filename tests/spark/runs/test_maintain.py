@@ -12,11 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotReadable
 from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
-from rebalance_audit.lake.runs.run import GOLD_TABLES, run_audit
+from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.table_schemas import GOLD_TABLES, table_schemas
 from tests.cli.call import segments
 
 CLUSTER = "blue"

@@ -11,10 +11,11 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.runs.request import GOLD_ONLY
-from rebalance_audit.lake.runs.run import GOLD_TABLES, run_audit
+from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.table_schemas import GOLD_TABLES
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments.batches import Batch, TransactionMarker, parse_marker

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
-from rebalance_audit.lake.bronze.ledger import INGESTED, RECORDS, Ledger
-from rebalance_audit.lake.bronze.record_table import QUARANTINED, Appended, Bronze, offset_of
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.bronze.record_table import Appended, Bronze, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
@@ -22,8 +22,9 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import TableName
 
-INGEST_TABLES: Final = (RECORDS, QUARANTINED, INGESTED)
+INGEST_TABLES: Final = (TableName.RECORDS, TableName.QUARANTINE, TableName.INGESTED)
 OBSERVATION_SECONDS: Final = 10.0
 """How long to wait for a count that Spark reports on the side; without it the source is looked through again."""
 
@@ -174,7 +175,7 @@ def _ingest_rows(
     damaged = damaged_stretches(given).persist()
     try:
         found = damaged.count()
-        added = sink.insert_new(QUARANTINED, damaged).rows if found else 0
+        added = sink.insert_new(TableName.QUARANTINE, damaged).rows if found else 0
         return _ingested(done, found, added)
     finally:
         damaged.unpersist()

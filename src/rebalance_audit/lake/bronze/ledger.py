@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -20,11 +20,8 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.table_schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
-
-RECORDS: Final = "bronze.records"
-INGESTED: Final = "meta.ingested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +93,12 @@ class Ledger:
 
     def catch_up(self) -> None:
         """Count in the rows of bronze that are newer than what is known."""
-        version = self.lake.version(RECORDS)
+        version = self.lake.version(TableName.RECORDS)
         assert version is not None  # made at the start of every run
         if version == self.bronze_version:
             return
         try:
-            found = self._count(self.lake.added(RECORDS, self.bronze_version, version))
+            found = self._count(self.lake.added(TableName.RECORDS, self.bronze_version, version))
         except (LakeNotReadable, PySparkException, Py4JJavaError):
             # Commits of so long ago are not kept: the whole of bronze tells the same.
             self.partitions = {
@@ -110,7 +107,7 @@ class Ledger:
                 )
                 for number, part in self.partitions.items()
             }
-            found = self._count(self.lake.read(RECORDS, pinned=True))
+            found = self._count(self.lake.read(TableName.RECORDS, pinned=True))
         for number, part in found.items():
             known = self.partitions.get(number, PartitionInBronze())
             self.partitions[number] = known.and_also(part)
@@ -131,7 +128,7 @@ class Ledger:
 
     def save(self, source: str, run_id: str, at: datetime) -> None:
         """Write the rows, in one commit."""
-        schema = table_schemas()[INGESTED]
+        schema = table_schemas()[TableName.INGESTED]
         common = {
             "cluster": self.cluster,
             "bronze_version": self.bronze_version,
@@ -146,12 +143,12 @@ class Ledger:
             values = {name: getattr(part, name, None) for name in schema.column_names}
             rows.append(values | common | {"partition": number, "files": sorted(part.files)})
         writer = (
-            table_rows(self.lake.spark, INGESTED, rows)
+            table_rows(self.lake.spark, TableName.INGESTED, rows)
             .write.format("delta")
             .option("userMetadata", run_id)
         )
         with small_queries(self.lake.spark):
-            self.lake.overwrite(INGESTED, writer, "cluster", self.cluster)
+            self.lake.overwrite(TableName.INGESTED, writer, "cluster", self.cluster)
         self._saved = self._state()
 
     @property
@@ -164,7 +161,9 @@ class Ledger:
 
     def _load(self) -> None:
         with small_queries(self.lake.spark):
-            rows = self.lake.read(INGESTED).where(F.col("cluster") == self.cluster).collect()
+            rows = (
+                self.lake.read(TableName.INGESTED).where(F.col("cluster") == self.cluster).collect()
+            )
         fields = PartitionInBronze.__dataclass_fields__
         for row in rows:
             # Null in a lake of an earlier release.

@@ -14,13 +14,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.bronze.ledger import RECORDS, Ledger
+from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.table_schemas import TableName
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
-QUARANTINED: Final = "silver.quarantine"
 DIFFERS: Final = "differs_between_sources"
 LOST: Final = "lost_before_read"
 COMPARED: Final = ("timestamp", "key", "value")
@@ -130,7 +130,7 @@ class Bronze:
         texts = dict.fromkeys(("reason", "detail", "source_file"), "string")
         columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
         frame = local_rows(self._lake.spark, columns, rows)
-        return self._sink.insert_new(QUARANTINED, _as_quarantine(frame)).rows
+        return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(frame)).rows
 
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
@@ -150,7 +150,7 @@ class Bronze:
     ) -> DataFrame:
         """The rows with `kind`, one of MISSING, EQUAL and DIFFERENT, and the `source` of bronze's row."""
         mine = (
-            self._lake.read(RECORDS)
+            self._lake.read(TableName.RECORDS)
             .where(F.col("cluster") == self.ledger.cluster)
             .where(F.col("partition").isin(list(begins)))
             # The literal lets Delta leave out files of other offsets.
@@ -185,7 +185,7 @@ class Bronze:
             F.lit(spec).alias("source_file"),
             F.lit(None).cast("bigint").alias("before_offset"),
         )
-        return self._sink.insert_new(QUARANTINED, _as_quarantine(found)).rows
+        return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(found)).rows
 
     def _write(self, rows: DataFrame, spec: str) -> int:
         """Append rows that bronze does not have; returns how many.
@@ -206,8 +206,8 @@ class Bronze:
         writer = writer.option("txnAppId", f"rebalance-audit/{self.ledger.cluster}")
         writer = writer.option("txnVersion", self.ledger.bronze_version + 1)
         try:
-            self._lake.save(RECORDS, writer)
-            written = self._lake.rows_appended(RECORDS, metadata)
+            self._lake.save(TableName.RECORDS, writer)
+            written = self._lake.rows_appended(TableName.RECORDS, metadata)
         except Py4JJavaError as error:
             if "ConcurrentTransactionException" not in str(error):
                 raise

@@ -12,8 +12,8 @@ from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_checks import CheckKind, Severity
+from rebalance_audit.table_schemas import TableName
 
-CHECKS: Final = "meta.checks"
 ALL_CLUSTERS: Final = "*"
 Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
 
@@ -52,10 +52,10 @@ def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[F
     }
     rows = [common | _row(finding) for finding in findings]
     with commit_metadata(lake.spark, check_id):
-        lake.create([CHECKS])
+        lake.create([TableName.CHECKS])
         # One file: a check is some two hundred short rows.
-        frame = table_rows(lake.spark, CHECKS, rows).coalesce(1)
-        lake.save(CHECKS, frame.write.format("delta").mode("append"))
+        frame = table_rows(lake.spark, TableName.CHECKS, rows).coalesce(1)
+        lake.save(TableName.CHECKS, frame.write.format("delta").mode("append"))
 
 
 def _row(finding: Finding) -> dict[str, Any]:

@@ -13,11 +13,10 @@ from rebalance_audit.audit.broker_log.clocks import DATED, moments_of
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.lake.records.routing import has_type
 from rebalance_audit.lake.storage.arrow_types import arrow_type, column_of, micros_of
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.table_schemas import TableName, table_schemas
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 
-BROKER_LOG: Final = "meta.broker_log"
 MOMENT: Final = {"group_id": "string", "kind": "string", "epoch": "bigint", "at_ms": "bigint"}
 """When an epoch was, by the records, and which line speaks of that."""
 CLOCK: Final = ("broker", "zone")
@@ -48,7 +47,7 @@ def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
                 "members": list(fact.members),
             },
         )
-    types = {column.name: column.type for column in table_schemas()[BROKER_LOG].columns}
+    types = {column.name: column.type for column in table_schemas()[TableName.BROKER_LOG].columns}
     table = pa.table(
         {name: column_of(types[name], [row[name] for row in rows.values()]) for name in _OF_LINES}
     )

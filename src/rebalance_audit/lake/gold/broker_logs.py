@@ -18,7 +18,6 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.clocks import SAMPLE, clocks
 from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS
 from rebalance_audit.lake.gold.broker_lines import (
-    BROKER_LOG,
     CLOCK,
     is_dated,
     log_of_rows,
@@ -26,6 +25,7 @@ from rebalance_audit.lake.gold.broker_lines import (
     rows_of_log,
 )
 from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.table_schemas import TableName
 
 LATE_MS: Final = 5 * TOLERANCE_MS
 """A line may matter for records that were written so much earlier."""
@@ -45,7 +45,7 @@ class BrokerLogs:
         self._sink = sink
         self._run_number = run_number
         self._run_id = run_id
-        self._is_there = bool(sink.lake.version(BROKER_LOG))
+        self._is_there = bool(sink.lake.version(TableName.BROKER_LOG))
         self.notes: list[str] = []
         """A sentence per broker whose clock or log was not right, and one about lines of unknown groups."""
 
@@ -124,19 +124,19 @@ class BrokerLogs:
         )
 
     def _lines(self) -> DataFrame:
-        return self._sink.of_cluster(BROKER_LOG)
+        return self._sink.of_cluster(TableName.BROKER_LOG)
 
     def _keep(self, log: BrokerLog) -> int:
         """Add the lines that are not there; how many those are."""
         lake = self._sink.lake
-        lake.create([BROKER_LOG])
+        lake.create([TableName.BROKER_LOG])
         rows = rows_of_log(lake.spark, log)
         if self._is_there:
             rows = rows.join(self._lines().select("line_id"), "line_id", "left_anti")
         rows = self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False)).localCheckpoint()
         count = rows.count()
         if count:
-            self._sink.append(BROKER_LOG, rows)
+            self._sink.append(TableName.BROKER_LOG, rows)
             self._is_there = True
         return count
 
@@ -177,7 +177,7 @@ class BrokerLogs:
         set_anew = self._by(lines.where(moved).withColumn("at", at), is_known)
         rows = lines.where(~moved).unionByName(set_anew)
         rows = rows.localCheckpoint()
-        self._sink.rewrite(BROKER_LOG, rows, rows.count())
+        self._sink.rewrite(TableName.BROKER_LOG, rows, rows.count())
 
     def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:
         """The rows as those of this run."""

@@ -14,10 +14,9 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.gold.commit_hours import DAY_MS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
-from rebalance_audit.lake.gold.group_hours import HOURS
-from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS
 from rebalance_audit.lake.records.record_counts import Census
-from rebalance_audit.lake.silver.offset_commits import COMMITS, OPEN
+from rebalance_audit.lake.silver.offset_commits import OPEN
+from rebalance_audit.table_schemas import TableName
 
 OFFSET_COMMITS: Final = "offset commits"
 
@@ -64,7 +63,7 @@ def commit_findings(
 
     `read` gives a table's rows of the cluster by its full name.
     """
-    hanging = _hanging(read(COMMITS), rules, log_end_ms)
+    hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms)
     return hanging.unionByName(_growth(read, rules, days))
 
 
@@ -104,10 +103,10 @@ def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) ->
 def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | None) -> DataFrame:
     within = F.lit(True) if days is None else days.hold("hour")
     hour = F.date_trunc("hour", "timestamp").alias("hour")
-    others = read(f"silver.{GROUP_RECORDS}").select(
+    others = read(TableName.GROUP_RECORDS).select(
         "group_id", hour, F.col("record_name").alias("type"), "partition", "offset", "timestamp"
     )
-    commits = read(COMMITS).select(
+    commits = read(TableName.OFFSET_COMMITS).select(
         "group_id", hour, F.lit(OFFSET_COMMITS).alias("type"), "partition", "offset", "timestamp"
     )
     counted = (
@@ -115,7 +114,7 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
     )
     counted = counted.unionByName(
         # Counted already, so that the commits of a whole day need not be read again with each hour.
-        read(HOURS)
+        read(TableName.GROUP_HOURS)
         .where(within)
         .select(
             "group_id", "hour", F.lit(OFFSET_COMMITS).alias("type"), F.col("commits").alias("n")

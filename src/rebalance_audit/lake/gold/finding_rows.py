@@ -1,16 +1,13 @@
 """Rows of gold.findings that Spark makes of other tables, beside those that the reducer makes of group records."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.finding_kind import FindingKind
-from rebalance_audit.table_schemas import table_schemas
-
-FINDINGS: Final = "gold.findings"
+from rebalance_audit.table_schemas import TableName, table_schemas
 
 
 def finding_rows(
@@ -35,7 +32,9 @@ def finding_rows(
         "topics": F.array(),
         **columns,
     }
-    wanted = [column for column in table_schemas()[FINDINGS].columns if column.name != "cluster"]
+    wanted = [
+        column for column in table_schemas()[TableName.FINDINGS].columns if column.name != "cluster"
+    ]
     return found.select(
         *[
             _column(values.get(column.name)).cast(column.type).alias(column.name)

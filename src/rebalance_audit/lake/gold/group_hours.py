@@ -13,9 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
 from rebalance_audit.lake.gold.commit_hours import OF_COMMITS, commit_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
+from rebalance_audit.table_schemas import TableName
 
-HOURS: Final = "gold.group_hours"
-OUTPUT: Final = "group_hours"
 HOUR_MS: Final = 3_600_000
 HOURS_MAX: Final = 9_000
 """A year and some days: a clock that was wrong by a thousand years makes no million rows."""
@@ -85,11 +84,11 @@ def group_hours(
         return found
 
     parts = [
-        _epoch_hours(wanted, table("gold.epochs")),
-        _rebalance_hours(wanted, table("gold.rebalances"), end),
-        _unowned_hours(wanted, table("gold.ownership")),
+        _epoch_hours(wanted, table(TableName.EPOCHS)),
+        _rebalance_hours(wanted, table(TableName.REBALANCES), end),
+        _unowned_hours(wanted, table(TableName.OWNERSHIP)),
     ]
-    if of_commits is None and (commits := read("silver.offset_commits")) is not None:
+    if of_commits is None and (commits := read(TableName.OFFSET_COMMITS)) is not None:
         of_commits = commit_hours(wanted, commits)
     if of_commits is not None:
         parts.append(of_commits)
@@ -98,7 +97,7 @@ def group_hours(
         rows = rows.join(part, [*KEY], "full")
     # Where the hours are known they need not be found once more.
     looked_at = rows if wanted.hours is None else wanted.hours
-    states = _state_hours(wanted, table("gold.group_states"), looked_at, end)
+    states = _state_hours(wanted, table(TableName.GROUP_STATES), looked_at, end)
     rows = rows.join(states, [*KEY], "left")
     zero = F.lit(0)
     if of_commits is None:

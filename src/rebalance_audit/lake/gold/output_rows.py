@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.lake.storage.arrow_types import arrow_type, column_of
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.table_schemas import TableName, table_schemas
 
 Row: TypeAlias = dict[str, Any]
 
@@ -21,9 +21,9 @@ QUARANTINE: Final = "quarantine"
 SNAPSHOTS: Final = "snapshots"
 OUTPUTS: Final[Mapping[str, str]] = {
     **{name: f"gold.{name}" for name in GOLD_OF_GROUP},
-    GROUP_RECORDS: "silver.group_records",
-    QUARANTINE: "silver.quarantine",
-    SNAPSHOTS: "meta.snapshots",
+    GROUP_RECORDS: TableName.GROUP_RECORDS,
+    QUARANTINE: TableName.QUARANTINE,
+    SNAPSHOTS: TableName.SNAPSHOTS,
 }
 """Name in the stream -> full name of the table."""
 FILLED_LATER: Final = frozenset({"cluster", "rules", "run_id", "updated_at"})

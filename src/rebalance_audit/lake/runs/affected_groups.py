@@ -17,7 +17,6 @@ from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 
-SNAPSHOTS: Final = "meta.snapshots"
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 REBUILT: Final = "rebuilt"

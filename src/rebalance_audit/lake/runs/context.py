@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,20 +17,17 @@ from rebalance_audit import __version__
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import BrokerLogs
 from rebalance_audit.lake.gold.commit_findings import Days, commit_findings, scope_of
-from rebalance_audit.lake.gold.finding_rows import FINDINGS
 from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
 from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.reducer import Gaps, ReducerOptions, reduce_groups
 from rebalance_audit.lake.records import routing as split
-from rebalance_audit.lake.runs.progress import PROGRESS, Standing
+from rebalance_audit.lake.runs.progress import Standing
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run_log import RunLog, RunReport
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import TableName
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
-
-TOPICS: Final = "gold.topics"
-SNAPSHOT_ROWS: Final = "meta.snapshots"
 
 Progress: TypeAlias = Callable[[str], None]
 """Told what is being done now."""
@@ -95,7 +92,7 @@ class RunContext:
     @cached_property
     def known_topics(self) -> list[TopicName]:
         """What gold.topics had before the run."""
-        return topics.names_in_table(self.of_cluster(TOPICS))
+        return topics.names_in_table(self.of_cluster(TableName.TOPICS))
 
     def topic_names(self, small: DataFrame, commits: DataFrame | None) -> TopicNames:
         """From the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
@@ -111,7 +108,7 @@ class RunContext:
     def write_topics(self, names: TopicNames) -> None:
         """gold.topics, where something else is known than it has."""
         if sorted(self.known_topics) != sorted(topics.as_in_table(names)):
-            self.upsert(TOPICS, topics.topic_rows(self.spark, names), given=len(names))
+            self.upsert(TableName.TOPICS, topics.topic_rows(self.spark, names), given=len(names))
 
     def write_commit_findings(
         self, log_end_ms: int | None, days: Days | None = None, groups_regex: str | None = None
@@ -120,12 +117,16 @@ class RunContext:
         rows = commit_findings(self.of_cluster, self.request.findings, log_end_ms, days)
         of_regex = split.in_groups(groups_regex, F.col("group_id"))
         scope = scope_of(days) & of_regex
-        self.note(FINDINGS, self.sink.replace(FINDINGS, rows.where(of_regex), scope))
+        self.note(
+            TableName.FINDINGS, self.sink.replace(TableName.FINDINGS, rows.where(of_regex), scope)
+        )
 
     def write_progress(self, reached: Standing) -> None:
         """The last commit of what a run may leave for the next one."""
         rows = self.log.progress_rows(reached)
-        self.note(PROGRESS, self.sink.rewrite(PROGRESS, rows, len(reached.partitions)))
+        self.note(
+            TableName.PROGRESS, self.sink.rewrite(TableName.PROGRESS, rows, len(reached.partitions))
+        )
 
     @cached_property
     def broker_logs(self) -> BrokerLogs:

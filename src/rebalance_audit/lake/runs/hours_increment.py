@@ -14,12 +14,12 @@ from rebalance_audit.lake.gold.commit_hours import (
     hours_of_commits,
     with_following,
 )
-from rebalance_audit.lake.gold.group_hours import HOURS, group_hours
+from rebalance_audit.lake.gold.group_hours import group_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.lake.silver.offset_commits import COMMITS
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
 from rebalance_audit.lake.storage.sinks import handed_out
+from rebalance_audit.table_schemas import TableName
 
 FEW_HOURS: Final = 100_000
 """Some MB in every task."""
@@ -41,7 +41,7 @@ class HoursNews(NamedTuple):
 
 def patch_hours(context: RunContext, news: HoursNews) -> None:
     """Bring the table up to date; the other gold tables are."""
-    known = context.of_cluster(HOURS)
+    known = context.of_cluster(TableName.GROUP_HOURS)
     rebuilt = None if news.rebuilt is None else news.rebuilt.select("group_id").distinct()
     planned = _plan(news, known, rebuilt)
     if planned is None and rebuilt is None:
@@ -54,22 +54,22 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
         )
     if planned is None:
         assert whole is not None
-        context.replace(HOURS, whole, F.lit(True), rebuilt)
+        context.replace(TableName.GROUP_HOURS, whole, F.lit(True), rebuilt)
         return
     of_commits = _of_commits(context, planned, known)
     rows = group_hours(context.of_cluster, news.log_end_ms, planned.wanted, of_commits)
-    made = handed_out(HOURS, rows).drop(*KEY)
+    made = handed_out(TableName.GROUP_HOURS, rows).drop(*KEY)
     pairs = planned.pairs.select(*KEY)
     same = [F.col(name) == F.col(f"row.{name}") for name in KEY]
     written = context.sink.patch(
-        HOURS,
+        TableName.GROUP_HOURS,
         pairs.join(made, same, "left"),
         whole,
         rebuilt,
         keys=pairs,
         key_range=planned.key_range,
     )
-    context.note(HOURS, written)
+    context.note(TableName.GROUP_HOURS, written)
 
 
 class _Plan(NamedTuple):
@@ -137,5 +137,7 @@ def _of_commits(context: RunContext, planned: _Plan, known: DataFrame) -> DataFr
     parts.append(there.join(as_before, [*KEY], "left_semi"))
     if planned.has_again:
         wanted = Wanted.of(planned.pairs.where("again").select(*KEY))
-        parts.append(commit_hours(wanted, context.of_cluster(COMMITS), known).select(*names))
+        parts.append(
+            commit_hours(wanted, context.of_cluster(TableName.OFFSET_COMMITS), known).select(*names)
+        )
     return reduce(DataFrame.unionByName, parts)

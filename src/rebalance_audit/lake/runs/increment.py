@@ -17,8 +17,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.bronze.ledger import RECORDS
-from rebalance_audit.lake.bronze.record_table import QUARANTINED
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold.broker_lines import moments_in_silver
 from rebalance_audit.lake.gold.commit_findings import days_of, is_of_records
@@ -43,14 +41,15 @@ from rebalance_audit.lake.gold.reducer import Gaps
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.records.record_counts import Census, take_census
 from rebalance_audit.lake.runs.affected_groups import News, Touched
-from rebalance_audit.lake.runs.context import SNAPSHOT_ROWS, RunContext
+from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
 from rebalance_audit.lake.runs.progress import Standing
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
-from rebalance_audit.lake.silver.offset_commits import COMMITS, NewCommits, add_commits
+from rebalance_audit.lake.silver.offset_commits import NewCommits, add_commits
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Written, handed_out
 from rebalance_audit.lake.storage.tables import WRITERS
+from rebalance_audit.table_schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
 FEW_COMMITS: Final = 1_000_000
@@ -113,7 +112,7 @@ class _Increment:
         if after == upto:
             return self._history().limit(0)
         try:
-            added = self._context.lake.added(RECORDS, after, upto)
+            added = self._context.lake.added(TableName.RECORDS, after, upto)
         except LakeNotReadable as error:
             raise ChangesGone(str(error)) from error
         return added.where(F.col("cluster") == self._cluster)
@@ -126,7 +125,7 @@ class _Increment:
             raise ChangesGone(str(error).partition("\n")[0]) from error
 
     def _history(self) -> DataFrame:
-        return self._context.bronze(RECORDS, self._bronze_version)
+        return self._context.bronze(TableName.RECORDS, self._bronze_version)
 
     def _write_commits(self, records: DataFrame, census: Census) -> NewCommits | None:
         if not census.commits and not census.controls:
@@ -142,7 +141,7 @@ class _Increment:
                 is_clean=standing.is_clean,
             )
             for written in commits.written:
-                self._context.note(COMMITS, written)
+                self._context.note(TableName.OFFSET_COMMITS, written)
             counts.decoded = commits.decoded
             counts.quarantined = census.commits - commits.decoded
         return commits
@@ -161,8 +160,8 @@ class _Increment:
         reached = standing.after(census)
         with context.step("replaying groups"):
             places = lost_places(small)
-            if not context.sink.is_empty(QUARANTINED):
-                quarantine = context.of_cluster(QUARANTINED)
+            if not context.sink.is_empty(TableName.QUARANTINE):
+                quarantine = context.of_cluster(TableName.QUARANTINE)
                 places = places.union(quarantined_places(quarantine, damage_only=False))
             gaps = gaps_of(places)
             records = split.group_records(small, None)
@@ -175,7 +174,7 @@ class _Increment:
                 standing.is_clean,
                 self._broker_news(records),
             )
-            touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news)
+            touched = Touched(context.of_cluster(TableName.SNAPSHOTS), news)
             if not touched.count and census.is_only_commits:
                 stream = local_rows(context.spark, stream_columns(), [])
             else:
@@ -184,7 +183,7 @@ class _Increment:
             if handed.gone(SNAPSHOTS):
                 lost = self._lost_groups(stream)
                 stream.unpersist()
-                touched = Touched(context.of_cluster(SNAPSHOT_ROWS), news, lost)
+                touched = Touched(context.of_cluster(TableName.SNAPSHOTS), news, lost)
                 stream = self._reduce(census, touched, names, gaps)
                 handed = HandedOut(stream)
         try:
@@ -208,7 +207,7 @@ class _Increment:
         logs = context.broker_logs
         old = moments_in_silver(context.of_cluster(OUTPUTS[GROUP_RECORDS]))
         logs.take(context.request.broker_log, records, old)
-        snapshots = context.of_cluster(SNAPSHOT_ROWS)
+        snapshots = context.of_cluster(TableName.SNAPSHOTS)
         return logs.groups_with_news(snapshots, self._standing.run_number, self._standing.last_ms)
 
     def _lost_groups(self, stream: DataFrame) -> DataFrame:
@@ -272,7 +271,7 @@ class _Increment:
         if commits is not None and commits.undecodable is not None:
             rows = rows.unionByName(commits.undecodable, allowMissingColumns=True)
             given += 1
-        self._context.upsert(QUARANTINED, rows, given=given)
+        self._context.upsert(TableName.QUARANTINE, rows, given=given)
 
     def _write_outputs(
         self, stream: DataFrame, handed: HandedOut, touched: Touched
@@ -353,10 +352,12 @@ class _Increment:
         context = self._context
         given, rows = handed.rows(SNAPSHOTS), context.snapshot_rows(stream)
         if touched.rebuilt:
-            context.upsert(SNAPSHOT_ROWS, rows, given=given)
+            context.upsert(TableName.SNAPSHOTS, rows, given=given)
         elif given:
-            written = context.sink.put(SNAPSHOT_ROWS, rows, given, handed.key_range(SNAPSHOTS))
-            context.note(SNAPSHOT_ROWS, written)
+            written = context.sink.put(
+                TableName.SNAPSHOTS, rows, given, handed.key_range(SNAPSHOTS)
+            )
+            context.note(TableName.SNAPSHOTS, written)
         context.write_topics(names)
         context.write_progress(Standing(self._bronze_version, reached.partitions, gaps))
 

@@ -18,8 +18,8 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.commit_retry import in_turn
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import TableName
 
-RUNS: Final = "meta.runs"
 COMMAND: Final = "ingest"
 
 
@@ -79,7 +79,7 @@ def _run(
     tell: Callable[[str], None],
 ) -> IngestReport:
     tell("creating tables")
-    lake.create([RUNS, *INGEST_TABLES])
+    lake.create([TableName.RUNS, *INGEST_TABLES])
     row = _Row(lake, request, run_id, started_at)
     row.write(outcome="running")
     try:
@@ -135,7 +135,7 @@ class _Row:
         try:
             self.write(outcome="failed", error=error)
         except Exception as another:  # noqa: BLE001 - what has ended the ingest may keep this from the table too
-            error.add_note(f"{RUNS} could not be told: {another}")
+            error.add_note(f"{TableName.RUNS} could not be told: {another}")
 
     def write(
         self,
@@ -153,14 +153,14 @@ class _Row:
         if report is not None:
             found = report.ingested
             values["rows_written"] = {
-                "bronze.records": found.records,
-                "silver.quarantine": found.quarantine_rows,
+                TableName.RECORDS: found.records,
+                TableName.QUARANTINE: found.quarantine_rows,
             }
             values["batches_quarantined"] = found.damaged_stretches
             values["table_versions"] = dict(report.versions)
-        writer = table_rows(self._lake.spark, RUNS, [values]).write.format("delta")
+        writer = table_rows(self._lake.spark, TableName.RUNS, [values]).write.format("delta")
         if self._is_there:
-            self._lake.overwrite(RUNS, writer, "run_id", self._values["run_id"])
+            self._lake.overwrite(TableName.RUNS, writer, "run_id", self._values["run_id"])
         else:
-            in_turn(lambda: self._lake.save(RUNS, writer.mode("append")))
+            in_turn(lambda: self._lake.save(TableName.RUNS, writer.mode("append")))
         self._is_there = True

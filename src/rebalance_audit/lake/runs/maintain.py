@@ -30,30 +30,27 @@ from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.tables import WRITERS, Lake
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.table_schemas import TableName, table_schemas
 
-RECORDS: Final = "bronze.records"
-RUNS: Final = "meta.runs"
-PROGRESS: Final = "meta.progress"
 APPEND_ONLY: Final = "delta.appendOnly"
 
 AGES: Final = {
-    RECORDS: "timestamp",
-    "silver.group_records": "timestamp",
-    "silver.offset_commits": "timestamp",
-    "silver.quarantine": "timestamp",
-    "gold.epochs": "if(outcome = 'open', null, coalesce(converged_at, started_at))",
-    "gold.rebalance_causes": "at",
-    "gold.convergence": "if(outcome = 'open', null, coalesce(reached_at, started_at))",
-    "gold.rebalances": "ended_at",
-    "gold.members": "left_at",
-    "gold.ownership": "to_at",
-    "gold.group_states": "to_at",
-    "gold.findings": "to_at",
-    "gold.group_hours": "hour",
-    "meta.runs": "ended_at",
-    "meta.checks": "checked_at",
-    "meta.broker_log": "logged_at",
+    TableName.RECORDS: "timestamp",
+    TableName.GROUP_RECORDS: "timestamp",
+    TableName.OFFSET_COMMITS: "timestamp",
+    TableName.QUARANTINE: "timestamp",
+    TableName.EPOCHS: "if(outcome = 'open', null, coalesce(converged_at, started_at))",
+    TableName.REBALANCE_CAUSES: "at",
+    TableName.CONVERGENCE: "if(outcome = 'open', null, coalesce(reached_at, started_at))",
+    TableName.REBALANCES: "ended_at",
+    TableName.MEMBERS: "left_at",
+    TableName.OWNERSHIP: "to_at",
+    TableName.GROUP_STATES: "to_at",
+    TableName.FINDINGS: "to_at",
+    TableName.GROUP_HOURS: "hour",
+    TableName.RUNS: "ended_at",
+    TableName.CHECKS: "checked_at",
+    TableName.BROKER_LOG: "logged_at",
 }
 """Table -> the moment that its rows' age counts from; null for a row that is not over yet, which is kept."""
 
@@ -227,7 +224,7 @@ class _Table:
     def _delete(self, before: datetime) -> int:
         age = F.expr(AGES[self._name])
         old = age < F.lit(before)
-        if self._name == RECORDS:
+        if self._name == TableName.RECORDS:
             return self._compact(old)
         count = self._lake.read(self._name).where(old).count()
         if count and not self._request.dry_run:
@@ -245,7 +242,7 @@ class _Table:
         return count
 
     def _superseded(self, old: Any) -> DataFrame:
-        audited = self._lake.read(PROGRESS).select("cluster", "partition", "replayed_to")
+        audited = self._lake.read(TableName.PROGRESS).select("cluster", "partition", "replayed_to")
         records = (
             self._lake.read(self._name, pinned=True)
             .where(old)
@@ -301,15 +298,17 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
         if not request.dry_run:
             for cluster in _clusters(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
-                if RECORDS in request.keep_days:
+                if TableName.RECORDS in request.keep_days:
                     held.enter_context(sole_run(lake.path, f"{cluster} (ingest)", run_id))
         yield
 
 
 def _clusters(lake: Lake) -> list[str]:
-    if lake.version(RUNS) is None:
+    if lake.version(TableName.RUNS) is None:
         return []
-    return sorted(row[0] for row in lake.read(RUNS).select("cluster").distinct().collect())
+    return sorted(
+        row[0] for row in lake.read(TableName.RUNS).select("cluster").distinct().collect()
+    )
 
 
 @contextmanager

@@ -13,9 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.records.record_counts import Census
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import TableName
 
-RUNS: Final = "meta.runs"
-PROGRESS: Final = "meta.progress"
 ALL: Final = "all"
 """Layers of a run that went through bronze."""
 
@@ -75,7 +74,7 @@ def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standi
 
     `run_number` is the number of the run that asks, `rules` the digest of its thresholds.
     """
-    progress = _rows_of(lake, PROGRESS, cluster)
+    progress = _rows_of(lake, TableName.PROGRESS, cluster)
     versions = {row["bronze_version"] for row in progress}
     numbers = {row["run_number"] for row in progress}
     if len(versions) != 1 or len(numbers) != 1 or None in versions | numbers:
@@ -85,7 +84,7 @@ def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standi
         return None  # the run log was lost
     later = [
         row
-        for row in _rows_of(lake, RUNS, cluster, f"run_number > {number}")
+        for row in _rows_of(lake, TableName.RUNS, cluster, f"run_number > {number}")
         if row["run_number"] != run_number
     ]
     # What went straight from a source to gold, or by other thresholds, may have changed groups that are not touched.
@@ -105,6 +104,6 @@ def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standi
 
 def _rows_of(lake: Lake, name: str, cluster: str, condition: str = "true") -> list[Any]:
     rows = lake.read(name).where(F.col("cluster") == cluster).where(condition)
-    if name == PROGRESS:
+    if name == TableName.PROGRESS:
         rows = rows.withColumn("last_ms", F.unix_millis("last_record_at"))
     return rows.drop("config").collect()

@@ -15,8 +15,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
-from rebalance_audit.lake.bronze.ledger import RECORDS
-from rebalance_audit.lake.bronze.record_table import QUARANTINED
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import is_of_records
@@ -27,11 +25,11 @@ from rebalance_audit.lake.gold.reducer import Gaps
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import Census, take_census, take_census_beside
-from rebalance_audit.lake.runs.context import SNAPSHOT_ROWS, RunContext
+from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Standing
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
-from rebalance_audit.lake.silver.offset_commits import COMMITS
 from rebalance_audit.lake.storage.tables import WRITERS
+from rebalance_audit.table_schemas import TableName
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -67,7 +65,9 @@ class _Whole:
                 held.enter_context(small_queries(context.spark))
             undecodable = self._write_commits(source, small, census) if self._with_silver else None
             with context.step("finding topic names"):
-                commits = context.of_cluster(COMMITS) if self._with_silver else None
+                commits = (
+                    context.of_cluster(TableName.OFFSET_COMMITS) if self._with_silver else None
+                )
                 names = context.topic_names(small, commits)
                 if not (self._with_silver or names.values()) and topics.any_by_id(small):
                     # Else the groups would be replayed only to find out that the names are wanted.
@@ -104,7 +104,7 @@ class _Whole:
         """Every record that the run goes through."""
         context, request = self._context, self._request
         if self._bronze_version is not None:
-            return context.bronze(RECORDS, self._bronze_version)
+            return context.bronze(TableName.RECORDS, self._bronze_version)
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
 
@@ -123,9 +123,9 @@ class _Whole:
             scope = split.in_groups(regex, F.col("group_id"))
             given = census.commits if regex is None else split.commits(source, regex).count()
             rows = split.offset_commits(decoded, markers)
-            context.replace(COMMITS, rows, scope, given=given)
+            context.replace(TableName.OFFSET_COMMITS, rows, scope, given=given)
             counts = self._report.counts
-            counts.decoded = context.of_cluster(COMMITS).where(scope).count()
+            counts.decoded = context.of_cluster(TableName.OFFSET_COMMITS).where(scope).count()
             counts.quarantined = given - counts.decoded
         return split.undecodable_commits(decoded) if counts.quarantined else None
 
@@ -150,7 +150,7 @@ class _Whole:
         """Where records of any group may be missing: damaged stretches, and records that tell no group."""
         places = lost_places(small)
         if self._with_silver:
-            quarantine = self._context.of_cluster(QUARANTINED)
+            quarantine = self._context.of_cluster(TableName.QUARANTINE)
             return gaps_of(places.union(quarantined_places(quarantine, damage_only=True)))
         if DAMAGE in small.columns:
             damage = quarantined_places(damaged_stretches(small), damage_only=True)
@@ -219,14 +219,14 @@ class _Whole:
         if self._with_silver and self._request.groups_regex is None:
             # Damaged stretches came with the source; bronze, from which the others come, does not have them.
             single = F.col("source_file").isNull()
-            self._context.replace(QUARANTINED, rows, single, given=given)
+            self._context.replace(TableName.QUARANTINE, rows, single, given=given)
             return
         if DAMAGE in small.columns:
             damaged = damaged_stretches(small)
             self._report.counts.damaged_stretches = damaged.count()
             rows = rows.unionByName(damaged)
             given += self._report.counts.damaged_stretches
-        self._context.upsert(QUARANTINED, rows, given=given)
+        self._context.upsert(TableName.QUARANTINE, rows, given=given)
 
     def _write_hours(self, census: Census) -> None:
         """gold.group_hours of the groups of the run: what reaches into an hour may begin before a window."""
@@ -236,11 +236,11 @@ class _Whole:
         of_regex = split.in_groups(regex, F.col("group_id"))
 
         def read(name: str) -> DataFrame | None:
-            if name == COMMITS and not self._with_silver:
+            if name == TableName.OFFSET_COMMITS and not self._with_silver:
                 return None
             return context.of_cluster(name).where(of_regex)
 
-        context.replace(hours.HOURS, hours.group_hours(read, census.last_ms), of_regex)
+        context.replace(TableName.GROUP_HOURS, hours.group_hours(read, census.last_ms), of_regex)
         if self._with_silver:
             context.write_commit_findings(census.last_ms, groups_regex=regex)
 
@@ -250,7 +250,7 @@ class _Whole:
         """Snapshots, then topics, then progress: what a run that is cut short in between finds stale it makes again."""
         context = self._context
         if self._bronze_version is not None and self._request.is_whole:
-            context.replace(SNAPSHOT_ROWS, context.snapshot_rows(stream), F.lit(True))
+            context.replace(TableName.SNAPSHOTS, context.snapshot_rows(stream), F.lit(True))
         context.write_topics(names)
         if self._bronze_version is not None and self._request.is_whole:
             reached = Standing(self._bronze_version, gaps=gaps).after(census)

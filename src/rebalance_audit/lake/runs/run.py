@@ -12,32 +12,31 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import ingest
-from rebalance_audit.lake.bronze.ledger import RECORDS
-from rebalance_audit.lake.bronze.record_table import QUARANTINED
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
-from rebalance_audit.lake.gold.group_hours import HOURS
-from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS
-from rebalance_audit.lake.runs.context import SNAPSHOT_ROWS, TOPICS, Progress, RunContext
+from rebalance_audit.lake.runs.context import Progress, RunContext
 from rebalance_audit.lake.runs.error_translation import Refusals
 from rebalance_audit.lake.runs.increment import ChangesGone, run_increment
-from rebalance_audit.lake.runs.progress import PROGRESS, RUNS, Standing, standing_of
+from rebalance_audit.lake.runs.progress import Standing, standing_of
 from rebalance_audit.lake.runs.rebuild import run_whole
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.session.small_queries import small_queries
-from rebalance_audit.lake.silver.offset_commits import COMMITS
 from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.table_schemas import GOLD_TABLES, TableName
 
-GOLD_TABLES: Final = (*(f"gold.{name}" for name in GOLD_OF_GROUP), HOURS, TOPICS)
-META_TABLES: Final = (RUNS, PROGRESS)
-LAYER_TABLES: Final = (RECORDS, COMMITS, f"silver.{GROUP_RECORDS}", SNAPSHOT_ROWS)
+META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
+LAYER_TABLES: Final = (
+    TableName.RECORDS,
+    TableName.OFFSET_COMMITS,
+    TableName.GROUP_RECORDS,
+    TableName.SNAPSHOTS,
+)
 
 
 def run_audit(
@@ -62,9 +61,9 @@ def run_audit(
 def _execute(context: RunContext, refusals: Refusals) -> RunReport:
     """All steps, in order; the run log's row is the first commit and the last."""
     request = context.request
-    tables = [*META_TABLES, *GOLD_TABLES, QUARANTINED]
+    tables = [*META_TABLES, *GOLD_TABLES, TableName.QUARANTINE]
     with context.step("creating tables"), small_queries(context.spark):
-        context.lake.create([RUNS])
+        context.lake.create([TableName.RUNS])
         context.lake.create([*tables, *LAYER_TABLES] if request.with_silver else tables)
         context.log.start()
     try:
@@ -87,7 +86,7 @@ def _execute(context: RunContext, refusals: Refusals) -> RunReport:
 def _ingest(context: RunContext) -> None:
     """What is new in the source, into bronze."""
     source, report = context.request.source, context.report
-    bronze = context.lake.table_path(RECORDS)
+    bronze = context.lake.table_path(TableName.RECORDS)
     if source is None or (isinstance(source, DeltaSource) and source.is_at(bronze)):
         return
     with context.step("reading the source into bronze"):
@@ -99,15 +98,15 @@ def _ingest(context: RunContext) -> None:
             context.started_at,
             tell=context.progress,
         )
-    report.rows[RECORDS] = ingested.records
-    report.rows[QUARANTINED] = ingested.quarantine_rows
+    report.rows[TableName.RECORDS] = ingested.records
+    report.rows[TableName.QUARANTINE] = ingested.quarantine_rows
     report.counts.damaged_stretches = ingested.damaged_stretches
 
 
 def _replay(context: RunContext) -> None:
     """Bronze into everything else: what is new in it where an earlier run has left enough to go on from."""
     standing = _standing(context)
-    version = context.lake.version(RECORDS)
+    version = context.lake.version(TableName.RECORDS)
     assert version is not None  # created with the run
     if standing is not None and version >= standing.bronze_version:
         try:
@@ -116,13 +115,13 @@ def _replay(context: RunContext) -> None:
             context.progress("what is new cannot be told any more; replaying everything")
         else:
             return
-    if not context.sink.of_cluster(RECORDS).limit(1).count():
+    if not context.sink.of_cluster(TableName.RECORDS).limit(1).count():
         raise LakeNotReadable(
             f"{context.request.lake} has no records of cluster {context.request.cluster} in bronze:"
             " ingest some, or give a source."
         )
-    context.lake.keep_changes(RECORDS)
-    version = context.lake.version(RECORDS)
+    context.lake.keep_changes(TableName.RECORDS)
+    version = context.lake.version(TableName.RECORDS)
     run_whole(context, version)
 
 
@@ -137,10 +136,10 @@ def _standing(context: RunContext) -> Standing | None:
 def _finish(context: RunContext) -> None:
     if context.request.broker_log is not None:
         context.report.notes += context.broker_logs.notes
-        states = context.of_cluster("gold.group_states")
+        states = context.of_cluster(TableName.GROUP_STATES)
         context.report.notes += unmatched_notes(context.request.broker_log, states)
     layers = LAYER_TABLES if context.request.with_silver else ()
-    tables = sorted({*GOLD_TABLES, QUARANTINED, *layers} - {SNAPSHOT_ROWS})
+    tables = sorted({*GOLD_TABLES, TableName.QUARANTINE, *layers} - {TableName.SNAPSHOTS})
     versions = {name: context.lake.version(name) for name in tables}
     context.report.versions = {name: at for name, at in versions.items() if at is not None}
     with small_queries(context.spark):

@@ -8,10 +8,11 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from rebalance_audit import __version__
-from rebalance_audit.lake.runs.progress import ALL, PROGRESS, RUNS, Standing
+from rebalance_audit.lake.runs.progress import ALL, Standing
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.table_schemas import TableName
 
 DONE: Final = "done"
 FAILED: Final = "failed"
@@ -82,9 +83,9 @@ class RunLog:
 
         The table's version numbers the runs: every run makes commits of its own, one after the other.
         """
-        self.run_number = (self._lake.version(RUNS) or 0) + 1
-        rows = table_rows(self._lake.spark, RUNS, [self._row(RUNNING)])
-        self._lake.save(RUNS, rows.write.format("delta").mode("append"))
+        self.run_number = (self._lake.version(TableName.RUNS) or 0) + 1
+        rows = table_rows(self._lake.spark, TableName.RUNS, [self._row(RUNNING)])
+        self._lake.save(TableName.RUNS, rows.write.format("delta").mode("append"))
 
     def end(self, report: RunReport) -> None:
         """The last commit of a run that came through."""
@@ -111,7 +112,7 @@ class RunLog:
         try:
             self._update(self._row(FAILED) | {"ended_at": _now(), "error": sentence})
         except Exception as another:  # noqa: BLE001 - what has ended the run may keep this from the table too
-            error.add_note(f"{RUNS} could not be told: {another}")
+            error.add_note(f"{TableName.RUNS} could not be told: {another}")
 
     def progress_rows(self, standing: Standing) -> DataFrame:
         """Rows of meta.progress for what is reached."""
@@ -130,7 +131,7 @@ class RunLog:
             }
             for partition, reached in standing.partitions.items()
         ]
-        return table_rows(self._lake.spark, PROGRESS, rows)
+        return table_rows(self._lake.spark, TableName.PROGRESS, rows)
 
     def _row(self, outcome: str) -> dict[str, Any]:
         request = self._request
@@ -154,8 +155,8 @@ class RunLog:
         }
 
     def _update(self, row: Mapping[str, Any]) -> None:
-        writer = table_rows(self._lake.spark, RUNS, [row]).write.format("delta")
-        self._lake.overwrite(RUNS, writer, "run_id", self._run_id)
+        writer = table_rows(self._lake.spark, TableName.RUNS, [row]).write.format("delta")
+        self._lake.overwrite(TableName.RUNS, writer, "run_id", self._run_id)
 
 
 def _now() -> datetime:

@@ -7,23 +7,23 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.findings.of_sources import SourcesDiffer
-from rebalance_audit.lake.bronze.ledger import RECORDS
-from rebalance_audit.lake.bronze.record_table import DIFFERS, QUARANTINED
-from rebalance_audit.lake.gold.finding_rows import FINDINGS, evidence, finding_rows
+from rebalance_audit.lake.bronze.record_table import DIFFERS
+from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.table_schemas import TableName
 
 DIGEST_DIGITS: Final = 16
 
 
 def write_source_findings(context: RunContext) -> None:
     """The rows for all that sources were found to have otherwise than bronze, by this run's ingest or another."""
-    if context.sink.is_empty(QUARANTINED):
+    if context.sink.is_empty(TableName.QUARANTINE):
         return
-    differing = context.of_cluster(QUARANTINED).where(F.col("reason") == DIFFERS)
+    differing = context.of_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
     if differing.isEmpty():
         return
-    rows = source_findings(differing, context.of_cluster(RECORDS))
-    context.replace(FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
+    rows = source_findings(differing, context.of_cluster(TableName.RECORDS))
+    context.replace(TableName.FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
 
 
 def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:

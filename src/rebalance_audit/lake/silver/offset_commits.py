@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.lake.records import routing as split
 from rebalance_audit.lake.records.record_counts import Census
 from rebalance_audit.lake.storage.sinks import Sink, Written
+from rebalance_audit.table_schemas import TableName
 
-COMMITS: Final = "silver.offset_commits"
 OPEN: Final = "open"
 
 
@@ -61,12 +61,16 @@ def add_commits(
     written = []
     if found:
         # Silver has what bronze had: new rows of bronze are in it only where a run was cut short behind this commit.
-        written.append(sink.append(COMMITS, rows) if is_clean else sink.upsert(COMMITS, rows))
-    if markers is not None and not sink.is_empty(COMMITS):
+        written.append(
+            sink.append(TableName.OFFSET_COMMITS, rows)
+            if is_clean
+            else sink.upsert(TableName.OFFSET_COMMITS, rows)
+        )
+    if markers is not None and not sink.is_empty(TableName.OFFSET_COMMITS):
         decided = (
             _redecided(history, records) if is_late or not is_clean else _closed(sink, markers)
         )
-        written.append(sink.upsert(COMMITS, decided))
+        written.append(sink.upsert(TableName.OFFSET_COMMITS, decided))
     undecodable = split.undecodable_commits(decoded) if found < census.commits else None
     return NewCommits(tuple(written), found, rows, undecodable, decoded)
 
@@ -75,9 +79,9 @@ def _appended(sink: Sink, records: DataFrame, census: Census) -> NewCommits:
     """Commits behind all that silver has, and none of a transaction."""
     # What follows reads two columns or three: from the table, which costs less than to hold all of them here.
     decoded = split.decoded_commits(records, None)
-    written = sink.append(COMMITS, split.offset_commits(decoded, None))
+    written = sink.append(TableName.OFFSET_COMMITS, split.offset_commits(decoded, None))
     found = written.inserted
-    rows = sink.of_cluster(COMMITS).where(census.places())
+    rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(census.places())
     undecodable = None
     if found < census.commits:
         undecodable = split.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
@@ -86,7 +90,7 @@ def _appended(sink: Sink, records: DataFrame, census: Census) -> NewCommits:
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
     """The commits that were open so far and are not any more."""
-    known = sink.of_cluster(COMMITS)
+    known = sink.of_cluster(TableName.OFFSET_COMMITS)
     # The text is in the files' statistics: a file without open commits is not looked at.
     were_open = known.where(F.col("transaction_state") == OPEN)
     return split.ended(were_open, markers).where(F.col("transaction_state") != OPEN)
