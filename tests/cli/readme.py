@@ -1,4 +1,4 @@
-"""The output that README.md shows is what the commands print: `python -m tests.cli.readme --write` puts it there.
+"""The output that the pages show is what the commands print: `python -m tests.cli.readme --write` puts it there.
 
 A fenced block of `console` begins with one command behind `$ `. A comment above it may choose parts of the output,
 which blank lines separate: `<!-- show #1, Groups = 7 -->` is the first part, and seven lines of the one beginning with
@@ -27,7 +27,8 @@ from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tools import generated_files
 
-README: Final = Path(__file__).parents[2] / "README.md"
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = (ROOT / "README.md", ROOT / "docs" / "tour.md")
 BLOCK: Final = re.compile(
     r"(?P<head>(?:<!-- show (?P<parts>.+) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
 )
@@ -122,8 +123,8 @@ def _part(wanted: str, found: list[list[str]]) -> tuple[int, int | None]:
 
 
 def due() -> dict[Path, str]:
-    """The page in its place."""
-    return {README: refreshed(README.read_text(encoding="utf-8"))}
+    """The pages in their places."""
+    return {page: refreshed(page.read_text(encoding="utf-8")) for page in PAGES}
 
 
 if __name__ == "__main__":

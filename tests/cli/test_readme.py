@@ -1,18 +1,24 @@
 from pathlib import Path
 
+import pytest
+
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from tests.cli import readme
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_readme_shows_what_the_commands_print() -> None:
+@pytest.mark.parametrize("page", readme.PAGES, ids=lambda page: page.name)
+def test_a_page_shows_what_the_commands_print(page: Path) -> None:
     """Every command line works and prints what stands below it; `python -m tests.cli.readme --write` refreshes that."""
-    text = readme.README.read_text(encoding="utf-8")
-    commands = readme.commands(text)
-    assert "make demo" in commands
-    assert len(commands) >= 4
+    text = page.read_text(encoding="utf-8")
+    assert len(readme.commands(text)) >= 2
     assert readme.refreshed(text) == text
+
+
+def test_the_readme_is_short() -> None:
+    """It fits on a few screens: what is longer has a page of its own."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
 
 
 def test_every_cause_is_explained() -> None:

@@ -10,6 +10,13 @@ from tools import generated_files
 
 CATALOGUE = "docs/tables.md"
 README = "README.md"
+LAYERS = {
+    "bronze": "the log as it was, with its bytes",
+    "silver": "records decoded, and what could not be decoded",
+    "gold": "the answers",
+    "meta": "what runs, ingests and checks did, and what the next run goes on from",
+}
+"""Layers in the order of the way of a record, and what each holds."""
 BEGIN, END = "<!-- tables:begin -->", "<!-- tables:end -->"
 
 
@@ -37,17 +44,17 @@ def catalogue() -> str:
 
 
 def short_catalogue() -> str:
-    """One line per table, as a Markdown table for the README."""
+    """The tables of each layer by name, as a Markdown table for the README."""
+    names: dict[str, list[str]] = {layer: [] for layer in LAYERS}
+    for table in table_schemas().values():
+        names[table.layer].append(table.name)
     lines = [
-        f"Columns, types and checks: [{CATALOGUE}]({CATALOGUE}).",
+        f"Each table with its columns, types and checks: [{CATALOGUE}]({CATALOGUE}).",
         "",
-        "| table | one row is | |",
+        "| layer | what it holds | tables |",
         "|---|---|---|",
     ]
-    lines += [
-        f"| {table.full_name} | {table.grain} | {table.description} |"
-        for table in table_schemas().values()
-    ]
+    lines += [f"| {layer} | {held} | {', '.join(names[layer])} |" for layer, held in LAYERS.items()]
     return "\n".join(lines)
 
 
