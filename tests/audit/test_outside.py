@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.outside import Outside
-from tests.audit.story import TOPIC_IDS
+from tests.dsl import TOPIC_IDS
 
 Lives = Sequence[tuple[int | None, int | None]]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_audit.audit.writes import WriteSplitter
-from tests.audit.story import log
+from tests.dsl import log
 
 CASES = {
     "a join is one write": ["5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"],

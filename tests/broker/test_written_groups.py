@@ -10,7 +10,7 @@ from rebalance_audit.replay.java_order import hash_code
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import encode_key, encode_value
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
-from tests.coordinator.shorthand import GROUP_ID, TOPIC_IDS, records, replayed
+from tests.dsl import GROUP_ID, TOPIC_IDS, records, replayed
 from tests.support.broker import running_broker
 from tests.support.broker_folder import NEW_OFFSETS_TOPIC
 from tests.support.broker_groups import as_admin_tells, described_groups

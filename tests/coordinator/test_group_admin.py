@@ -11,8 +11,8 @@ from rebalance_audit.coordinator.requests.admin import (
     ListGroupsRequest,
 )
 from tests.coordinator.classic.stage import Stage
-from tests.coordinator.shorthand import records
 from tests.coordinator.test_offset_requests import commit, transactional
+from tests.dsl import records
 
 STABLE = ("join A", "join A", "wait 3000", "sync A A=0-5")
 CONSUMER_GROUP = "5 A topics=foo; 3 2; 7 A 0-5; 6 2; 8 A 2/0 STABLE 0-5"

@@ -16,8 +16,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
 )
 from tests.coordinator.classic.stage import Stage
-from tests.coordinator.shorthand import records
 from tests.coordinator.test_offset_requests import commit, fetched, transactional
+from tests.dsl import records
 from tests.support.coordinator_driver import CoordinatorDriver
 
 DAY_MS = 86_400_000

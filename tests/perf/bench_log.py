@@ -12,7 +12,7 @@ from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, 
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches
-from tests.audit.story import TOPIC_IDS
+from tests.dsl import TOPIC_IDS
 from tests.perf.scale_log import SHARE, START_MS, TOPIC, Shape, scale_log
 from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.cluster_topics import ClusterTopic, creating

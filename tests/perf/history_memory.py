@@ -25,7 +25,7 @@ from tests.audit.group.histories import (
     numbered,
     restless_history,
 )
-from tests.audit.story import GROUP
+from tests.dsl import GROUP_ID
 
 HISTORIES: Final[Mapping[str, Callable[[], Iterator[Write]]]] = {
     "classic": classic_history,
@@ -63,7 +63,7 @@ def measure(name: str, total: int, *, traced: bool) -> None:
 
     if traced:
         tracemalloc.start()
-    audit = GroupAudit(GROUP, 0, count)
+    audit = GroupAudit(GROUP_ID, 0, count)
     stops = {int(total * share) for share in SHARES}
     for number, (record, position) in enumerate(numbered(HISTORIES[name]()), 1):
         audit.feed(record, position)

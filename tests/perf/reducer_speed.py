@@ -24,7 +24,7 @@ from rebalance_audit.lake.gold.reducer import INPUT, ReducerOptions, reduced
 from rebalance_audit.lake.storage.arrow_types import column_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Undecodable, decode_record, encode_key, encode_value
-from tests.audit.story import record_of
+from tests.dsl import record_of
 
 MEMBERS = 10
 PARTITIONS = 50

@@ -20,7 +20,7 @@ from rebalance_audit.sim.brokers.partition_log import segment_path
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
 from rebalance_audit.wire.records import encode_key, encode_value
 from rebalance_audit.wire.topic_names import ZERO_TOPIC_ID
-from tests.audit.story import GROUP, TOPIC_IDS, record_of
+from tests.dsl import GROUP_ID, TOPIC_IDS, record_of
 
 FOLDER: Final = checkout_root() / "build" / "bench"
 START_MS: Final = 1_760_000_000_000
@@ -172,7 +172,7 @@ def history(protocol: str, members: int, rounds: int, phase: int) -> History:
             record = record_of(line, at_ms)
             version = VERSIONS.get(int(record.record_type), 0)
             value = None if record.value is None else encode_value(record.value, version)
-            tail = encode_key(record.key)[KEY_HEAD.size + len(GROUP) :]
+            tail = encode_key(record.key)[KEY_HEAD.size + len(GROUP_ID) :]
             entries.append(Entry(int(record.record_type), tail, value))
         made.append((at_ms, entries))
     return made

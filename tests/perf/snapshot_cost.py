@@ -16,7 +16,7 @@ import orjson
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
-from tests.audit.story import record_of
+from tests.dsl import record_of
 
 SHARE = 5
 """Partitions of a member."""

@@ -209,7 +209,7 @@ class LogModel:
             return
         self.generation += 1
         self.classic_members = []
-        self._write(f"2 {self.generation} of=consumer")
+        self._write(f"2 {self.generation} type=consumer")
 
     def upgrade(self, _number: int) -> None:
         """The first member with the consumer protocol comes to a classic group."""

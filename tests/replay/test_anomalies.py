@@ -17,7 +17,7 @@ from rebalance_audit.wire.generated.messages import (
     RecordType,
 )
 from rebalance_audit.wire.records import Record
-from tests.coordinator.shorthand import (
+from tests.dsl import (
     GROUP_ID,
     TOPIC_IDS,
     anomalies,

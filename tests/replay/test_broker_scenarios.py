@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.slot import GroupSlot
-from tests.coordinator.shorthand import GROUP_ID, anomalies, picture, replay
+from tests.dsl import GROUP_ID, anomalies, picture, replay
 
 Scenario = list[tuple[str, str, str]]
 

@@ -24,7 +24,7 @@ from rebalance_audit.replay.changes import (
     TopologyChanged,
 )
 from rebalance_audit.replay.policy import Policy
-from tests.coordinator.shorthand import TOPIC_IDS, replay, replayed
+from tests.dsl import TOPIC_IDS, replay, replayed
 
 P = Position(0, 99, 1234, 5)
 FOO = TOPIC_IDS["foo"]
@@ -113,7 +113,7 @@ CASES: list[tuple[str, str, list[Change]]] = [
         "6 3 t=5",
         [TargetInstalled(P, 2, 3, 5), GroupStateChanged(P, "Stable", "Reconciling")],
     ),
-    (ONE, "6 2", [TargetInstalled(P, 2, 2, 0)]),
+    (ONE, "6 2 t=7", [TargetInstalled(P, 2, 2, 7)]),
     ("3 2; 6 2", "6t", [TargetInstalled(P, 2, -1, 0)]),
     (
         ONE,

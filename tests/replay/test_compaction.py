@@ -11,7 +11,7 @@ from rebalance_audit.replay.playback import apply
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.records import Record
-from tests.coordinator.shorthand import (
+from tests.dsl import (
     GROUP_ID,
     anomalies,
     assert_derived_values_hold,

@@ -5,7 +5,7 @@ import pytest
 from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
-from tests.coordinator.shorthand import TOPIC_IDS, replay, replayed
+from tests.dsl import TOPIC_IDS, replay, replayed
 
 
 def names(*known: str) -> TopicNames:
@@ -100,8 +100,8 @@ def test_a_classic_group() -> None:
     [
         ("1 foo:0 5", ("Classic", "Empty", None, None, "")),
         ("2 0", ("Classic", "Empty", 0, None, "")),
-        ("2 3 sticky of=consumer", ("Classic", "Empty", 3, None, "")),
-        ("2 3 range A=0; 2 4 of=consumer", ("Classic", "Empty", 4, None, "")),
+        ("2 3 sticky type=consumer", ("Classic", "Empty", 3, None, "")),
+        ("2 3 range A=0; 2 4 type=consumer", ("Classic", "Empty", 4, None, "")),
         ("3 4; 6 4", ("Consumer", "Empty", 4, 4, "uniform")),
         ("10 A; 11 4; 12 4", ("Share", "Stable", 4, 4, "simple")),
         ("19 A; 23 1; 17 4 valid=1; 20 3", ("Streams", "Assigning", 4, 3, None)),

@@ -14,7 +14,7 @@ from rebalance_audit.replay.changes import (
 )
 from rebalance_audit.replay.playback import apply_transaction_marker
 from rebalance_audit.replay.slot import CommittedOffset, GroupSlot
-from tests.coordinator.shorthand import GROUP_ID, TOPIC_IDS, picture, replay
+from tests.dsl import GROUP_ID, TOPIC_IDS, picture, replay
 
 PRODUCER_ID = 7
 

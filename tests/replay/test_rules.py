@@ -12,7 +12,7 @@ from rebalance_audit.replay.modern.group import (
 from rebalance_audit.replay.playback import RULES
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.generated.messages import RecordType
-from tests.coordinator.shorthand import (
+from tests.dsl import (
     GROUP_ID,
     TOPIC_IDS,
     anomalies,
@@ -95,7 +95,7 @@ LOGS = [
         "Classic Stable 4 | B 0",
     ),
     ("a classic tombstone removes a streams group", "19 A; 2t", "gone"),
-    ("a classic group lives on empty", "2 1 range A=0; 2 2 of=consumer", "Classic Empty 2"),
+    ("a classic group lives on empty", "2 1 range A=0; 2 2 type=consumer", "Classic Empty 2"),
     (
         "a share group is stable with members, whatever the epochs",
         "10 A; 11 5",
@@ -225,8 +225,8 @@ def test_partitions_pending_revocation_are_still_owned() -> None:
     [
         ("8 A 4/3 STABLE 0-1@2,2@4", [2, 2, 4]),
         ("8 A 4/3 UNREVOKED 0-1@2|2@3", [2, 2, 3]),
-        ("8 A 4/3 STABLE 0-2", [4, 4, 4]),
-        ("8 A -2/3 STABLE 0-2", [0, 0, 0]),
+        ("8 A 4/3 STABLE 0-2@-", [4, 4, 4]),
+        ("8 A -2/3 STABLE 0-2@-", [0, 0, 0]),
         ("8 A -2/3 STABLE 0-2@0", [0, 0, 0]),
     ],
 )
@@ -240,7 +240,7 @@ def test_expressions_keep_their_topics_and_how_they_were_found() -> None:
     """A later resolution replaces the earlier one, a tombstone forgets the expression."""
     group = modern("16 a.* foo,bar v=7; 16 b.*; 16 a.* foo v=8; 16t b.*")
     assert group.regexes == {"a.*": {"foo"}}
-    assert group.regex_resolutions == {"a.*": RegexResolution(8, 900)}
+    assert group.regex_resolutions == {"a.*": RegexResolution(8, 500)}
 
 
 def test_a_group_knows_which_epochs_come_from_records() -> None:
@@ -291,7 +291,7 @@ def test_a_classic_record_is_kept_whole() -> None:
 
 def test_payloads_of_other_protocol_types_stay_closed() -> None:
     """Only groups of protocol type `consumer` have subscriptions and assignments that Kafka defines."""
-    (member,) = classic("2 3 sessioned A=0-1 of=connect").members.values()
+    (member,) = classic("2 3 sessioned A=0-1 type=connect").members.values()
     assert (member.subscription, member.assignment, member.assigned) == (None, None, {})
     assert member.assignment_bytes
 

@@ -12,7 +12,7 @@ from rebalance_audit.wire.generated.messages import (
     RecordType,
 )
 from rebalance_audit.wire.records import Record
-from tests.coordinator.shorthand import picture, records
+from tests.dsl import picture, records
 
 
 def feed(shard: Shard, group_id: str, text: str, producer_id: int = -1) -> None:

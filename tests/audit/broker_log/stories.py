@@ -1,4 +1,4 @@
-"""What a test tells: records in the shorthand of `tests.audit.story`, and a broker's lines beside them."""
+"""What a test tells: records in the shorthand of `tests.dsl`, and a broker's lines beside them."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from rebalance_audit.audit.broker_log.read import facts_of_line
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from tests.audit.story import TOPIC_NAMES, Log
+from tests.dsl import TOPIC_NAMES, Log
 
 Line = tuple[int, str] | tuple[int, str, str]
 """Time in ms, message, and the broker where it is not broker 1."""

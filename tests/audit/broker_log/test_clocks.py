@@ -5,14 +5,14 @@ import pytest
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.clocks import Aligned, Moments, aligned
 from tests.audit.broker_log.stories import Line, facts, stabilized
-from tests.audit.story import log
+from tests.dsl import log
 
 HOUR_MS = 3_600_000
 RECORDS = log(
-    (1_010, "2 1 range A=0-5 cst=1000"),
-    (61_010, "2 2 range A=0-2 B=3-5 cst=61000"),
-    (95_010, "2 3 range A=0-5 cst=95000"),
-    (251_010, "2 4 range A=0-5 cst=251000"),
+    (1_010, "2 1 range A=0-5 state_at=1000"),
+    (61_010, "2 2 range A=0-2 B=3-5 state_at=61000"),
+    (95_010, "2 3 range A=0-5 state_at=95000"),
+    (251_010, "2 4 range A=0-5 state_at=251000"),
 )
 ENDS = [(1_001, 1, 1), (61_003, 2, 2), (95_000, 3, 1), (251_002, 4, 1)]
 

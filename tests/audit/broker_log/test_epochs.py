@@ -3,7 +3,7 @@
 import pytest
 
 from tests.audit.broker_log.stories import Line, audit, causes
-from tests.audit.story import log
+from tests.dsl import log
 
 JOIN_A = (1_000, "5 A; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5")
 JOIN_B = (2_000, "5 B; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 A 2/1 0-2; 8 B 2/0 3-5")

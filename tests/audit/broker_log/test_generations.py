@@ -4,13 +4,13 @@ import pytest
 
 from rebalance_audit.audit.rows import Row
 from tests.audit.broker_log.stories import Line, audit, causes, prepared, stabilized
-from tests.audit.story import log
+from tests.dsl import log
 
 JOINED = "Adding new member B with group instance id null; client reason: not provided"
 RECORDS = (
-    (1_010, "2 1 range A=0-5 cst=1000"),
-    (5_010, "2 2 range A=0-2 B=3-5 cst=5000"),
-    (9_010, "2 3 range A=0-5 cst=9000"),
+    (1_010, "2 1 range A=0-5 state_at=1000"),
+    (5_010, "2 2 range A=0-2 B=3-5 state_at=5000"),
+    (9_010, "2 3 range A=0-5 state_at=9000"),
 )
 B_JOINS = [prepared(4_000, 1, JOINED), stabilized(5_001, 2, 2)]
 B_EXPIRES = [
@@ -61,31 +61,31 @@ def test_the_logged_trigger_is_the_primary_cause() -> None:
     ("records", "reason", "expected"),
     [
         pytest.param(
-            "2 2 range A=0-5 cst=5000",
+            "2 2 range A=0-5 state_at=5000",
             "Leader A re-joining group during Stable; client reason: cached metadata has changed",
             "topic_metadata_changed proven A",
             id="the leader says that the topics changed",
         ),
         pytest.param(
-            "2 2 range A=0-5 cst=5000",
+            "2 2 range A=0-5 state_at=5000",
             "Leader A re-joining group during Stable; client reason: not provided",
             "leader_rejoined proven A",
             id="the leader says nothing",
         ),
         pytest.param(
-            "2 2 range A=0-5 topics=foo,bar cst=5000",
+            "2 2 range A=0-5 topics=foo,bar state_at=5000",
             "Leader A re-joining group during Stable; client reason: not provided",
             "subscription_changed proven A",
             id="the leader says nothing, but has other topics",
         ),
         pytest.param(
-            "2 2 range A=0-5 topics=foo,bar cst=5000",
+            "2 2 range A=0-5 topics=foo,bar state_at=5000",
             "Updating metadata for member A",
             "subscription_changed proven A",
             id="a release that does not tell leaders from followers",
         ),
         pytest.param(
-            "2 2 range A=0-5 cst=5000",
+            "2 2 range A=0-5 state_at=5000",
             "explicit `LeaveGroup` request for (Z) members.",
             "member_left proven Z",
             id="a member came and went without ever being in a record",
@@ -95,7 +95,7 @@ def test_the_logged_trigger_is_the_primary_cause() -> None:
 def test_triggers_that_records_cannot_show(records: str, reason: str, expected: str) -> None:
     """Members and assignments look the same; only the log knows what happened, as far as its words go."""
     tables = audit(
-        log((1_010, "2 1 range A=0-5 cst=1000"), (5_010, records)),
+        log((1_010, "2 1 range A=0-5 state_at=1000"), (5_010, records)),
         [prepared(4_000, 1, reason), stabilized(5_000, 2, 1)],
     )
     assert causes(tables, 2)[0] == expected
@@ -133,9 +133,9 @@ def test_a_cooperative_follower_that_gave_up_partitions() -> None:
     """It joins again because of what the generation before took from it: the record says so, the log who began."""
     tables = audit(
         log(
-            (1_010, "2 1 cooperative-sticky A=0-5 B=6 cst=1000"),
-            (5_010, "2 2 cooperative-sticky A=0-2 B=6 C=7 owned:a=0-5 cst=5000"),
-            (6_010, "2 3 cooperative-sticky C=3-5 A=0-2 B=6 owned:a=0-2 cst=6000"),
+            (1_010, "2 1 cooperative-sticky A=0-5 B=6 state_at=1000"),
+            (5_010, "2 2 cooperative-sticky A=0-2 B=6 C=7 owned:A=0-5 state_at=5000"),
+            (6_010, "2 3 cooperative-sticky C=3-5 A=0-2 B=6 owned:A=0-2 state_at=6000"),
         ),
         [
             prepared(
@@ -153,8 +153,8 @@ def test_several_causes_in_order() -> None:
     """What began the join phase comes first, what happened during it behind; each with its own line."""
     tables = audit(
         log(
-            (1_010, "2 1 range A=0-2 B=3-5 cst=1000"),
-            (9_010, "2 2 range A=0-2 C=3-5 cst=9000"),
+            (1_010, "2 1 range A=0-2 B=3-5 state_at=1000"),
+            (9_010, "2 2 range A=0-2 C=3-5 state_at=9000"),
         ),
         [
             (
@@ -223,7 +223,9 @@ def test_half_a_log_proves_nothing(lines: list[Line], expected: str) -> None:
 def test_a_line_of_an_earlier_life_is_not_taken_for_this_one() -> None:
     """Generations count from 1 in every life of a group; where the log lost the rest, its member shows which life."""
     records = log(
-        (1_010, "2 1 range A=0-5 cst=1000"), (2_010, "2t"), (99_010, "2 1 range B=0-5 cst=99000")
+        (1_010, "2 1 range A=0-5 state_at=1000"),
+        (2_010, "2t"),
+        (99_010, "2 1 range B=0-5 state_at=99000"),
     )
     lines = [
         prepared(

@@ -8,7 +8,7 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from tests.audit.story import TOPIC_NAMES, log
+from tests.dsl import TOPIC_NAMES, log
 
 GONE = "8t A; 7t A; 5t A"
 A_JOINS = (1_000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")

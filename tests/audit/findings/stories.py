@@ -8,7 +8,7 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from tests.audit.story import TOPIC_NAMES, Log, log
+from tests.dsl import TOPIC_NAMES, Log, log
 
 Write = tuple[int, str]
 RULES = FindingRules()

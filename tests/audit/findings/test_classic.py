@@ -8,12 +8,12 @@ STATIC = (1000, "2 1 range A@i1=0-2 B@i2=3-5")
 
 def back_with(topics: str) -> Write:
     """A comes back under a new member id, with a subscription of its own, and gets its old assignment."""
-    return (5000, f"2 1 range A2@i1=0-2 B@i2=3-5 cst=1000 topics:a2={topics}")
+    return (5000, f"2 1 range A2@i1=0-2 B@i2=3-5 state_at=1000 topics:A2={topics}")
 
 
 def test_a_static_member_back_with_another_topic() -> None:
     """Nobody owns the new topic until the next generation, and the finding ends with it."""
-    later = (9000, "2 2 range A2@i1=0-2+bar:0 B@i2=3-5 topics:a2=foo,bar")
+    later = (9000, "2 2 range A2@i1=0-2+bar:0 B@i2=3-5 topics:A2=foo,bar")
     row = only(findings(STATIC, back_with("foo,bar"), later), "static_subscription_ignored")
     assert pick(row, "severity", "topics", "member_ids", "from_at", "to_at") == (
         "critical",
@@ -33,8 +33,8 @@ def test_a_static_member_back_with_the_same_topics() -> None:
 
 def test_a_static_member_back_with_a_topic_that_another_one_has() -> None:
     """The topic has owners already: nothing is missing."""
-    before = (1000, "2 1 range A@i1=0-2 B@i2=bar:0 topics:b=bar")
-    after = (5000, "2 1 range A2@i1=0-2 B@i2=bar:0 cst=1000 topics:b=bar topics:a2=foo,bar")
+    before = (1000, "2 1 range A@i1=0-2 B@i2=bar:0 topics:B=bar")
+    after = (5000, "2 1 range A2@i1=0-2 B@i2=bar:0 state_at=1000 topics:B=bar topics:A2=foo,bar")
     assert findings(before, after) == {}
 
 
@@ -77,12 +77,13 @@ def test_two_owners_in_one_generation() -> None:
 
 def test_a_leader_that_takes_long() -> None:
     """The sync phase is exact: record time minus the state's timestamp."""
-    slow = (60_000, "2 2 range A=0-2 B=3-5 cst=40000")
+    slow = (60_000, "2 2 range A=0-2 B=3-5 state_at=40000")
     row = only(findings((1000, "2 1 range A=0-2 B=3-5"), slow), "slow_sync")
     assert pick(row, "member_ids", "severity") == (["A"], "warning")
     assert "20.0 s after the join phase" in row["detail"]
     assert (
-        findings((1000, "2 1 range A=0-2 B=3-5"), (60_000, "2 2 range A=0-2 B=3-5 cst=59000")) == {}
+        findings((1000, "2 1 range A=0-2 B=3-5"), (60_000, "2 2 range A=0-2 B=3-5 state_at=59000"))
+        == {}
     )
 
 
@@ -90,8 +91,8 @@ def cooperative(owned: str) -> list[Write]:
     """Three generations of a cooperative group whose first member says that it owns `owned`."""
     return [
         (1000, "2 1 cooperative-sticky A=0-5"),
-        (20_000, f"2 2 cooperative-sticky A=0-2 B=- owned:a={owned}"),
-        (40_000, f"2 3 cooperative-sticky A=0-2 B=3-5 owned:a={owned}"),
+        (20_000, f"2 2 cooperative-sticky A=0-2 B=- owned:A={owned}"),
+        (40_000, f"2 3 cooperative-sticky A=0-2 B=3-5 owned:A={owned}"),
     ]
 
 
@@ -104,7 +105,7 @@ def test_eager_members_under_a_cooperative_name() -> None:
 
 def test_one_member_that_lost_its_partitions_is_no_eager_group() -> None:
     """A member that missed a heartbeat joins with nothing; the other shows that the group is not eager."""
-    shares = "A=0-2 B=3-5 owned:b=3-5"
+    shares = "A=0-2 B=3-5 owned:B=3-5"
     story = [(20_000 * number, f"2 {number} cooperative-sticky {shares}") for number in range(1, 4)]
     assert findings(*story) == {}
 
@@ -112,7 +113,7 @@ def test_one_member_that_lost_its_partitions_is_no_eager_group() -> None:
 def test_a_group_that_went_back() -> None:
     """The classic generation behind a consumer group's last epoch is a downgrade; a classic group alone is none."""
     consumer = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
-    leaves = (5000, "8t A; 7t A; 6t; 5t A; 3t; 2 2 range B=0-5 cst=5000")
+    leaves = (5000, "8t A; 7t A; 6t; 5t A; 3t; 2 2 range B=0-5 state_at=5000")
     back = (6000, "2 3 range B=0-5")
     row = only(findings(consumer, leaves, back), "protocol_downgraded")
     assert pick(row, "severity", "from_at") == ("warning", 6000)

@@ -49,7 +49,7 @@ def test_a_loop_is_one_cause_again_and_again() -> None:
 def test_a_loop_of_mixed_subscriptions_says_so() -> None:
     """Members that do not subscribe to the same topics are named as the probable reason."""
     writes = [
-        (9_000 * number, f"2 {number} range A=0-2 B=bar:0 topics:b=bar") for number in range(1, 8)
+        (9_000 * number, f"2 {number} range A=0-2 B=bar:0 topics:B=bar") for number in range(1, 8)
     ]
     detail = only(findings(*writes), "rebalance_loop")["detail"]
     assert "do not all subscribe to the same topics" in detail
@@ -111,7 +111,7 @@ def test_one_restart_is_no_deploy() -> None:
 def takeovers(every_ms: int) -> list[Write]:
     """Five member ids in a row take over one instance id in one generation."""
     return [
-        (1000 + every_ms * number, f"2 1 range A{number}@i1=0-2 B@i2=3-5 cst=900")
+        (1000 + every_ms * number, f"2 1 range A{number}@i1=0-2 B@i2=3-5 state_at=900")
         for number in range(6)
     ]
 

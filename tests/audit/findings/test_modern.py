@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_audit.audit.options import AuditOptions
 from tests.audit.findings.stories import Write, facts, findings, found_in, only, pick
-from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, Log, log
+from tests.dsl import TOPIC_IDS, TOPIC_NAMES, Log, log
 
 A_JOINS = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
 B_JOINS = (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")

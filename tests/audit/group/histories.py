@@ -10,7 +10,7 @@ from rebalance_audit.wire.generated.messages import (
     GroupMetadataValue,
 )
 from rebalance_audit.wire.records import Record
-from tests.audit.story import record_of
+from tests.dsl import record_of
 
 Write: TypeAlias = tuple[int, list[str]]
 """Time in milliseconds and the records of one write in the shorthand of `story`."""

@@ -5,12 +5,12 @@ import pytest
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.rows import Row
 from tests.audit.group.test_consumer_stories import pick
-from tests.audit.story import log
+from tests.dsl import log
 
-CREATED = (1000, "2 0 cst=1000")
+CREATED = (1000, "2 0 state_at=1000")
 UPGRADE = "2t; 5 A session=6000; 3 1; 7 A 0-5; 6 1; 8 A 1/1 0-5"
 JOINED = "5 A session=6000; 5 B; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5; 8 B 1/0 -"
-FIRST = (4250, "2 1 range A=0-5 cst=4000")
+FIRST = (4250, "2 1 range A=0-5 state_at=4000")
 
 
 def tables(*writes: tuple[int, str]) -> dict[str, list[Row]]:
@@ -20,7 +20,7 @@ def tables(*writes: tuple[int, str]) -> dict[str, list[Row]]:
 
 def test_times_of_a_generation() -> None:
     """The record's state timestamp ends the join phase exactly; when the phase began is only bounded."""
-    got = tables(CREATED, FIRST, (9030, "2 2 range A=0-2 B=3-5 cst=9000"))
+    got = tables(CREATED, FIRST, (9030, "2 2 range A=0-2 B=3-5 state_at=9000"))
     assert pick(
         got["epochs"],
         "epoch",
@@ -49,26 +49,30 @@ def test_times_of_a_generation() -> None:
     ) == [(1000, 4000, 4250, 250, 0), (4000, 9000, 9030, 30, 3)]
 
 
-RETURNS = (6000, "2 1 range B@i1=0-5 cst=4250")
-DOWNGRADED = (12_000, "3t; 2 1 range A=0-5 cst=11995")
+RETURNS = (6000, "2 1 range B@i1=0-5 state_at=4250")
+DOWNGRADED = (12_000, "3t; 2 1 range A=0-5 state_at=11995")
 
 
 @pytest.mark.parametrize(
     ("writes", "leader_epochs", "bounds"),
     [
         # The next member joins behind the write and in front of the stamp that the append gives it.
-        ([CREATED, FIRST, (9030, "2 2 range A=0-5 cst=4100")], (0, 0, 0), (4000, 4100)),
-        ([(1005, "2 0 cst=1000"), (4250, "2 1 range A=0-5 cst=1003")], (0, 0), (1000, 1003)),
-        ([CREATED, FIRST, RETURNS, (9030, "2 2 range B@i1=0-5 cst=9000")], None, (4250, 9000)),
+        ([CREATED, FIRST, (9030, "2 2 range A=0-5 state_at=4100")], (0, 0, 0), (4000, 4100)),
+        (
+            [(1005, "2 0 state_at=1000"), (4250, "2 1 range A=0-5 state_at=1003")],
+            (0, 0),
+            (1000, 1003),
+        ),
+        ([CREATED, FIRST, RETURNS, (9030, "2 2 range B@i1=0-5 state_at=9000")], None, (4250, 9000)),
         # The clock of the next coordinator is behind: nothing of the one before bounds it.
-        ([CREATED, FIRST, (9030, "2 2 range A=0-5 cst=3900")], (0, 0, 1), (None, 3900)),
+        ([CREATED, FIRST, (9030, "2 2 range A=0-5 state_at=3900")], (0, 0, 1), (None, 3900)),
         # Versions 0 and 1 of the value have no time of their own.
         (
-            [CREATED, (4250, "2 1 range A=0-5 cst=-1"), (9030, "2 2 range A=0-5 cst=-1")],
+            [CREATED, (4250, "2 1 range A=0-5 state_at=-1"), (9030, "2 2 range A=0-5 state_at=-1")],
             None,
             (4250, 9030),
         ),
-        ([(4250, "2 1 range A=0-5 cst=-1")], None, (None, 4250)),
+        ([(4250, "2 1 range A=0-5 state_at=-1")], None, (None, 4250)),
         # A downgrade begins a join phase within its write, unless the coordinator moves meanwhile, or may have.
         ([(2000, JOINED), DOWNGRADED, (13_000, "2 2 range A=0-5")], (0, 0, 0), (11_995, 12_000)),
         ([(2000, JOINED), DOWNGRADED, (13_000, "2 2 range A=0-5")], (0, 0, 1), (11_995, 12_990)),
@@ -121,7 +125,7 @@ UNSEEN = [
             [*UNSEEN, "static_member_replaced"],
         ),
         ("A=0-2 B=3-5", "A=0-5", "member_left", "probable", UNSEEN),
-        ("A=0-5 topics:a=foo", "A=bar:0 topics:a=bar", "subscription_changed", "probable", UNSEEN),
+        ("A=0-5 topics:A=foo", "A=bar:0 topics:A=bar", "subscription_changed", "probable", UNSEEN),
         (
             "A=0-5",
             "A=0-6",
@@ -145,7 +149,7 @@ def test_the_difference_of_two_generations_is_the_likely_cause(
 
 def test_only_a_join_can_begin_a_rebalance_of_an_empty_group() -> None:
     """Nobody else is there to leave, to rejoin or to change its mind: the join is proven."""
-    got = tables(CREATED, FIRST, (7000, "2 2 - cst=7000"), (9000, "2 3 range B=0-5"))
+    got = tables(CREATED, FIRST, (7000, "2 2 - state_at=7000"), (9000, "2 3 range B=0-5"))
     assert pick(got["rebalance_causes"], "cause", "certainty", "alternatives", epoch=3) == [
         ("member_joined", "proven", [])
     ]
@@ -191,8 +195,8 @@ def test_timers_that_cannot_have_fired_are_ruled_out(
     """Sessions (6 s) and rebalance timeouts (60 s) count from the end of the join phase before."""
     got = tables(
         CREATED,
-        (4000, f"2 1 range A=0-2 B{instance}=3-5 cst=3900"),
-        (4000 + later_ms, f"2 2 range A=0-5 cst={3900 + later_ms}"),
+        (4000, f"2 1 range A=0-2 B{instance}=3-5 state_at=3900"),
+        (4000 + later_ms, f"2 2 range A=0-5 state_at={3900 + later_ms}"),
     )
     (row,) = [row for row in got["rebalance_causes"] if row["epoch"] == 2]
     unseen = {*UNSEEN, "static_member_joined", "static_member_replaced"}
@@ -203,7 +207,7 @@ def test_timers_that_cannot_have_fired_are_ruled_out(
 
 def test_a_group_whose_first_generation_is_empty() -> None:
     """A member that came and went before the first assignment leaves an empty generation: somebody began the group."""
-    got = tables(CREATED, (7000, "2 1 - cst=7000"))
+    got = tables(CREATED, (7000, "2 1 - state_at=7000"))
     assert pick(got["rebalance_causes"], "cause", "certainty") == [
         ("group_created", "proven"),
         ("group_emptied", "proven"),
@@ -232,7 +236,7 @@ def test_a_log_that_begins_in_the_middle() -> None:
 
 def test_the_sync_of_a_static_generation_is_unknown_where_the_log_begins() -> None:
     """Its first record may be compacted away: what is there can be a member's return hours after the assignment."""
-    got = tables((7_200_000, "2 7 range A@i1=0-5 cst=4000"), (7_209_000, "2 8 range A@i1=0-5"))
+    got = tables((7_200_000, "2 7 range A@i1=0-5 state_at=4000"), (7_209_000, "2 8 range A@i1=0-5"))
     assert pick(got["epochs"], "epoch", "sync_ms") == [(7, None), (8, 10)]
 
 
@@ -274,8 +278,8 @@ def test_cooperative_rebalance_in_two_steps() -> None:
     got = tables(
         CREATED,
         (4000, "2 1 cooperative-sticky A=0-5"),
-        (9000, "2 2 cooperative-sticky A=0-2 B=- owned:a=0-5"),
-        (9500, "2 3 cooperative-sticky A=0-2 B=3-5 owned:a=0-2"),
+        (9000, "2 2 cooperative-sticky A=0-2 B=- owned:A=0-5"),
+        (9500, "2 3 cooperative-sticky A=0-2 B=3-5 owned:A=0-2"),
         (9900, "2 4 cooperative-sticky A=0-2 B=3-5"),
     )
     assert pick(got["rebalance_causes"], "cause", "certainty", epoch=3) == [
@@ -299,7 +303,7 @@ def test_cooperative_rebalance_in_two_steps() -> None:
 
 def test_an_emptied_group_and_its_next_member() -> None:
     """The last member gone is a generation of its own; the generation after it is no new incarnation."""
-    got = tables(CREATED, FIRST, (7000, "2 2 - cst=7000"), (9000, "2 3 range B=0-5"))
+    got = tables(CREATED, FIRST, (7000, "2 2 - state_at=7000"), (9000, "2 3 range B=0-5"))
     assert pick(got["epochs"], "incarnation", "epoch", "outcome", "members") == [
         (0, 1, "converged", 1),
         (0, 2, "emptied", 0),
@@ -322,7 +326,7 @@ def test_upgrade_and_downgrade_carry_the_epoch_over() -> None:
         (9000, "8 A 2/1 0-2"),
         (9500, "8 D 2/2 3-5"),
         (12000, "8t D; 8t A; 7t D; 7t A; 6t; 5t D; 5t A; 3t; 2 2 range A=0-2"),
-        (13000, "2 3 range A=0-5 cst=12900"),
+        (13000, "2 3 range A=0-5 state_at=12900"),
     )
     assert pick(
         got["epochs"],

@@ -5,7 +5,7 @@ from typing import Any
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from tests.audit.story import TOPIC_NAMES, log
+from tests.dsl import TOPIC_NAMES, log
 
 A_JOINS = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
 B_JOINS = (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")

@@ -7,13 +7,9 @@ import pytest
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.wire.generated.messages import (
-    ConsumerGroupCurrentMemberAssignmentTopicPartitions,
-    ConsumerGroupCurrentMemberAssignmentValue,
-)
-from tests.audit.story import TOPIC_NAMES, Log, log
+from tests.dsl import TOPIC_NAMES, log
 
-CREATED = (1_000, "2 0 cst=1000")
+CREATED = (1_000, "2 0 state_at=1000")
 ALONE = (4_000, "2 1 range A=0-5")
 TAKEN_OVER = "2t; 5 A session=6000; 3 {0}; 7 A 0-5; 6 {0}; 8 A {0}/{0} 0-5"
 B_JOINS = "5 B; 3 {0}; 7 A 0-2; 7 B 3-5; 6 {0}; 8 B {0}/0 UNRELEASED -"
@@ -22,12 +18,7 @@ B_GOES = "8t A; 8t B; 7t A; 7t B; 6t; 5t A; 5t B; 3t; 2 2 range A=0-2"
 
 def tables(*writes: tuple[int, str]) -> dict[str, list[Row]]:
     """Audit a log of (time, write) pairs."""
-    return audited(log(*writes))
-
-
-def audited(records: Log) -> dict[str, list[Row]]:
-    """Audit a log."""
-    return audit_log(records, AuditOptions(topic_name=TOPIC_NAMES.get))
+    return audit_log(log(*writes), AuditOptions(topic_name=TOPIC_NAMES.get))
 
 
 def causes(got: dict[str, list[Row]], epoch: int) -> list[tuple[str, str]]:
@@ -126,7 +117,7 @@ def test_a_static_member_that_takes_over_with_another_subscription_begins_a_reba
     joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
     static = "8t A; 7t A; 5t A; 5 C instance=i1; 7 C 0-5; 8 C 0/0 0-5"
     downgrade = "5 C instance=i1 session=6000 topics=bar; 3 3; 8t C; 7t C; 6t; 5t C; 3t"
-    returns = (9_000, f"{static}; {downgrade}; 2 2 range C@i1=0-5 cst=9000")
+    returns = (9_000, f"{static}; {downgrade}; 2 2 range C@i1=0-5 state_at=9000")
     got = tables(joins, returns, (12_000, "2 3 range C@i1=bar:0 topics=bar"))
     (row,) = [row for row in got["epochs"] if row["epoch"] == 3]
     assert (row["join_started_earliest"], row["join_started_latest"]) == (9_000, 9_000)
@@ -171,7 +162,7 @@ def test_a_static_member_that_takes_over_from_another_protocol_needs_no_rebalanc
         9_000,
         f"8t A; 7t A; 5t A; 5 C instance=i1 session=6000; 7 C 0-5; 8 C 2/2 0-5; {downgrade}",
     )
-    got = tables(joins, returns, (30_000, "2 3 range C@i1=0-2 D=3-5 cst=29900"))
+    got = tables(joins, returns, (30_000, "2 3 range C@i1=0-2 D=3-5 state_at=29900"))
     (row,) = [row for row in got["epochs"] if row["epoch"] == 3]
     assert (row["join_started_earliest"], row["join_started_latest"]) == (8_990, 29_900)
     assert causes(got, 3)[0] == ("member_joined", "probable")
@@ -217,22 +208,6 @@ def test_a_static_member_that_returns_under_its_old_id_keeps_its_partitions() ->
     assert not [name for name, _ in causes(got, 3) if name == "static_member_joined"]
 
 
-def without_epochs(records: Log) -> Log:
-    """The same log as releases before 4.3 write it."""
-    entry = ConsumerGroupCurrentMemberAssignmentTopicPartitions
-    shaped: Log = []
-    for record, position in records:
-        value = record.value
-        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
-            value = value._replace(
-                assigned_partitions=tuple(
-                    entry(each.topic_id, each.partitions, ()) for each in value.assigned_partitions
-                )
-            )
-        shaped.append((record._replace(value=value), position))
-    return shaped
-
-
 @pytest.mark.parametrize(
     ("number", "is_early", "completeness", "created"),
     [
@@ -246,7 +221,7 @@ def test_the_first_epoch_of_a_group_has_the_number_of_its_release(
     number: int, is_early: bool, completeness: str, created: str | None
 ) -> None:
     """1 before release 4.3, 2 from it on; the second epoch of an early one looks like a first behind the cleaner."""
-    records = log((1_000, f"5 A; 3 {number}; 7 A 0-5; 6 {number}; 8 A {number}/0 0-5"))
-    got = audited(without_epochs(records) if is_early else records)
+    held = "0-5@-" if is_early else "0-5"
+    got = tables((1_000, f"5 A; 3 {number}; 7 A 0-5; 6 {number}; 8 A {number}/0 {held}"))
     assert [row["completeness"] for row in got["epochs"]] == [completeness]
     assert dict(causes(got, number)).get("group_created") == created

@@ -1,7 +1,7 @@
 """Logs that no coordinator writes, but damage, lost records and compaction leave: they are audited, not refused."""
 
 from rebalance_audit.audit.log_audit import audit_log
-from tests.audit.story import log
+from tests.dsl import log
 
 
 def test_two_take_the_place_of_one_static_member() -> None:

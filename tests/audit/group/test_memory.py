@@ -19,7 +19,7 @@ from tests.audit.group.histories import (
     numbered,
     restless_history,
 )
-from tests.audit.story import GROUP, log
+from tests.dsl import GROUP_ID, log
 
 
 def restarts(times: int) -> Iterator[tuple[int, str]]:
@@ -47,7 +47,7 @@ def bytes_kept(records: Iterable[tuple[Record, Position]]) -> int:
         emitted += 1
 
     tracemalloc.start()
-    audit = GroupAudit(GROUP, 0, count)
+    audit = GroupAudit(GROUP_ID, 0, count)
     for record, position in records:
         audit.feed(record, position)
     gc.collect()

@@ -19,7 +19,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
     shape_lines,
     shapes,
 )
-from tests.audit.story import TOPIC_IDS, TOPIC_NAMES, log
+from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
 SHAPES = {5: "a42d35a4bda0"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""

@@ -9,7 +9,7 @@ from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataValue
 from tests.audit.group.test_memory import restarts
-from tests.audit.story import GROUP, log
+from tests.dsl import GROUP_ID, log
 
 EPOCH_BYTES = 600
 """Room for an epoch that waits for its target, whatever the number of members."""
@@ -21,7 +21,7 @@ def nothing(_table: str, _row: Row) -> None:
 
 def new_clients(writes: Iterable[tuple[int, str]]) -> dict[str, Any]:
     """The snapshot behind the writes, in which each member comes with a client id and a host of its own."""
-    running = GroupAudit(GROUP, 0, nothing)
+    running = GroupAudit(GROUP_ID, 0, nothing)
     for number, (record, position) in enumerate(log(*writes)):
         value = record.value
         if isinstance(value, ConsumerGroupMemberMetadataValue):

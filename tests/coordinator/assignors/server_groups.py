@@ -13,6 +13,7 @@ from rebalance_audit.coordinator.assignors.group_spec import (
     subscription_type,
 )
 from rebalance_audit.replay.partitions import Partitions, Topic
+from tests.dsl.partitions import range_of
 
 TOPICS = {
     name: bytes(7) + b"\0" + bytes(7) + bytes([low])
@@ -56,11 +57,7 @@ def _partitions(text: str) -> Partitions:
 
 def numbers_of(text: str) -> list[int]:
     """`0-2,4` as numbers."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
+    return [number for part in text.split(",") for number in range_of(part)]
 
 
 def _held(partitions: Partitions) -> str:

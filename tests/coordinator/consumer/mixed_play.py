@@ -28,13 +28,12 @@ from rebalance_audit.coordinator.requests.classic import (
 from rebalance_audit.wire.consumer_protocol import (
     Assignment,
     Subscription,
-    TopicPartitions,
     decode_assignment,
     encode_assignment,
     encode_subscription,
 )
 from tests.coordinator.consumer.play import Play
-from tests.coordinator.shorthand import _entries, _ranges
+from tests.dsl.partitions import topic_partitions, topics_text
 from tests.support.coordinator_driver import CoordinatorDriver
 
 
@@ -103,9 +102,7 @@ class MixedPlay:
                 del self.tokens[letter]
 
     def _subscription(self, options: dict[str, str]) -> bytes:
-        owned: TopicPartitions = tuple(
-            (name, numbers) for name, numbers, _ in _entries(options.get("owns", "-"))
-        )
+        owned = topic_partitions(options.get("owns", "-"))
         if "bytes" in options:
             return bytes.fromhex(options["bytes"])
         topics = tuple(options.get("topics", "foo").split(","))
@@ -128,8 +125,8 @@ class MixedPlay:
         gives = []
         for given in filter(None, options.get("gives", "").split(",,")):
             name, _, share = given.partition(":")
-            partitions = tuple((topic, numbers) for topic, numbers, _ in _entries(share))
-            bytes_ = encode_assignment(Assignment(partitions, options.get("data", "").encode()))
+            user_data = options.get("data", "").encode()
+            bytes_ = encode_assignment(Assignment(topic_partitions(share), user_data))
             gives.append(SyncGroupAssignment(self.ids[name], bytes_))
         request = SyncGroupRequest(
             "g",
@@ -149,11 +146,7 @@ class MixedPlay:
         if response.error_code is ErrorCode.NONE:
             assignment = decode_assignment(response.assignment)
             assert assignment is not None
-            parts = [
-                ("" if name == "foo" else f"{name}:") + ",".join(_ranges(list(numbers)))
-                for name, numbers in assignment.assigned_partitions
-            ]
-            self.told = "+".join(parts) or "-"
+            self.told = topics_text(assignment.assigned_partitions)
 
     def _ping(self, letter: str, options: dict[str, str]) -> None:
         request = HeartbeatRequest(

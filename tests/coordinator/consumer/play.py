@@ -7,7 +7,7 @@ Commands, about group `g`; a member keeps the epoch of its last answer and the s
     A leaves            A pauses (epoch -2)
     wait 45000          topics foo=7 bar=3          fail over          delete
 
-Records, in the shorthand of `tests.coordinator.shorthand`: `5 A`, `3 2 hA` (hashes are lettered as they appear, h0 is
+Records, in the shorthand of `tests.dsl`: `5 A`, `3 2 hA` (hashes are lettered as they appear, h0 is
 0), `7 A 0-2`, `6 3 t1000`, `8 A 2/2 UNREVOKED 0-2@2|3-5@2`; a topic that is not named is foo.
 
 Answers: `2 has 0-2` (epoch and assignment), `2` (no assignment told), or the name of an error.
@@ -27,7 +27,8 @@ from rebalance_audit.coordinator.requests.consumer import (
 )
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
-from tests.coordinator.shorthand import CODES, _entries, _ranges
+from tests.dsl.partitions import entries, spans
+from tests.dsl.records import CODES
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
 
 STATES = {code: name for name, code in CODES.items()}
@@ -121,7 +122,7 @@ class Play:
     def owned(self, text: str) -> tuple[TopicPartitions, ...]:
         """Partitions as requests tell them."""
         told = []
-        for name, numbers, _ in _entries(text):
+        for name, numbers, _ in entries(text):
             topic = self.driver.topics.topic(name)
             assert topic is not None
             told.append(TopicPartitions(topic.topic_id, numbers))
@@ -174,20 +175,20 @@ class Play:
         waits = self.partitions(value.partitions_pending_assignment)
         return f"8 {key} {epochs} to={value.target_member_epoch} {held} waits={waits}"
 
-    def partitions(self, entries: Any) -> str:
+    def partitions(self, topics: Any) -> str:
         """Partitions by topic name, with assignment epochs where told."""
         parts = []
-        for entry in entries:
+        for entry in topics:
             topic = self.driver.topics.topic_by_id(entry.topic_id)
             name = entry.topic_id.hex() if topic is None else topic.name
             epochs = getattr(entry, "assignment_epochs", ()) or (None,) * len(entry.partitions)
-            spans = []
+            told = []
             for epoch in dict.fromkeys(epochs):
                 pairs = zip(entry.partitions, epochs, strict=True)
                 of_epoch = [number for number, at in pairs if at == epoch]
                 suffix = "" if epoch is None else f"@{epoch}"
-                spans += [span + suffix for span in _ranges(of_epoch)]
-            parts.append((name != "foo", name, ",".join(spans)))
+                told += [span + suffix for span in spans(of_epoch)]
+            parts.append((name != "foo", name, ",".join(told)))
         texts = (text if name == "foo" else f"{name}:{text}" for _, name, text in sorted(parts))
         return "+".join(texts) or "-"
 

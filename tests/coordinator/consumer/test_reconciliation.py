@@ -9,11 +9,11 @@ from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.replay.modern.group import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, partitions_of
-from tests.coordinator.shorthand import TOPIC_IDS, _entries, _partitions
+from tests.dsl.partitions import TOPIC_IDS, entries, partitions_text
 
 
 def _set(text: str) -> Partitions:
-    return partitions_of((TOPIC_IDS[name], numbers) for name, numbers, _ in _entries(text))
+    return partitions_of((TOPIC_IDS[name], numbers) for name, numbers, _ in entries(text))
 
 
 def _member(text: str) -> ModernMember:
@@ -32,9 +32,9 @@ def _member(text: str) -> ModernMember:
 
 
 def _text(member: ModernMember) -> str:
-    held = _partitions(member.assigned)
+    held = partitions_text(member.assigned)
     if member.pending_revocation:
-        held += "|" + _partitions(member.pending_revocation)
+        held += "|" + partitions_text(member.pending_revocation)
     return f"{member.member_epoch}/{member.previous_member_epoch} {member.member_state} {held}"
 
 

@@ -6,7 +6,7 @@ from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.server_log_classic import ClassicLines
 from rebalance_audit.sim.brokers.server_log_modern import modern_lines
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
-from tests.audit.story import record_of
+from tests.dsl import record_of
 from tests.support.coordinator_driver import CoordinatorDriver
 
 
