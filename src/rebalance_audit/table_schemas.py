@@ -49,7 +49,7 @@ class TableName(StrEnum):
     SNAPSHOTS = "meta.snapshots"
 
 
-GOLD_TABLES: Final = tuple(name for name in TableName if name.startswith("gold."))
+GOLD_TABLES: Final[tuple[str, ...]] = tuple(name for name in TableName if name.startswith("gold."))
 """What dashboards read: the tables that the audit fills, those made of these, and the names of topics."""
 
 

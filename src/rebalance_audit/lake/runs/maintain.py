@@ -34,7 +34,7 @@ from rebalance_audit.table_schemas import TableName, table_schemas
 
 APPEND_ONLY: Final = "delta.appendOnly"
 
-AGES: Final = {
+AGES: Final[Mapping[str, str]] = {
     TableName.RECORDS: "timestamp",
     TableName.GROUP_RECORDS: "timestamp",
     TableName.OFFSET_COMMITS: "timestamp",
