@@ -34,12 +34,13 @@ _BYTES = st.one_of(
 
 def unit_name(unit: Unit) -> str:
     """Name of a unit in test ids."""
-    return unit.function
+    layout = f" of {unit.layout.name}" if unit.layout.name else ""
+    return f"{unit.message.name} v{unit.version}{layout}"
 
 
 def values_of(unit: Unit) -> st.SearchStrategy[dict[str, Any]]:
     """Values of a message in one version and layout: only the fields that these have."""
-    return _VALUES[unit.function]
+    return _VALUES[unit_name(unit)]
 
 
 def _struct(unit: Unit, shape: Struct) -> st.SearchStrategy[dict[str, Any]]:
@@ -75,5 +76,5 @@ def _field(unit: Unit, field: Field) -> st.SearchStrategy[Any]:
     return st.one_of(options)
 
 
-_VALUES = {unit.function: _struct(unit, unit.layout.body) for unit in UNITS}
+_VALUES = {unit_name(unit): _struct(unit, unit.layout.body) for unit in UNITS}
 """Made once: hypothesis keeps what it finds out about a strategy with the strategy."""

@@ -1,16 +1,17 @@
 """Writes the body of one generated decoder, field by field.
 
-Three things make the decoders fast. Fixed-width fields that follow each other, with the length that
-follows them, are read by one unpack. The position is a variable and a distance known at generation
-time. And nothing is checked twice: `straight` says what a decoder leaves to the generic codec.
+Three things make the decoders fast. Adjacent fixed-width fields, together with the length that
+follows them, are read by one unpack. The position is a variable plus a distance known at generation
+time. And nothing is checked twice: `wire.straight` says what a decoder leaves to the generic codec.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire.primitives import SCALARS
 from rebalance_audit.wire.schema import CURRENT_LAYOUT, Field, Layout, Message, Struct
+from tools.codegen.functions import Functions, Purpose
 from tools.codegen.messages import annotation, class_table, literal
 
 _CODES: Final = {
@@ -28,6 +29,10 @@ _WIDTHS: Final = {"uint8": 1} | {name: scalar.size for name, scalar in SCALARS.i
 _VECTORS: Final = {"int16": "int16s", "int32": "int32s", "uuid": "uuids"}
 
 
+UnitKey: TypeAlias = tuple[int, str]
+"""(version, name of the layout)"""
+
+
 class Unit(NamedTuple):
     """One version and layout of a message: what one decoder reads."""
 
@@ -36,12 +41,19 @@ class Unit(NamedTuple):
     layout: Layout
 
     @property
-    def function(self) -> str:
-        """Name of the decoder."""
-        snake = snake_case(self.message.name)
-        early = self.layout.name.replace(".", "_")
-        suffix = "" if self.layout.name == CURRENT_LAYOUT else f"_of_{early}"
-        return f"{snake}_v{self.version}{suffix}"
+    def key(self) -> UnitKey:
+        """What tells it from the message's other units."""
+        return self.version, self.layout.name
+
+    def purpose(self, struct_name: str, part: str = "") -> Purpose:
+        """What a function is for that reads or shows this unit, or one of its structs."""
+        return Purpose(
+            snake_case(self.message.name),
+            self.version,
+            "" if self.layout.name == CURRENT_LAYOUT else self.layout.name.replace(".", "_"),
+            self.message.class_name(struct_name),
+            part,
+        )
 
 
 def snake_case(name: str) -> str:
@@ -66,6 +78,7 @@ class Surroundings:
         self.names: set[str] = set()
         self.unpacks: dict[str, str] = {}
         self.constants: dict[str, str] = {}
+        self.functions = Functions()
 
     def unpack(self, type_names: Iterable[str]) -> str:
         """Name of the function that reads these types at once."""
@@ -83,11 +96,6 @@ class Surroundings:
         return self.constants.setdefault(text, f"DEFAULT_{len(self.constants)}")
 
 
-def array_function(unit: Unit, struct_name: str) -> str:
-    """Name of the function that reads an array of structs."""
-    return f"_{unit.function}_{snake_case(struct_name)}_array"
-
-
 class _Pending(NamedTuple):
     type_name: str
     variable: str
@@ -98,12 +106,21 @@ class _Pending(NamedTuple):
 class Body:
     """Source of one function under construction, and how far it has read.
 
-    The next byte is at `p + distance`, behind the pending fixed-width fields.
+    The next byte is at `p + distance`, after the pending fixed-width fields.
     """
 
-    def __init__(self, unit: Unit, shared: Surroundings, *, distance: int) -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        shared: Surroundings,
+        array_readers: Mapping[str, str],
+        *,
+        distance: int,
+    ) -> None:
+        """`array_readers`: struct -> the function that reads an array of it."""
         self.unit = unit
         self.shared = shared
+        self.array_readers = array_readers
         self.distance = distance
         self.flexible = unit.message.is_flexible(unit.version)
         self.classes = class_table(unit.message)
@@ -128,7 +145,7 @@ class Body:
         self.level -= 1
 
     def position(self, further: int = 0) -> str:
-        """Expression of the place `further` bytes behind the next one."""
+        """Expression of the place `further` bytes after the next one."""
         distance = self.distance + further
         if not distance:
             return "p"
@@ -232,7 +249,7 @@ class Body:
         count, most = ("n - 1", 65) if self.flexible else ("n", 64)
         with self._counted("int32", "long_length", variable, nullable=nullable):
             if field.is_struct:
-                reader = array_function(self.unit, field.type_name)
+                reader = self.array_readers[field.type_name]
                 some = "n > 1" if self.flexible else "n"
                 self.line(
                     f"{variable}, p = {reader}(data, {self.position()}, {count})"

@@ -1,22 +1,26 @@
-"""Generates `compiled.py`: one straight-line decoder per message, version and layout."""
+"""Generates `compiled.py`: straight-line decoders for every message, version and layout."""
+
+from collections.abc import Mapping
 
 from rebalance_audit.wire.schema import Catalogue
-from tools.codegen.body import Body, Surroundings, Unit, array_function, units_of
+from tools.codegen.body import Body, Surroundings, Unit, UnitKey, snake_case, units_of
+from tools.codegen.functions import NAME
 from tools.codegen.messages import enum_member
 
 _HEADER = '''\
 # fmt: off
 # ruff: noqa: COM819, D103, E501
-"""Decoders of coordinator records, one per message, version and layout. Generated; do not edit.
+"""Decoders of coordinator records, by message, version and layout. Generated; do not edit.
 
-Each reads the clean form of its message, to the last byte, and raises `straight.FAILURES` at
-anything else; an embedded message may be followed by more. `make codegen` writes it again from
+Versions and layouts that are read alike share a decoder, which has them all in its name. A decoder
+reads the clean form of its message, to the last byte, and raises `straight.FAILURES` at anything
+else; only an embedded message may be followed by more bytes. `make codegen` writes this file from
 schemas/records.
 """
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire.generated.messages import (
 {imports}
@@ -40,10 +44,11 @@ new = tuple.__new__
 def source(catalogue: Catalogue) -> str:
     """Text of `compiled.py`."""
     shared = Surroundings()
-    functions = []
-    for message in catalogue.messages():
-        for unit in units_of(message):
-            functions += _unit_source(unit, shared)
+    decoders = {
+        message.name: {unit.key: _add_unit(unit, shared) for unit in units_of(message)}
+        for message in catalogue.messages()
+    }
+    functions = "\n\n\n".join(shared.functions.sources())
     names = {*shared.classes, "Key", "RecordType", "Value"} | shared.names
     imports = sorted(names, key=lambda name: (not name.isupper(), name))  # constants first
     unpacks = [
@@ -59,27 +64,25 @@ def source(catalogue: Catalogue) -> str:
             *constants,
             "",
             "",
-            "\n\n\n".join(functions),
+            functions,
             "",
-            _tables(catalogue),
+            shared.functions.with_names(_tables(catalogue, decoders)),
         )
     )
 
 
-def _unit_source(unit: Unit, shared: Surroundings) -> list[str]:
+def _add_unit(unit: Unit, shared: Surroundings) -> str:
+    """Add the functions of one version and layout; returns the mark of its decoder."""
     message, layout = unit.message, unit.layout
     arrays = {f.type_name for s in (*layout.structs.values(), layout.body) for f in s.fields
               if f.is_struct and f.is_array and f.versions.holds(unit.version)}  # fmt: skip
-    sources = []
+    readers: dict[str, str] = {}
     for name in layout.structs:
         if name not in arrays:
             continue
         cls = message.class_name(name)
-        body = Body(unit, shared, distance=0)
-        body.line(
-            f"def {array_function(unit, name)}(data: bytes, p: int, count: int)"
-            f" -> tuple[tuple[{cls}, ...], int]:"
-        )
+        body = Body(unit, shared, readers, distance=0)
+        body.line(f"def {NAME}(data: bytes, p: int, count: int) -> tuple[tuple[{cls}, ...], int]:")
         with body.indented():
             body.line(f"items: list[{cls}] = []")
             body.line("add = items.append")
@@ -89,9 +92,10 @@ def _unit_source(unit: Unit, shared: Surroundings) -> list[str]:
                 body.settle()
                 body.line(f"add({made})")
             body.line("return tuple(items), p")
-        sources.append(body.text())
-    body = Body(unit, shared, distance=2)  # behind the record type, the value version
-    body.line(f"def {unit.function}(data: bytes) -> {message.name}:")
+        purpose = unit.purpose(name, f"{snake_case(name)}_array")
+        readers[name] = shared.functions.add(purpose, body.text())
+    body = Body(unit, shared, readers, distance=2)  # after the record type, or the value version
+    body.line(f"def {NAME}(data: bytes) -> {message.name}:")
     with body.indented():
         body.line("p = 0")
         made = body.struct(layout.body)
@@ -100,11 +104,10 @@ def _unit_source(unit: Unit, shared: Surroundings) -> list[str]:
         body.line(f"if {body.position()} {relation} len(data):")
         body.line("    raise UnfitError")
         body.line(f"return {made}")
-    sources.append(body.text())
-    return sources
+    return shared.functions.add(unit.purpose(message.name), body.text())
 
 
-def _tables(catalogue: Catalogue) -> str:
+def _tables(catalogue: Catalogue, decoders: Mapping[str, Mapping[UnitKey, str]]) -> str:
     def prefix(number: int) -> str:
         high, low = number.to_bytes(2)
         return f'b"\\x{high:02x}\\x{low:02x}"'
@@ -117,9 +120,8 @@ def _tables(catalogue: Catalogue) -> str:
         "KEY_DECODERS: Final[Mapping[bytes, tuple[RecordType, KeyDecoder]]] = {",
     ]
     for number, message in catalogue.keys.items():
-        (unit,) = units_of(message)
-        member = f"RecordType.{enum_member(message)}"
-        lines.append(f"    {prefix(number)}: ({member}, {unit.function}),")
+        (decoder,) = decoders[message.name].values()
+        lines.append(f"    {prefix(number)}: (RecordType.{enum_member(message)}, {decoder}),")
     lines += [
         "}",
         '"""By the first two bytes of the key."""',
@@ -132,9 +134,9 @@ def _tables(catalogue: Catalogue) -> str:
         lines.append(f"    RecordType.{enum_member(message)}: {{")
         for version in message.version_numbers():
             readers = "".join(
-                f'({version}, "{unit.layout.name}", {unit.function}), '
-                for unit in units_of(message)
-                if unit.version == version
+                f'({version}, "{layout}", {decoder}), '
+                for (of_version, layout), decoder in decoders[message.name].items()
+                if of_version == version
             )
             lines.append(f"        {prefix(version)}: ({readers.rstrip()}),")
         lines.append("    },")
@@ -142,5 +144,10 @@ def _tables(catalogue: Catalogue) -> str:
         "}",
         '"""By the first two bytes of the value: version, layout and decoder, newest layout first."""',
         "",
+        "EMBEDDED_DECODERS: Final[Mapping[str, tuple[Callable[[bytes], Any], ...]]] = {",
     ]
+    for message in catalogue.embedded.values():
+        of_versions = ", ".join(decoders[message.name].values())
+        lines.append(f'    "{message.name}": ({of_versions}),')
+    lines += ["}", '"""By message: the decoder of each version, from 0 on."""', ""]
     return "\n".join(lines)

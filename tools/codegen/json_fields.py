@@ -1,9 +1,11 @@
-"""Generates `json_fields.py`: one function per message, version and layout, to Kafka's JSON fields."""
+"""Generates `json_fields.py`: functions to Kafka's JSON fields, for every message, version and layout."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from rebalance_audit.wire.schema import Catalogue, Field, Struct
-from tools.codegen.body import Unit, snake_case, units_of
+from tools.codegen.body import Unit, UnitKey, snake_case, units_of
+from tools.codegen.functions import CLASSES, NAME, Functions
 from tools.codegen.messages import enum_member, literal
 
 _HEADER: Final = '''\
@@ -12,7 +14,8 @@ _HEADER: Final = '''\
 """Fields of keys and values as Kafka's own JSON converters name them. Generated; do not edit.
 
 Names are lowerCamelCase in schema order. A field that the version lacks is absent, and so is a
-tagged one that shows its default. `make codegen` writes it again from schemas/records.
+tagged one that has its default. Messages that are shown alike share a function, named after their
+fields. `make codegen` writes this file from schemas/records.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,15 +34,16 @@ FieldsOf: TypeAlias = Callable[[Any], Fields]
 def source(catalogue: Catalogue) -> str:
     """Text of `json_fields.py`."""
     module = _Module()
-    for message in catalogue.messages():
-        for unit in units_of(message):
-            module.add_unit(unit)
+    shown = {
+        message.name: {unit.key: module.add_unit(unit) for unit in units_of(message)}
+        for message in catalogue.messages()
+    }
     constants = "\n".join(f"{name}: Final = {text}" for text, name in module.constants.items())
     parts = [
         _HEADER.replace("{imports}", "\n".join(f"    {name}," for name in module.imports())),
         constants + "\n",
-        *(f"\n{function}\n" for function in module.functions),
-        _tables(catalogue),
+        *(f"\n{function}\n" for function in module.functions.sources()),
+        module.functions.with_names(_tables(catalogue, shown)),
     ]
     return "\n".join(parts)
 
@@ -48,25 +52,27 @@ class _Module:
     """The functions so far and what they need around them."""
 
     def __init__(self) -> None:
-        self.functions: list[str] = []
+        self.functions = Functions()
         self.names: set[str] = {"RecordType"}
         self.constants: dict[str, str] = {}
+        self._of_structs: dict[str, str] = {}
+        """Struct with tags of the unit at hand -> the mark of its function."""
 
     def imports(self) -> list[str]:
         """Names from `messages`, constants first."""
         return sorted(self.names, key=lambda name: (not name.isupper(), name))
 
-    def add_unit(self, unit: Unit) -> None:
-        """Add the functions of one version and layout: its structs with tags, then itself."""
+    def add_unit(self, unit: Unit) -> str:
+        """Add the functions of one version and layout: its structs with tags, then itself; returns its mark."""
+        self._of_structs = {}
         for name, shape in unit.layout.structs.items():
             if shape.tagged(unit.version):
-                self._add(unit, f"_{unit.function}_{snake_case(name)}", shape)
-        self._add(unit, unit.function, unit.layout.body)
+                self._of_structs[name] = self._add(unit, shape, snake_case(name))
+        return self._add(unit, unit.layout.body)
 
-    def _add(self, unit: Unit, function: str, shape: Struct) -> None:
-        cls = unit.message.class_name(shape.name)
-        self.names.add(cls)
-        lines = [f"def {function}(v: {cls}) -> Fields:"]
+    def _add(self, unit: Unit, shape: Struct, part: str = "") -> str:
+        self.names.add(unit.message.class_name(shape.name))
+        lines = [f"def {NAME}(v: {CLASSES}) -> Fields:"]
         tagged = shape.tagged(unit.version)
         untagged = self._dict(unit, shape.untagged(unit.version), "v", 0)
         if not tagged:
@@ -79,7 +85,10 @@ class _Module:
                 value = self._expression(unit, field, f"v.{field.attribute}", 0)
                 lines.append(f'        fields["{field.json_name}"] = {value}')
             lines.append("    return fields")
-        self.functions.append("\n".join(lines))
+        held = "_".join(f.attribute for f in (*shape.untagged(unit.version), *tagged))
+        return self.functions.add(
+            unit.purpose(shape.name, part), "\n".join(lines), f"fields_{held}"
+        )
 
     def _default(self, unit: Unit, field: Field) -> str:
         text = literal(unit.message, field, field.default)
@@ -102,7 +111,7 @@ class _Module:
         if field.is_struct:
             shape = unit.layout.structs[field.type_name]
             if shape.tagged(unit.version):
-                text = f"_{unit.function}_{snake_case(shape.name)}({element})"
+                text = f"{self._of_structs[shape.name]}({element})"
             else:
                 text = self._dict(unit, shape.untagged(unit.version), element, depth + 1)
         elif field.type_name == "bytes":
@@ -118,17 +127,21 @@ class _Module:
         return text
 
 
-def _tables(catalogue: Catalogue) -> str:
+def _tables(catalogue: Catalogue, shown: Mapping[str, Mapping[UnitKey, str]]) -> str:
     lines = ["", "KEY_FIELDS: Final[Mapping[RecordType, FieldsOf]] = {"]
     for message in catalogue.keys.values():
-        (unit,) = units_of(message)
-        lines.append(f"    RecordType.{enum_member(message)}: {unit.function},")
+        (function,) = shown[message.name].values()
+        lines.append(f"    RecordType.{enum_member(message)}: {function},")
     lines += ["}", "", "VALUE_FIELDS: Final[Mapping[tuple[RecordType, int, str], FieldsOf]] = {"]
     for message in catalogue.values.values():
         member = f"RecordType.{enum_member(message)}"
         lines += [
-            f'    ({member}, {unit.version}, "{unit.layout.name}"): {unit.function},'
-            for unit in units_of(message)
+            f'    ({member}, {version}, "{layout}"): {function},'
+            for (version, layout), function in shown[message.name].items()
         ]
     lines += ["}", '"""By record type, value version and layout."""', ""]
+    lines.append("EMBEDDED_FIELDS: Final[Mapping[str, tuple[FieldsOf, ...]]] = {")
+    for message in catalogue.embedded.values():
+        lines.append(f'    "{message.name}": ({", ".join(shown[message.name].values())}),')
+    lines += ["}", '"""By message: the function of each version, from 0 on."""', ""]
     return "\n".join(lines)

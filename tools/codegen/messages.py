@@ -12,7 +12,7 @@ _HEADER = '''\
 """Keys, values and nested structs of coordinator records. Generated; do not edit.
 
 One class holds all versions and layouts of a message: fields that one of them lacks have a default
-and come last. Uuids are 16 raw bytes, arrays are tuples. `make codegen` writes it again from
+and come last. Uuids are 16 raw bytes, arrays are tuples. `make codegen` writes this file from
 schemas/records.
 """
 

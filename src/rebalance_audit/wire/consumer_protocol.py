@@ -6,11 +6,11 @@ part that it knows of a version that it does not (`ConsumerProtocol` in Kafka).
 """
 
 import functools
-from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import generic, instances
-from rebalance_audit.wire.generated import compiled, messages
+from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.generated.compiled import EMBEDDED_DECODERS
 from rebalance_audit.wire.primitives import SCALARS, DecodeError
 from rebalance_audit.wire.straight import FAILURES
 
@@ -56,22 +56,6 @@ class Malformed(NamedTuple):
     """A sentence that says why."""
 
 
-_Decoders: TypeAlias = Sequence[Callable[[bytes], Any]]
-
-_SUBSCRIPTIONS: Final[_Decoders] = (
-    compiled.consumer_protocol_subscription_v0,
-    compiled.consumer_protocol_subscription_v1,
-    compiled.consumer_protocol_subscription_v2,
-    compiled.consumer_protocol_subscription_v3,
-)
-_ASSIGNMENTS: Final[_Decoders] = (
-    compiled.consumer_protocol_assignment_v0,
-    compiled.consumer_protocol_assignment_v1,
-    compiled.consumer_protocol_assignment_v2,
-    compiled.consumer_protocol_assignment_v3,
-)
-
-
 def decode_subscription(data: bytes) -> Subscription | None:
     """Decode subscription bytes; None when they are malformed, empty bytes included."""
     read = read_subscription(data)
@@ -87,7 +71,7 @@ def decode_assignment(data: bytes) -> Assignment | None:
 @functools.lru_cache(_CACHED_PAYLOADS)
 def read_subscription(data: bytes) -> Subscription | Malformed:
     """Decode subscription bytes, or say why they are malformed."""
-    read = _read(data, messages.ConsumerProtocolSubscription, _SUBSCRIPTIONS)
+    read = _read(data, messages.ConsumerProtocolSubscription)
     if isinstance(read, Malformed):
         return read
     protocol_version, fields = read
@@ -97,14 +81,14 @@ def read_subscription(data: bytes) -> Subscription | Malformed:
 @functools.lru_cache(_CACHED_PAYLOADS)
 def read_assignment(data: bytes) -> Assignment | Malformed:
     """Decode assignment bytes, or say why they are malformed."""
-    read = _read(data, messages.ConsumerProtocolAssignment, _ASSIGNMENTS)
+    read = _read(data, messages.ConsumerProtocolAssignment)
     if isinstance(read, Malformed):
         return read
     protocol_version, fields = read
     return Assignment._make((*fields, protocol_version))
 
 
-def _read(data: bytes, cls: type, decoders: _Decoders) -> tuple[int, Any] | Malformed:
+def _read(data: bytes, cls: type) -> tuple[int, Any] | Malformed:
     """Read the protocol version and an instance of `cls` in the newest version known up to it."""
     if len(data) < _INT16.size:
         return Malformed(f"{len(data)} bytes, and the version alone has 2")
@@ -113,7 +97,7 @@ def _read(data: bytes, cls: type, decoders: _Decoders) -> tuple[int, Any] | Malf
         return Malformed(f"version {protocol_version}")
     known_version = min(protocol_version, NEWEST_VERSION)
     try:
-        return protocol_version, decoders[known_version](data)
+        return protocol_version, EMBEDDED_DECODERS[cls.__name__][known_version](data)
     except FAILURES:
         message = instances.message_of(cls.__name__)
         (layout,) = message.layouts_of(known_version)

@@ -13,14 +13,8 @@ from rebalance_audit.wire.generated import json_fields
 from rebalance_audit.wire.generated.messages import GroupMetadataValue
 from rebalance_audit.wire.records import Record
 
-_SUBSCRIPTION_FIELDS: Final[tuple[json_fields.FieldsOf, ...]] = (
-    json_fields.consumer_protocol_subscription_v0,
-    json_fields.consumer_protocol_subscription_v1,
-    json_fields.consumer_protocol_subscription_v2,
-    json_fields.consumer_protocol_subscription_v3,
-)
-_ASSIGNMENT_FIELDS: Final[json_fields.FieldsOf] = json_fields.consumer_protocol_assignment_v3
-"""The same in every version."""
+_SUBSCRIPTION_FIELDS: Final = json_fields.EMBEDDED_FIELDS["ConsumerProtocolSubscription"]
+_ASSIGNMENT_FIELDS: Final = json_fields.EMBEDDED_FIELDS["ConsumerProtocolAssignment"]
 _KNOWN: Final = 1024
 """So many of the last subscriptions, and assignments, are kept: a generation repeats those of most of its members."""
 _KNOWN_BYTES: Final = 1024
@@ -75,8 +69,11 @@ def _subscription(payload: bytes) -> dict[str, Any] | None:
 
 
 def _assignment(payload: bytes) -> dict[str, Any] | None:
-    assigned = consumer_protocol.decode_assignment(payload)
-    return None if assigned is None else _ASSIGNMENT_FIELDS(assigned)
+    read = consumer_protocol.decode_assignment(payload)
+    if read is None:
+        return None
+    known_version = min(read.protocol_version, consumer_protocol.NEWEST_VERSION)
+    return _ASSIGNMENT_FIELDS[known_version](read)
 
 
 _known_subscription: Final[_Shape] = lru_cache(_KNOWN)(_subscription)

@@ -1,15 +1,16 @@
 # fmt: off
 # ruff: noqa: COM819, D103, E501
-"""Decoders of coordinator records, one per message, version and layout. Generated; do not edit.
+"""Decoders of coordinator records, by message, version and layout. Generated; do not edit.
 
-Each reads the clean form of its message, to the last byte, and raises `straight.FAILURES` at
-anything else; an embedded message may be followed by more. `make codegen` writes it again from
+Versions and layouts that are read alike share a decoder, which has them all in its name. A decoder
+reads the clean form of its message, to the last byte, and raises `straight.FAILURES` at anything
+else; only an embedded message may be followed by more bytes. `make codegen` writes this file from
 schemas/records.
 """
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire.generated.messages import (
     ZERO_UUID,
@@ -197,7 +198,7 @@ def offset_commit_key_v0(data: bytes) -> OffsetCommitKey:
     return new(OffsetCommitKey, (group, topic, partition))
 
 
-def offset_commit_value_v0(data: bytes) -> OffsetCommitValue:
+def offset_commit_value_v0_v2(data: bytes) -> OffsetCommitValue:
     p = 0
     offset, n = unpack_i8_i2(data, p + 2)
     if n < 0:
@@ -223,20 +224,6 @@ def offset_commit_value_v1(data: bytes) -> OffsetCommitValue:
     if p + 16 != len(data):
         raise UnfitError
     return new(OffsetCommitValue, (offset, metadata, commit_timestamp, -1, expire_timestamp, ZERO_UUID))
-
-
-def offset_commit_value_v2(data: bytes) -> OffsetCommitValue:
-    p = 0
-    offset, n = unpack_i8_i2(data, p + 2)
-    if n < 0:
-        raise UnfitError
-    e = p + 12 + n
-    metadata = data[p + 12 : e].decode()
-    p = e
-    commit_timestamp, = unpack_i8(data, p)
-    if p + 8 != len(data):
-        raise UnfitError
-    return new(OffsetCommitValue, (offset, metadata, commit_timestamp, -1, -1, ZERO_UUID))
 
 
 def offset_commit_value_v3(data: bytes) -> OffsetCommitValue:
@@ -370,7 +357,7 @@ def group_metadata_value_v0(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
 
 
-def _group_metadata_value_v1_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+def _group_metadata_value_v1_v2_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
     items: list[GroupMetadataMember] = []
     add = items.append
     for _ in range(count):
@@ -439,48 +426,10 @@ def group_metadata_value_v1(data: bytes) -> GroupMetadataValue:
     n, = unpack_i4(data, p)
     if n < 0:
         raise UnfitError
-    members, p = _group_metadata_value_v1_member_array(data, p + 4, n) if n else ((), p + 4)
+    members, p = _group_metadata_value_v1_v2_member_array(data, p + 4, n) if n else ((), p + 4)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
-
-
-def _group_metadata_value_v2_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
-    items: list[GroupMetadataMember] = []
-    add = items.append
-    for _ in range(count):
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        member_id = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        client_id = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        client_host = data[p + 2 : e].decode()
-        p = e
-        rebalance_timeout, session_timeout, n = unpack_i4_i4_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 12 + n
-        subscription = data[p + 12 : e]
-        p = e
-        n, = unpack_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 4 + n
-        assignment = data[p + 4 : e]
-        p = e
-        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, rebalance_timeout)))
-    return tuple(items), p
 
 
 def group_metadata_value_v2(data: bytes) -> GroupMetadataValue:
@@ -514,7 +463,7 @@ def group_metadata_value_v2(data: bytes) -> GroupMetadataValue:
     current_state_timestamp, n = unpack_i8_i4(data, p)
     if n < 0:
         raise UnfitError
-    members, p = _group_metadata_value_v2_member_array(data, p + 12, n) if n else ((), p + 12)
+    members, p = _group_metadata_value_v1_v2_member_array(data, p + 12, n) if n else ((), p + 12)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
@@ -746,7 +695,7 @@ def consumer_group_partition_metadata_key_v0(data: bytes) -> ConsumerGroupPartit
     return new(ConsumerGroupPartitionMetadataKey, (group_id,))
 
 
-def _consumer_group_partition_metadata_value_v0_partition_metadata_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupPartitionMetadataPartitionMetadata, ...], int]:
+def _consumer_group_partition_metadata_value_v0_v0_of_3_7_partition_metadata_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupPartitionMetadataPartitionMetadata, ...], int]:
     items: list[ConsumerGroupPartitionMetadataPartitionMetadata] = []
     add = items.append
     for _ in range(count):
@@ -772,7 +721,7 @@ def _consumer_group_partition_metadata_value_v0_partition_metadata_array(data: b
     return tuple(items), p
 
 
-def _consumer_group_partition_metadata_value_v0_topic_metadata_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupPartitionMetadataTopicMetadata, ...], int]:
+def _consumer_group_partition_metadata_value_v0_v0_of_3_7_topic_metadata_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupPartitionMetadataTopicMetadata, ...], int]:
     items: list[ConsumerGroupPartitionMetadataTopicMetadata] = []
     add = items.append
     for _ in range(count):
@@ -785,7 +734,7 @@ def _consumer_group_partition_metadata_value_v0_topic_metadata_array(data: bytes
         num_partitions, n = unpack_i4_u1(data, p)
         if not 0 < n < 128:
             n, p = long_length(data, p + 4, 5)
-        partition_metadata, p = _consumer_group_partition_metadata_value_v0_partition_metadata_array(data, p + 5, n - 1) if n > 1 else ((), p + 5)
+        partition_metadata, p = _consumer_group_partition_metadata_value_v0_v0_of_3_7_partition_metadata_array(data, p + 5, n - 1) if n > 1 else ((), p + 5)
         n = data[p]
         if n:
             raise UnfitError
@@ -799,7 +748,7 @@ def consumer_group_partition_metadata_value_v0(data: bytes) -> ConsumerGroupPart
     n = data[p + 2]
     if not 0 < n < 128:
         n, p = long_length(data, p + 2, 3)
-    topics, p = _consumer_group_partition_metadata_value_v0_topic_metadata_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
+    topics, p = _consumer_group_partition_metadata_value_v0_v0_of_3_7_topic_metadata_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
     n = data[p]
     if n:
         raise UnfitError
@@ -808,60 +757,12 @@ def consumer_group_partition_metadata_value_v0(data: bytes) -> ConsumerGroupPart
     return new(ConsumerGroupPartitionMetadataValue, (topics, -1))
 
 
-def _consumer_group_partition_metadata_value_v0_of_3_7_partition_metadata_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupPartitionMetadataPartitionMetadata, ...], int]:
-    items: list[ConsumerGroupPartitionMetadataPartitionMetadata] = []
-    add = items.append
-    for _ in range(count):
-        partition, n = unpack_i4_u1(data, p)
-        if not 0 < n < 128:
-            n, p = long_length(data, p + 4, 5)
-        p += 5
-        texts: list[str] = []
-        for _ in range(n - 1):
-            n = data[p]
-            if not 0 < n < 128:
-                n, p = long_string(data, p, 1)
-            e = p + n
-            text = data[p + 1 : e].decode()
-            p = e
-            texts.append(text)
-        racks = tuple(texts)
-        n = data[p]
-        if n:
-            raise UnfitError
-        p += 1
-        add(new(ConsumerGroupPartitionMetadataPartitionMetadata, (partition, racks)))
-    return tuple(items), p
-
-
-def _consumer_group_partition_metadata_value_v0_of_3_7_topic_metadata_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupPartitionMetadataTopicMetadata, ...], int]:
-    items: list[ConsumerGroupPartitionMetadataTopicMetadata] = []
-    add = items.append
-    for _ in range(count):
-        topic_id, n = unpack_id_u1(data, p)
-        if not 0 < n < 128:
-            n, p = long_string(data, p + 16, 17)
-        e = p + 16 + n
-        topic_name = data[p + 17 : e].decode()
-        p = e
-        num_partitions, n = unpack_i4_u1(data, p)
-        if not 0 < n < 128:
-            n, p = long_length(data, p + 4, 5)
-        partition_metadata, p = _consumer_group_partition_metadata_value_v0_of_3_7_partition_metadata_array(data, p + 5, n - 1) if n > 1 else ((), p + 5)
-        n = data[p]
-        if n:
-            raise UnfitError
-        p += 1
-        add(new(ConsumerGroupPartitionMetadataTopicMetadata, (topic_id, topic_name, num_partitions, partition_metadata)))
-    return tuple(items), p
-
-
 def consumer_group_partition_metadata_value_v0_of_3_7(data: bytes) -> ConsumerGroupPartitionMetadataValue:
     p = 0
     epoch, n = unpack_i4_u1(data, p + 2)
     if not 0 < n < 128:
         n, p = long_length(data, p + 6, 7)
-    topics, p = _consumer_group_partition_metadata_value_v0_of_3_7_topic_metadata_array(data, p + 7, n - 1) if n > 1 else ((), p + 7)
+    topics, p = _consumer_group_partition_metadata_value_v0_v0_of_3_7_topic_metadata_array(data, p + 7, n - 1) if n > 1 else ((), p + 7)
     n = data[p]
     if n:
         raise UnfitError
@@ -1175,7 +1076,7 @@ def consumer_group_target_assignment_member_key_v0(data: bytes) -> ConsumerGroup
     return new(ConsumerGroupTargetAssignmentMemberKey, (group_id, member_id))
 
 
-def _consumer_group_target_assignment_member_value_v0_topic_partitions_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupTargetAssignmentMemberTopicPartitions, ...], int]:
+def _consumer_group_target_assignment_member_value_v0_v0_of_3_7_topic_partitions_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupTargetAssignmentMemberTopicPartitions, ...], int]:
     items: list[ConsumerGroupTargetAssignmentMemberTopicPartitions] = []
     add = items.append
     for _ in range(count):
@@ -1197,7 +1098,7 @@ def consumer_group_target_assignment_member_value_v0(data: bytes) -> ConsumerGro
     n = data[p + 2]
     if not 0 < n < 128:
         n, p = long_length(data, p + 2, 3)
-    topic_partitions, p = _consumer_group_target_assignment_member_value_v0_topic_partitions_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
+    topic_partitions, p = _consumer_group_target_assignment_member_value_v0_v0_of_3_7_topic_partitions_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
     n = data[p]
     if n:
         raise UnfitError
@@ -1206,29 +1107,12 @@ def consumer_group_target_assignment_member_value_v0(data: bytes) -> ConsumerGro
     return new(ConsumerGroupTargetAssignmentMemberValue, (topic_partitions, 0, 0, b""))
 
 
-def _consumer_group_target_assignment_member_value_v0_of_3_7_topic_partitions_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerGroupTargetAssignmentMemberTopicPartitions, ...], int]:
-    items: list[ConsumerGroupTargetAssignmentMemberTopicPartitions] = []
-    add = items.append
-    for _ in range(count):
-        topic_id, n = unpack_id_u1(data, p)
-        if not 0 < n < 128:
-            n, p = long_length(data, p + 16, 17)
-        partitions = INT32S[n - 1](data, p + 17) if n < 65 else int32s(data, p + 17, n - 1)
-        p += 4 * n + 13
-        n = data[p]
-        if n:
-            raise UnfitError
-        p += 1
-        add(new(ConsumerGroupTargetAssignmentMemberTopicPartitions, (topic_id, partitions)))
-    return tuple(items), p
-
-
 def consumer_group_target_assignment_member_value_v0_of_3_7(data: bytes) -> ConsumerGroupTargetAssignmentMemberValue:
     p = 0
     error, n = unpack_i1_u1(data, p + 2)
     if not 0 < n < 128:
         n, p = long_length(data, p + 3, 4)
-    topic_partitions, p = _consumer_group_target_assignment_member_value_v0_of_3_7_topic_partitions_array(data, p + 4, n - 1) if n > 1 else ((), p + 4)
+    topic_partitions, p = _consumer_group_target_assignment_member_value_v0_v0_of_3_7_topic_partitions_array(data, p + 4, n - 1) if n > 1 else ((), p + 4)
     metadata_version, n = unpack_i2_u1(data, p)
     if not 0 < n < 128:
         n, p = long_length(data, p + 2, 3)
@@ -1744,7 +1628,7 @@ def share_group_state_partition_metadata_key_v0(data: bytes) -> ShareGroupStateP
     return new(ShareGroupStatePartitionMetadataKey, (group_id,))
 
 
-def _share_group_state_partition_metadata_value_v0_topic_partitions_info_array(data: bytes, p: int, count: int) -> tuple[tuple[ShareGroupStatePartitionMetadataTopicPartitionsInfo, ...], int]:
+def _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_partitions_info_array(data: bytes, p: int, count: int) -> tuple[tuple[ShareGroupStatePartitionMetadataTopicPartitionsInfo, ...], int]:
     items: list[ShareGroupStatePartitionMetadataTopicPartitionsInfo] = []
     add = items.append
     for _ in range(count):
@@ -1767,7 +1651,7 @@ def _share_group_state_partition_metadata_value_v0_topic_partitions_info_array(d
     return tuple(items), p
 
 
-def _share_group_state_partition_metadata_value_v0_topic_info_array(data: bytes, p: int, count: int) -> tuple[tuple[ShareGroupStatePartitionMetadataTopicInfo, ...], int]:
+def _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_info_array(data: bytes, p: int, count: int) -> tuple[tuple[ShareGroupStatePartitionMetadataTopicInfo, ...], int]:
     items: list[ShareGroupStatePartitionMetadataTopicInfo] = []
     add = items.append
     for _ in range(count):
@@ -1790,15 +1674,15 @@ def share_group_state_partition_metadata_value_v0(data: bytes) -> ShareGroupStat
     n = data[p + 2]
     if not 0 < n < 128:
         n, p = long_length(data, p + 2, 3)
-    initializing_topics, p = _share_group_state_partition_metadata_value_v0_topic_partitions_info_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
+    initializing_topics, p = _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_partitions_info_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
     n = data[p]
     if not 0 < n < 128:
         n, p = long_length(data, p, 1)
-    initialized_topics, p = _share_group_state_partition_metadata_value_v0_topic_partitions_info_array(data, p + 1, n - 1) if n > 1 else ((), p + 1)
+    initialized_topics, p = _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_partitions_info_array(data, p + 1, n - 1) if n > 1 else ((), p + 1)
     n = data[p]
     if not 0 < n < 128:
         n, p = long_length(data, p, 1)
-    deleting_topics, p = _share_group_state_partition_metadata_value_v0_topic_info_array(data, p + 1, n - 1) if n > 1 else ((), p + 1)
+    deleting_topics, p = _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_info_array(data, p + 1, n - 1) if n > 1 else ((), p + 1)
     n = data[p]
     if n:
         raise UnfitError
@@ -1807,57 +1691,16 @@ def share_group_state_partition_metadata_value_v0(data: bytes) -> ShareGroupStat
     return new(ShareGroupStatePartitionMetadataValue, (initialized_topics, deleting_topics, initializing_topics))
 
 
-def _share_group_state_partition_metadata_value_v0_of_4_0_topic_partitions_info_array(data: bytes, p: int, count: int) -> tuple[tuple[ShareGroupStatePartitionMetadataTopicPartitionsInfo, ...], int]:
-    items: list[ShareGroupStatePartitionMetadataTopicPartitionsInfo] = []
-    add = items.append
-    for _ in range(count):
-        topic_id, n = unpack_id_u1(data, p)
-        if not 0 < n < 128:
-            n, p = long_string(data, p + 16, 17)
-        e = p + 16 + n
-        topic_name = data[p + 17 : e].decode()
-        p = e
-        n = data[p]
-        if not 0 < n < 128:
-            n, p = long_length(data, p, 1)
-        partitions = INT32S[n - 1](data, p + 1) if n < 65 else int32s(data, p + 1, n - 1)
-        p += 4 * n - 3
-        n = data[p]
-        if n:
-            raise UnfitError
-        p += 1
-        add(new(ShareGroupStatePartitionMetadataTopicPartitionsInfo, (topic_id, topic_name, partitions)))
-    return tuple(items), p
-
-
-def _share_group_state_partition_metadata_value_v0_of_4_0_topic_info_array(data: bytes, p: int, count: int) -> tuple[tuple[ShareGroupStatePartitionMetadataTopicInfo, ...], int]:
-    items: list[ShareGroupStatePartitionMetadataTopicInfo] = []
-    add = items.append
-    for _ in range(count):
-        topic_id, n = unpack_id_u1(data, p)
-        if not 0 < n < 128:
-            n, p = long_string(data, p + 16, 17)
-        e = p + 16 + n
-        topic_name = data[p + 17 : e].decode()
-        p = e
-        n = data[p]
-        if n:
-            raise UnfitError
-        p += 1
-        add(new(ShareGroupStatePartitionMetadataTopicInfo, (topic_id, topic_name)))
-    return tuple(items), p
-
-
 def share_group_state_partition_metadata_value_v0_of_4_0(data: bytes) -> ShareGroupStatePartitionMetadataValue:
     p = 0
     n = data[p + 2]
     if not 0 < n < 128:
         n, p = long_length(data, p + 2, 3)
-    initialized_topics, p = _share_group_state_partition_metadata_value_v0_of_4_0_topic_partitions_info_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
+    initialized_topics, p = _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_partitions_info_array(data, p + 3, n - 1) if n > 1 else ((), p + 3)
     n = data[p]
     if not 0 < n < 128:
         n, p = long_length(data, p, 1)
-    deleting_topics, p = _share_group_state_partition_metadata_value_v0_of_4_0_topic_info_array(data, p + 1, n - 1) if n > 1 else ((), p + 1)
+    deleting_topics, p = _share_group_state_partition_metadata_value_v0_v0_of_4_0_topic_info_array(data, p + 1, n - 1) if n > 1 else ((), p + 1)
     n = data[p]
     if n:
         raise UnfitError
@@ -2619,7 +2462,7 @@ def streams_group_target_assignment_resolved_topic_ids_value_v0(data: bytes) -> 
     return new(StreamsGroupTargetAssignmentResolvedTopicIdsValue, (assignment_epoch, resolved_topic_ids_by_subtopology))
 
 
-def _consumer_protocol_assignment_v0_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolAssignmentTopicPartition, ...], int]:
+def _consumer_protocol_assignment_v0_to_v3_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolAssignmentTopicPartition, ...], int]:
     items: list[ConsumerProtocolAssignmentTopicPartition] = []
     add = items.append
     for _ in range(count):
@@ -2638,132 +2481,12 @@ def _consumer_protocol_assignment_v0_topic_partition_array(data: bytes, p: int, 
     return tuple(items), p
 
 
-def consumer_protocol_assignment_v0(data: bytes) -> ConsumerProtocolAssignment:
+def consumer_protocol_assignment_v0_to_v3(data: bytes) -> ConsumerProtocolAssignment:
     p = 0
     n, = unpack_i4(data, p + 2)
     if n < 0:
         raise UnfitError
-    assigned_partitions, p = _consumer_protocol_assignment_v0_topic_partition_array(data, p + 6, n) if n else ((), p + 6)
-    n, = unpack_i4(data, p)
-    if n == -1:
-        user_data = None
-        p += 4
-    else:
-        if n < 0:
-            raise UnfitError
-        e = p + 4 + n
-        user_data = data[p + 4 : e]
-        p = e
-    if p > len(data):
-        raise UnfitError
-    return new(ConsumerProtocolAssignment, (assigned_partitions, user_data))
-
-
-def _consumer_protocol_assignment_v1_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolAssignmentTopicPartition, ...], int]:
-    items: list[ConsumerProtocolAssignmentTopicPartition] = []
-    add = items.append
-    for _ in range(count):
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        topic = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        partitions = INT32S[n](data, p + 4) if n < 64 else int32s(data, p + 4, n)
-        p += 4 * n + 4
-        add(new(ConsumerProtocolAssignmentTopicPartition, (topic, partitions)))
-    return tuple(items), p
-
-
-def consumer_protocol_assignment_v1(data: bytes) -> ConsumerProtocolAssignment:
-    p = 0
-    n, = unpack_i4(data, p + 2)
-    if n < 0:
-        raise UnfitError
-    assigned_partitions, p = _consumer_protocol_assignment_v1_topic_partition_array(data, p + 6, n) if n else ((), p + 6)
-    n, = unpack_i4(data, p)
-    if n == -1:
-        user_data = None
-        p += 4
-    else:
-        if n < 0:
-            raise UnfitError
-        e = p + 4 + n
-        user_data = data[p + 4 : e]
-        p = e
-    if p > len(data):
-        raise UnfitError
-    return new(ConsumerProtocolAssignment, (assigned_partitions, user_data))
-
-
-def _consumer_protocol_assignment_v2_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolAssignmentTopicPartition, ...], int]:
-    items: list[ConsumerProtocolAssignmentTopicPartition] = []
-    add = items.append
-    for _ in range(count):
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        topic = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        partitions = INT32S[n](data, p + 4) if n < 64 else int32s(data, p + 4, n)
-        p += 4 * n + 4
-        add(new(ConsumerProtocolAssignmentTopicPartition, (topic, partitions)))
-    return tuple(items), p
-
-
-def consumer_protocol_assignment_v2(data: bytes) -> ConsumerProtocolAssignment:
-    p = 0
-    n, = unpack_i4(data, p + 2)
-    if n < 0:
-        raise UnfitError
-    assigned_partitions, p = _consumer_protocol_assignment_v2_topic_partition_array(data, p + 6, n) if n else ((), p + 6)
-    n, = unpack_i4(data, p)
-    if n == -1:
-        user_data = None
-        p += 4
-    else:
-        if n < 0:
-            raise UnfitError
-        e = p + 4 + n
-        user_data = data[p + 4 : e]
-        p = e
-    if p > len(data):
-        raise UnfitError
-    return new(ConsumerProtocolAssignment, (assigned_partitions, user_data))
-
-
-def _consumer_protocol_assignment_v3_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolAssignmentTopicPartition, ...], int]:
-    items: list[ConsumerProtocolAssignmentTopicPartition] = []
-    add = items.append
-    for _ in range(count):
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        topic = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        partitions = INT32S[n](data, p + 4) if n < 64 else int32s(data, p + 4, n)
-        p += 4 * n + 4
-        add(new(ConsumerProtocolAssignmentTopicPartition, (topic, partitions)))
-    return tuple(items), p
-
-
-def consumer_protocol_assignment_v3(data: bytes) -> ConsumerProtocolAssignment:
-    p = 0
-    n, = unpack_i4(data, p + 2)
-    if n < 0:
-        raise UnfitError
-    assigned_partitions, p = _consumer_protocol_assignment_v3_topic_partition_array(data, p + 6, n) if n else ((), p + 6)
+    assigned_partitions, p = _consumer_protocol_assignment_v0_to_v3_topic_partition_array(data, p + 6, n) if n else ((), p + 6)
     n, = unpack_i4(data, p)
     if n == -1:
         user_data = None
@@ -2810,7 +2533,7 @@ def consumer_protocol_subscription_v0(data: bytes) -> ConsumerProtocolSubscripti
     return new(ConsumerProtocolSubscription, (topics, user_data, (), -1, None))
 
 
-def _consumer_protocol_subscription_v1_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolSubscriptionTopicPartition, ...], int]:
+def _consumer_protocol_subscription_v1_to_v3_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolSubscriptionTopicPartition, ...], int]:
     items: list[ConsumerProtocolSubscriptionTopicPartition] = []
     add = items.append
     for _ in range(count):
@@ -2858,29 +2581,10 @@ def consumer_protocol_subscription_v1(data: bytes) -> ConsumerProtocolSubscripti
     n, = unpack_i4(data, p)
     if n < 0:
         raise UnfitError
-    owned_partitions, p = _consumer_protocol_subscription_v1_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
+    owned_partitions, p = _consumer_protocol_subscription_v1_to_v3_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
     if p > len(data):
         raise UnfitError
     return new(ConsumerProtocolSubscription, (topics, user_data, owned_partitions, -1, None))
-
-
-def _consumer_protocol_subscription_v2_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolSubscriptionTopicPartition, ...], int]:
-    items: list[ConsumerProtocolSubscriptionTopicPartition] = []
-    add = items.append
-    for _ in range(count):
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        topic = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        partitions = INT32S[n](data, p + 4) if n < 64 else int32s(data, p + 4, n)
-        p += 4 * n + 4
-        add(new(ConsumerProtocolSubscriptionTopicPartition, (topic, partitions)))
-    return tuple(items), p
 
 
 def consumer_protocol_subscription_v2(data: bytes) -> ConsumerProtocolSubscription:
@@ -2912,30 +2616,11 @@ def consumer_protocol_subscription_v2(data: bytes) -> ConsumerProtocolSubscripti
     n, = unpack_i4(data, p)
     if n < 0:
         raise UnfitError
-    owned_partitions, p = _consumer_protocol_subscription_v2_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
+    owned_partitions, p = _consumer_protocol_subscription_v1_to_v3_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
     generation_id, = unpack_i4(data, p)
     if p + 4 > len(data):
         raise UnfitError
     return new(ConsumerProtocolSubscription, (topics, user_data, owned_partitions, generation_id, None))
-
-
-def _consumer_protocol_subscription_v3_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolSubscriptionTopicPartition, ...], int]:
-    items: list[ConsumerProtocolSubscriptionTopicPartition] = []
-    add = items.append
-    for _ in range(count):
-        n, = unpack_i2(data, p)
-        if n < 0:
-            raise UnfitError
-        e = p + 2 + n
-        topic = data[p + 2 : e].decode()
-        p = e
-        n, = unpack_i4(data, p)
-        if n < 0:
-            raise UnfitError
-        partitions = INT32S[n](data, p + 4) if n < 64 else int32s(data, p + 4, n)
-        p += 4 * n + 4
-        add(new(ConsumerProtocolSubscriptionTopicPartition, (topic, partitions)))
-    return tuple(items), p
 
 
 def consumer_protocol_subscription_v3(data: bytes) -> ConsumerProtocolSubscription:
@@ -2967,7 +2652,7 @@ def consumer_protocol_subscription_v3(data: bytes) -> ConsumerProtocolSubscripti
     n, = unpack_i4(data, p)
     if n < 0:
         raise UnfitError
-    owned_partitions, p = _consumer_protocol_subscription_v3_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
+    owned_partitions, p = _consumer_protocol_subscription_v1_to_v3_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
     generation_id, n = unpack_i4_i2(data, p)
     if n == -1:
         rack_id = None
@@ -3022,9 +2707,9 @@ VALUE_DECODERS: Final[
         b"\x00\x00": ((0, "", legacy_offset_commit_value_v0),),
     },
     RecordType.OFFSET_COMMIT: {
-        b"\x00\x00": ((0, "", offset_commit_value_v0),),
+        b"\x00\x00": ((0, "", offset_commit_value_v0_v2),),
         b"\x00\x01": ((1, "", offset_commit_value_v1),),
-        b"\x00\x02": ((2, "", offset_commit_value_v2),),
+        b"\x00\x02": ((2, "", offset_commit_value_v0_v2),),
         b"\x00\x03": ((3, "", offset_commit_value_v3),),
         b"\x00\x04": ((4, "", offset_commit_value_v4),),
     },
@@ -3103,3 +2788,9 @@ VALUE_DECODERS: Final[
     },
 }
 """By the first two bytes of the value: version, layout and decoder, newest layout first."""
+
+EMBEDDED_DECODERS: Final[Mapping[str, tuple[Callable[[bytes], Any], ...]]] = {
+    "ConsumerProtocolAssignment": (consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3),
+    "ConsumerProtocolSubscription": (consumer_protocol_subscription_v0, consumer_protocol_subscription_v1, consumer_protocol_subscription_v2, consumer_protocol_subscription_v3),
+}
+"""By message: the decoder of each version, from 0 on."""

@@ -3,7 +3,8 @@
 """Fields of keys and values as Kafka's own JSON converters name them. Generated; do not edit.
 
 Names are lowerCamelCase in schema order. A field that the version lacks is absent, and so is a
-tagged one that shows its default. `make codegen` writes it again from schemas/records.
+tagged one that has its default. Messages that are shown alike share a function, named after their
+fields. `make codegen` writes this file from schemas/records.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,28 +77,16 @@ FieldsOf: TypeAlias = Callable[[Any], Fields]
 DEFAULT_0: Final = ConsumerGroupMemberMetadataClassicMemberMetadata(session_timeout_ms=0, supported_protocols=())
 
 
-def legacy_offset_commit_key_v0(v: LegacyOffsetCommitKey) -> Fields:
+def fields_group_topic_partition(v: LegacyOffsetCommitKey | OffsetCommitKey) -> Fields:
     return {"group": v.group, "topic": v.topic, "partition": v.partition}
 
 
-def legacy_offset_commit_value_v0(v: LegacyOffsetCommitValue) -> Fields:
-    return {"offset": v.offset, "metadata": v.metadata, "commitTimestamp": v.commit_timestamp}
-
-
-def offset_commit_key_v0(v: OffsetCommitKey) -> Fields:
-    return {"group": v.group, "topic": v.topic, "partition": v.partition}
-
-
-def offset_commit_value_v0(v: OffsetCommitValue) -> Fields:
+def fields_offset_metadata_commit_timestamp(v: LegacyOffsetCommitValue | OffsetCommitValue) -> Fields:
     return {"offset": v.offset, "metadata": v.metadata, "commitTimestamp": v.commit_timestamp}
 
 
 def offset_commit_value_v1(v: OffsetCommitValue) -> Fields:
     return {"offset": v.offset, "metadata": v.metadata, "commitTimestamp": v.commit_timestamp, "expireTimestamp": v.expire_timestamp}
-
-
-def offset_commit_value_v2(v: OffsetCommitValue) -> Fields:
-    return {"offset": v.offset, "metadata": v.metadata, "commitTimestamp": v.commit_timestamp}
 
 
 def offset_commit_value_v3(v: OffsetCommitValue) -> Fields:
@@ -127,15 +116,11 @@ def group_metadata_value_v2(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
-def group_metadata_value_v3(v: GroupMetadataValue) -> Fields:
+def group_metadata_value_v3_v4(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "groupInstanceId": x0.group_instance_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
-def group_metadata_value_v4(v: GroupMetadataValue) -> Fields:
-    return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "groupInstanceId": x0.group_instance_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
-
-
-def consumer_group_metadata_key_v0(v: ConsumerGroupMetadataKey) -> Fields:
+def fields_group_id(v: ConsumerGroupMetadataKey | ConsumerGroupPartitionMetadataKey | ConsumerGroupTargetAssignmentMetadataKey | ShareGroupPartitionMetadataKey | ShareGroupMetadataKey | ShareGroupTargetAssignmentMetadataKey | ShareGroupStatePartitionMetadataKey | StreamsGroupMetadataKey | StreamsGroupPartitionMetadataKey | StreamsGroupTargetAssignmentMetadataKey | StreamsGroupTopologyKey | StreamsGroupTargetAssignmentResolvedTopicIdsKey) -> Fields:
     return {"groupId": v.group_id}
 
 
@@ -146,11 +131,7 @@ def consumer_group_metadata_value_v0(v: ConsumerGroupMetadataValue) -> Fields:
     return fields
 
 
-def consumer_group_partition_metadata_key_v0(v: ConsumerGroupPartitionMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
-def consumer_group_partition_metadata_value_v0(v: ConsumerGroupPartitionMetadataValue) -> Fields:
+def fields_topics(v: ConsumerGroupPartitionMetadataValue | ShareGroupPartitionMetadataValue | StreamsGroupPartitionMetadataValue) -> Fields:
     return {"topics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "numPartitions": x0.num_partitions, "partitionMetadata": [{"partition": x1.partition, "racks": list(x1.racks)} for x1 in x0.partition_metadata]} for x0 in v.topics]}
 
 
@@ -158,7 +139,7 @@ def consumer_group_partition_metadata_value_v0_of_3_7(v: ConsumerGroupPartitionM
     return {"epoch": v.epoch, "topics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "numPartitions": x0.num_partitions, "partitionMetadata": [{"partition": x1.partition, "racks": list(x1.racks)} for x1 in x0.partition_metadata]} for x0 in v.topics]}
 
 
-def consumer_group_member_metadata_key_v0(v: ConsumerGroupMemberMetadataKey) -> Fields:
+def fields_group_id_member_id(v: ConsumerGroupMemberMetadataKey | ConsumerGroupTargetAssignmentMemberKey | ConsumerGroupCurrentMemberAssignmentKey | ShareGroupMemberMetadataKey | ShareGroupTargetAssignmentMemberKey | ShareGroupCurrentMemberAssignmentKey | StreamsGroupMemberMetadataKey | StreamsGroupTargetAssignmentMemberKey | StreamsGroupCurrentMemberAssignmentKey) -> Fields:
     return {"groupId": v.group_id, "memberId": v.member_id}
 
 
@@ -173,31 +154,19 @@ def consumer_group_member_metadata_value_v0_of_3_7(v: ConsumerGroupMemberMetadat
     return {"instanceId": v.instance_id, "rackId": v.rack_id, "clientId": v.client_id, "clientHost": v.client_host, "subscribedTopicNames": list(v.subscribed_topic_names), "subscribedTopicRegex": v.subscribed_topic_regex, "rebalanceTimeoutMs": v.rebalance_timeout_ms, "serverAssignor": v.server_assignor, "assignors": [{"name": x0.name, "minimumVersion": x0.minimum_version, "maximumVersion": x0.maximum_version, "reason": x0.reason, "version": x0.version, "metadata": base64_text(x0.metadata)} for x0 in v.assignors]}
 
 
-def consumer_group_target_assignment_metadata_key_v0(v: ConsumerGroupTargetAssignmentMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
-def consumer_group_target_assignment_metadata_value_v0(v: ConsumerGroupTargetAssignmentMetadataValue) -> Fields:
+def fields_assignment_epoch_assignment_timestamp(v: ConsumerGroupTargetAssignmentMetadataValue | ShareGroupTargetAssignmentMetadataValue | StreamsGroupTargetAssignmentMetadataValue) -> Fields:
     fields: Fields = {"assignmentEpoch": v.assignment_epoch}
     if v.assignment_timestamp != 0:
         fields["assignmentTimestamp"] = v.assignment_timestamp
     return fields
 
 
-def consumer_group_target_assignment_member_key_v0(v: ConsumerGroupTargetAssignmentMemberKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
-
-
-def consumer_group_target_assignment_member_value_v0(v: ConsumerGroupTargetAssignmentMemberValue) -> Fields:
+def fields_topic_partitions(v: ConsumerGroupTargetAssignmentMemberValue | ShareGroupTargetAssignmentMemberValue) -> Fields:
     return {"topicPartitions": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.topic_partitions]}
 
 
 def consumer_group_target_assignment_member_value_v0_of_3_7(v: ConsumerGroupTargetAssignmentMemberValue) -> Fields:
     return {"error": v.error, "topicPartitions": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.topic_partitions], "metadataVersion": v.metadata_version, "metadataBytes": base64_text(v.metadata_bytes)}
-
-
-def consumer_group_current_member_assignment_key_v0(v: ConsumerGroupCurrentMemberAssignmentKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
 
 
 def _consumer_group_current_member_assignment_value_v0_topic_partitions(v: ConsumerGroupCurrentMemberAssignmentTopicPartitions) -> Fields:
@@ -215,28 +184,12 @@ def consumer_group_current_member_assignment_value_v0_of_3_7(v: ConsumerGroupCur
     return {"memberEpoch": v.member_epoch, "previousMemberEpoch": v.previous_member_epoch, "targetMemberEpoch": v.target_member_epoch, "assignedPartitions": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.assigned_partitions], "partitionsPendingRevocation": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.partitions_pending_revocation], "partitionsPendingAssignment": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.partitions_pending_assignment], "error": v.error, "metadataVersion": v.metadata_version, "metadataBytes": base64_text(v.metadata_bytes)}
 
 
-def share_group_partition_metadata_key_v0(v: ShareGroupPartitionMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
-def share_group_partition_metadata_value_v0_of_4_0(v: ShareGroupPartitionMetadataValue) -> Fields:
-    return {"topics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "numPartitions": x0.num_partitions, "partitionMetadata": [{"partition": x1.partition, "racks": list(x1.racks)} for x1 in x0.partition_metadata]} for x0 in v.topics]}
-
-
-def share_group_partition_metadata_value_v0_of_3_9(v: ShareGroupPartitionMetadataValue) -> Fields:
+def fields_initialized_topics_deleting_topics(v: ShareGroupPartitionMetadataValue | ShareGroupStatePartitionMetadataValue) -> Fields:
     return {"initializedTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "partitions": list(x0.partitions)} for x0 in v.initialized_topics], "deletingTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name} for x0 in v.deleting_topics]}
-
-
-def share_group_member_metadata_key_v0(v: ShareGroupMemberMetadataKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
 
 
 def share_group_member_metadata_value_v0(v: ShareGroupMemberMetadataValue) -> Fields:
     return {"rackId": v.rack_id, "clientId": v.client_id, "clientHost": v.client_host, "subscribedTopicNames": list(v.subscribed_topic_names)}
-
-
-def share_group_metadata_key_v0(v: ShareGroupMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
 
 
 def share_group_metadata_value_v0(v: ShareGroupMetadataValue) -> Fields:
@@ -247,43 +200,12 @@ def share_group_metadata_value_v0_of_4_0(v: ShareGroupMetadataValue) -> Fields:
     return {"epoch": v.epoch}
 
 
-def share_group_target_assignment_metadata_key_v0(v: ShareGroupTargetAssignmentMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
-def share_group_target_assignment_metadata_value_v0(v: ShareGroupTargetAssignmentMetadataValue) -> Fields:
-    fields: Fields = {"assignmentEpoch": v.assignment_epoch}
-    if v.assignment_timestamp != 0:
-        fields["assignmentTimestamp"] = v.assignment_timestamp
-    return fields
-
-
-def share_group_target_assignment_member_key_v0(v: ShareGroupTargetAssignmentMemberKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
-
-
-def share_group_target_assignment_member_value_v0(v: ShareGroupTargetAssignmentMemberValue) -> Fields:
-    return {"topicPartitions": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.topic_partitions]}
-
-
-def share_group_current_member_assignment_key_v0(v: ShareGroupCurrentMemberAssignmentKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
-
-
 def share_group_current_member_assignment_value_v0(v: ShareGroupCurrentMemberAssignmentValue) -> Fields:
     return {"memberEpoch": v.member_epoch, "previousMemberEpoch": v.previous_member_epoch, "state": v.state, "assignedPartitions": [{"topicId": uuid_text(x0.topic_id), "partitions": list(x0.partitions)} for x0 in v.assigned_partitions]}
 
 
-def share_group_state_partition_metadata_key_v0(v: ShareGroupStatePartitionMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
 def share_group_state_partition_metadata_value_v0(v: ShareGroupStatePartitionMetadataValue) -> Fields:
     return {"initializingTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "partitions": list(x0.partitions)} for x0 in v.initializing_topics], "initializedTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "partitions": list(x0.partitions)} for x0 in v.initialized_topics], "deletingTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name} for x0 in v.deleting_topics]}
-
-
-def share_group_state_partition_metadata_value_v0_of_4_0(v: ShareGroupStatePartitionMetadataValue) -> Fields:
-    return {"initializedTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "partitions": list(x0.partitions)} for x0 in v.initialized_topics], "deletingTopics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name} for x0 in v.deleting_topics]}
 
 
 def consumer_group_regular_expression_key_v0(v: ConsumerGroupRegularExpressionKey) -> Fields:
@@ -292,10 +214,6 @@ def consumer_group_regular_expression_key_v0(v: ConsumerGroupRegularExpressionKe
 
 def consumer_group_regular_expression_value_v0(v: ConsumerGroupRegularExpressionValue) -> Fields:
     return {"topics": list(v.topics), "version": v.version, "timestamp": v.timestamp}
-
-
-def streams_group_metadata_key_v0(v: StreamsGroupMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
 
 
 def streams_group_metadata_value_v0(v: StreamsGroupMetadataValue) -> Fields:
@@ -311,43 +229,12 @@ def streams_group_metadata_value_v0(v: StreamsGroupMetadataValue) -> Fields:
     return fields
 
 
-def streams_group_partition_metadata_key_v0(v: StreamsGroupPartitionMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
-def streams_group_partition_metadata_value_v0(v: StreamsGroupPartitionMetadataValue) -> Fields:
-    return {"topics": [{"topicId": uuid_text(x0.topic_id), "topicName": x0.topic_name, "numPartitions": x0.num_partitions, "partitionMetadata": [{"partition": x1.partition, "racks": list(x1.racks)} for x1 in x0.partition_metadata]} for x0 in v.topics]}
-
-
-def streams_group_member_metadata_key_v0(v: StreamsGroupMemberMetadataKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
-
-
 def streams_group_member_metadata_value_v0(v: StreamsGroupMemberMetadataValue) -> Fields:
     return {"instanceId": v.instance_id, "rackId": v.rack_id, "clientId": v.client_id, "clientHost": v.client_host, "rebalanceTimeoutMs": v.rebalance_timeout_ms, "topologyEpoch": v.topology_epoch, "processId": v.process_id, "userEndpoint": None if v.user_endpoint is None else {"host": v.user_endpoint.host, "port": v.user_endpoint.port}, "clientTags": [{"key": x0.key, "value": x0.value} for x0 in v.client_tags]}
 
 
-def streams_group_target_assignment_metadata_key_v0(v: StreamsGroupTargetAssignmentMetadataKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
-def streams_group_target_assignment_metadata_value_v0(v: StreamsGroupTargetAssignmentMetadataValue) -> Fields:
-    fields: Fields = {"assignmentEpoch": v.assignment_epoch}
-    if v.assignment_timestamp != 0:
-        fields["assignmentTimestamp"] = v.assignment_timestamp
-    return fields
-
-
-def streams_group_target_assignment_member_key_v0(v: StreamsGroupTargetAssignmentMemberKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
-
-
 def streams_group_target_assignment_member_value_v0(v: StreamsGroupTargetAssignmentMemberValue) -> Fields:
     return {"activeTasks": [{"subtopologyId": x0.subtopology_id, "partitions": list(x0.partitions)} for x0 in v.active_tasks], "standbyTasks": [{"subtopologyId": x0.subtopology_id, "partitions": list(x0.partitions)} for x0 in v.standby_tasks], "warmupTasks": [{"subtopologyId": x0.subtopology_id, "partitions": list(x0.partitions)} for x0 in v.warmup_tasks]}
-
-
-def streams_group_current_member_assignment_key_v0(v: StreamsGroupCurrentMemberAssignmentKey) -> Fields:
-    return {"groupId": v.group_id, "memberId": v.member_id}
 
 
 def _streams_group_current_member_assignment_value_v0_task_ids(v: StreamsGroupCurrentMemberAssignmentTaskIds) -> Fields:
@@ -361,35 +248,15 @@ def streams_group_current_member_assignment_value_v0(v: StreamsGroupCurrentMembe
     return {"memberEpoch": v.member_epoch, "previousMemberEpoch": v.previous_member_epoch, "state": v.state, "activeTasks": [_streams_group_current_member_assignment_value_v0_task_ids(x0) for x0 in v.active_tasks], "standbyTasks": [_streams_group_current_member_assignment_value_v0_task_ids(x0) for x0 in v.standby_tasks], "warmupTasks": [_streams_group_current_member_assignment_value_v0_task_ids(x0) for x0 in v.warmup_tasks], "activeTasksPendingRevocation": [_streams_group_current_member_assignment_value_v0_task_ids(x0) for x0 in v.active_tasks_pending_revocation], "standbyTasksPendingRevocation": [_streams_group_current_member_assignment_value_v0_task_ids(x0) for x0 in v.standby_tasks_pending_revocation], "warmupTasksPendingRevocation": [_streams_group_current_member_assignment_value_v0_task_ids(x0) for x0 in v.warmup_tasks_pending_revocation]}
 
 
-def streams_group_topology_key_v0(v: StreamsGroupTopologyKey) -> Fields:
-    return {"groupId": v.group_id}
-
-
 def streams_group_topology_value_v0(v: StreamsGroupTopologyValue) -> Fields:
     return {"epoch": v.epoch, "subtopologies": [{"subtopologyId": x0.subtopology_id, "sourceTopics": list(x0.source_topics), "sourceTopicRegex": list(x0.source_topic_regex), "stateChangelogTopics": [{"name": x1.name, "partitions": x1.partitions, "replicationFactor": x1.replication_factor, "topicConfigs": [{"key": x2.key, "value": x2.value} for x2 in x1.topic_configs]} for x1 in x0.state_changelog_topics], "repartitionSinkTopics": list(x0.repartition_sink_topics), "repartitionSourceTopics": [{"name": x1.name, "partitions": x1.partitions, "replicationFactor": x1.replication_factor, "topicConfigs": [{"key": x2.key, "value": x2.value} for x2 in x1.topic_configs]} for x1 in x0.repartition_source_topics], "copartitionGroups": [{"sourceTopics": list(x1.source_topics), "sourceTopicRegex": list(x1.source_topic_regex), "repartitionSourceTopics": list(x1.repartition_source_topics)} for x1 in x0.copartition_groups]} for x0 in v.subtopologies]}
-
-
-def streams_group_target_assignment_resolved_topic_ids_key_v0(v: StreamsGroupTargetAssignmentResolvedTopicIdsKey) -> Fields:
-    return {"groupId": v.group_id}
 
 
 def streams_group_target_assignment_resolved_topic_ids_value_v0(v: StreamsGroupTargetAssignmentResolvedTopicIdsValue) -> Fields:
     return {"assignmentEpoch": v.assignment_epoch, "resolvedTopicIdsBySubtopology": [{"subtopologyId": x0.subtopology_id, "topicIds": [uuid_text(x1) for x1 in x0.topic_ids]} for x0 in v.resolved_topic_ids_by_subtopology]}
 
 
-def consumer_protocol_assignment_v0(v: ConsumerProtocolAssignment) -> Fields:
-    return {"assignedPartitions": [{"topic": x0.topic, "partitions": list(x0.partitions)} for x0 in v.assigned_partitions], "userData": None if v.user_data is None else base64_text(v.user_data)}
-
-
-def consumer_protocol_assignment_v1(v: ConsumerProtocolAssignment) -> Fields:
-    return {"assignedPartitions": [{"topic": x0.topic, "partitions": list(x0.partitions)} for x0 in v.assigned_partitions], "userData": None if v.user_data is None else base64_text(v.user_data)}
-
-
-def consumer_protocol_assignment_v2(v: ConsumerProtocolAssignment) -> Fields:
-    return {"assignedPartitions": [{"topic": x0.topic, "partitions": list(x0.partitions)} for x0 in v.assigned_partitions], "userData": None if v.user_data is None else base64_text(v.user_data)}
-
-
-def consumer_protocol_assignment_v3(v: ConsumerProtocolAssignment) -> Fields:
+def consumer_protocol_assignment_v0_to_v3(v: ConsumerProtocolAssignment) -> Fields:
     return {"assignedPartitions": [{"topic": x0.topic, "partitions": list(x0.partitions)} for x0 in v.assigned_partitions], "userData": None if v.user_data is None else base64_text(v.user_data)}
 
 
@@ -410,73 +277,79 @@ def consumer_protocol_subscription_v3(v: ConsumerProtocolSubscription) -> Fields
 
 
 KEY_FIELDS: Final[Mapping[RecordType, FieldsOf]] = {
-    RecordType.LEGACY_OFFSET_COMMIT: legacy_offset_commit_key_v0,
-    RecordType.OFFSET_COMMIT: offset_commit_key_v0,
+    RecordType.LEGACY_OFFSET_COMMIT: fields_group_topic_partition,
+    RecordType.OFFSET_COMMIT: fields_group_topic_partition,
     RecordType.GROUP_METADATA: group_metadata_key_v0,
-    RecordType.CONSUMER_GROUP_METADATA: consumer_group_metadata_key_v0,
-    RecordType.CONSUMER_GROUP_PARTITION_METADATA: consumer_group_partition_metadata_key_v0,
-    RecordType.CONSUMER_GROUP_MEMBER_METADATA: consumer_group_member_metadata_key_v0,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: consumer_group_target_assignment_metadata_key_v0,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: consumer_group_target_assignment_member_key_v0,
-    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: consumer_group_current_member_assignment_key_v0,
-    RecordType.SHARE_GROUP_PARTITION_METADATA: share_group_partition_metadata_key_v0,
-    RecordType.SHARE_GROUP_MEMBER_METADATA: share_group_member_metadata_key_v0,
-    RecordType.SHARE_GROUP_METADATA: share_group_metadata_key_v0,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: share_group_target_assignment_metadata_key_v0,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: share_group_target_assignment_member_key_v0,
-    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: share_group_current_member_assignment_key_v0,
-    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA: share_group_state_partition_metadata_key_v0,
+    RecordType.CONSUMER_GROUP_METADATA: fields_group_id,
+    RecordType.CONSUMER_GROUP_PARTITION_METADATA: fields_group_id,
+    RecordType.CONSUMER_GROUP_MEMBER_METADATA: fields_group_id_member_id,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: fields_group_id,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: fields_group_id_member_id,
+    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: fields_group_id_member_id,
+    RecordType.SHARE_GROUP_PARTITION_METADATA: fields_group_id,
+    RecordType.SHARE_GROUP_MEMBER_METADATA: fields_group_id_member_id,
+    RecordType.SHARE_GROUP_METADATA: fields_group_id,
+    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: fields_group_id,
+    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: fields_group_id_member_id,
+    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: fields_group_id_member_id,
+    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA: fields_group_id,
     RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION: consumer_group_regular_expression_key_v0,
-    RecordType.STREAMS_GROUP_METADATA: streams_group_metadata_key_v0,
-    RecordType.STREAMS_GROUP_PARTITION_METADATA: streams_group_partition_metadata_key_v0,
-    RecordType.STREAMS_GROUP_MEMBER_METADATA: streams_group_member_metadata_key_v0,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: streams_group_target_assignment_metadata_key_v0,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: streams_group_target_assignment_member_key_v0,
-    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: streams_group_current_member_assignment_key_v0,
-    RecordType.STREAMS_GROUP_TOPOLOGY: streams_group_topology_key_v0,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS: streams_group_target_assignment_resolved_topic_ids_key_v0,
+    RecordType.STREAMS_GROUP_METADATA: fields_group_id,
+    RecordType.STREAMS_GROUP_PARTITION_METADATA: fields_group_id,
+    RecordType.STREAMS_GROUP_MEMBER_METADATA: fields_group_id_member_id,
+    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: fields_group_id,
+    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: fields_group_id_member_id,
+    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: fields_group_id_member_id,
+    RecordType.STREAMS_GROUP_TOPOLOGY: fields_group_id,
+    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS: fields_group_id,
 }
 
 VALUE_FIELDS: Final[Mapping[tuple[RecordType, int, str], FieldsOf]] = {
-    (RecordType.LEGACY_OFFSET_COMMIT, 0, ""): legacy_offset_commit_value_v0,
-    (RecordType.OFFSET_COMMIT, 0, ""): offset_commit_value_v0,
+    (RecordType.LEGACY_OFFSET_COMMIT, 0, ""): fields_offset_metadata_commit_timestamp,
+    (RecordType.OFFSET_COMMIT, 0, ""): fields_offset_metadata_commit_timestamp,
     (RecordType.OFFSET_COMMIT, 1, ""): offset_commit_value_v1,
-    (RecordType.OFFSET_COMMIT, 2, ""): offset_commit_value_v2,
+    (RecordType.OFFSET_COMMIT, 2, ""): fields_offset_metadata_commit_timestamp,
     (RecordType.OFFSET_COMMIT, 3, ""): offset_commit_value_v3,
     (RecordType.OFFSET_COMMIT, 4, ""): offset_commit_value_v4,
     (RecordType.GROUP_METADATA, 0, ""): group_metadata_value_v0,
     (RecordType.GROUP_METADATA, 1, ""): group_metadata_value_v1,
     (RecordType.GROUP_METADATA, 2, ""): group_metadata_value_v2,
-    (RecordType.GROUP_METADATA, 3, ""): group_metadata_value_v3,
-    (RecordType.GROUP_METADATA, 4, ""): group_metadata_value_v4,
+    (RecordType.GROUP_METADATA, 3, ""): group_metadata_value_v3_v4,
+    (RecordType.GROUP_METADATA, 4, ""): group_metadata_value_v3_v4,
     (RecordType.CONSUMER_GROUP_METADATA, 0, ""): consumer_group_metadata_value_v0,
-    (RecordType.CONSUMER_GROUP_PARTITION_METADATA, 0, ""): consumer_group_partition_metadata_value_v0,
+    (RecordType.CONSUMER_GROUP_PARTITION_METADATA, 0, ""): fields_topics,
     (RecordType.CONSUMER_GROUP_PARTITION_METADATA, 0, "3.7"): consumer_group_partition_metadata_value_v0_of_3_7,
     (RecordType.CONSUMER_GROUP_MEMBER_METADATA, 0, ""): consumer_group_member_metadata_value_v0,
     (RecordType.CONSUMER_GROUP_MEMBER_METADATA, 0, "3.7"): consumer_group_member_metadata_value_v0_of_3_7,
-    (RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, 0, ""): consumer_group_target_assignment_metadata_value_v0,
-    (RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, 0, ""): consumer_group_target_assignment_member_value_v0,
+    (RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, 0, ""): fields_assignment_epoch_assignment_timestamp,
+    (RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, 0, ""): fields_topic_partitions,
     (RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, 0, "3.7"): consumer_group_target_assignment_member_value_v0_of_3_7,
     (RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, 0, ""): consumer_group_current_member_assignment_value_v0,
     (RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, 0, "3.7"): consumer_group_current_member_assignment_value_v0_of_3_7,
-    (RecordType.SHARE_GROUP_PARTITION_METADATA, 0, "4.0"): share_group_partition_metadata_value_v0_of_4_0,
-    (RecordType.SHARE_GROUP_PARTITION_METADATA, 0, "3.9"): share_group_partition_metadata_value_v0_of_3_9,
+    (RecordType.SHARE_GROUP_PARTITION_METADATA, 0, "4.0"): fields_topics,
+    (RecordType.SHARE_GROUP_PARTITION_METADATA, 0, "3.9"): fields_initialized_topics_deleting_topics,
     (RecordType.SHARE_GROUP_MEMBER_METADATA, 0, ""): share_group_member_metadata_value_v0,
     (RecordType.SHARE_GROUP_METADATA, 0, ""): share_group_metadata_value_v0,
     (RecordType.SHARE_GROUP_METADATA, 0, "4.0"): share_group_metadata_value_v0_of_4_0,
-    (RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, 0, ""): share_group_target_assignment_metadata_value_v0,
-    (RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, 0, ""): share_group_target_assignment_member_value_v0,
+    (RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, 0, ""): fields_assignment_epoch_assignment_timestamp,
+    (RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, 0, ""): fields_topic_partitions,
     (RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, 0, ""): share_group_current_member_assignment_value_v0,
     (RecordType.SHARE_GROUP_STATE_PARTITION_METADATA, 0, ""): share_group_state_partition_metadata_value_v0,
-    (RecordType.SHARE_GROUP_STATE_PARTITION_METADATA, 0, "4.0"): share_group_state_partition_metadata_value_v0_of_4_0,
+    (RecordType.SHARE_GROUP_STATE_PARTITION_METADATA, 0, "4.0"): fields_initialized_topics_deleting_topics,
     (RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION, 0, ""): consumer_group_regular_expression_value_v0,
     (RecordType.STREAMS_GROUP_METADATA, 0, ""): streams_group_metadata_value_v0,
-    (RecordType.STREAMS_GROUP_PARTITION_METADATA, 0, ""): streams_group_partition_metadata_value_v0,
+    (RecordType.STREAMS_GROUP_PARTITION_METADATA, 0, ""): fields_topics,
     (RecordType.STREAMS_GROUP_MEMBER_METADATA, 0, ""): streams_group_member_metadata_value_v0,
-    (RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, 0, ""): streams_group_target_assignment_metadata_value_v0,
+    (RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, 0, ""): fields_assignment_epoch_assignment_timestamp,
     (RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, 0, ""): streams_group_target_assignment_member_value_v0,
     (RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, 0, ""): streams_group_current_member_assignment_value_v0,
     (RecordType.STREAMS_GROUP_TOPOLOGY, 0, ""): streams_group_topology_value_v0,
     (RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS, 0, ""): streams_group_target_assignment_resolved_topic_ids_value_v0,
 }
 """By record type, value version and layout."""
+
+EMBEDDED_FIELDS: Final[Mapping[str, tuple[FieldsOf, ...]]] = {
+    "ConsumerProtocolAssignment": (consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3),
+    "ConsumerProtocolSubscription": (consumer_protocol_subscription_v0, consumer_protocol_subscription_v1, consumer_protocol_subscription_v2, consumer_protocol_subscription_v3),
+}
+"""By message: the function of each version, from 0 on."""
