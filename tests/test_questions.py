@@ -9,11 +9,9 @@ from typing import Any, Final
 import duckdb
 import pytest
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import arrow_table, write_lake
 
@@ -51,7 +49,7 @@ def gold() -> dict[str, list[dict[str, Any]]]:
     for capture in CAPTURES:
         if not segments(capture).is_dir():
             continue
-        audited = audit_segments(open_log_folder(segments(capture)), DepartureRules())
+        audited = audit_segments(segments(capture))
         for name, rows in audited.tables.items():
             renamed = [
                 row | {"group_id": f"{capture}/{row['group_id']}"} if "group_id" in row else row

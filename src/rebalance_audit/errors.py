@@ -1,4 +1,10 @@
-"""What can go wrong with a run for reasons that its user can mend. Each message is one sentence."""
+"""Errors that the user of the package can act on. Each message is one sentence."""
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+_GROUPS_NAMED: Final = 10
 
 
 class LakeError(Exception):
@@ -18,8 +24,52 @@ class LakeBusy(LakeError):  # noqa: N818 - as above
 
 
 class SparkEnded(Exception):  # noqa: N818 - as above
-    """Spark's Java process or a Python worker ended in the middle of the work: nothing that the program foresees."""
+    """Spark's Java process or a Python worker ended in the middle of the work, which the program does not foresee."""
 
 
 class BadRequest(ValueError):  # noqa: N818 - as above
-    """An argument of a run makes no sense: a source, a regular expression, a window, a layer."""
+    """An argument makes no sense: a source, a regular expression, a window, a layer."""
+
+
+class UnknownTimeZone(BadRequest):
+    """The time zone of a broker's log is neither a name such as `Europe/Berlin` nor an offset such as `+02:00`."""
+
+
+class UnknownGroup(LookupError):  # noqa: N818 - as above
+    """A group was asked for that no record names; the message tells which was probably meant, or which there are."""
+
+    def __init__(self, group_id: str, known: Collection[str]) -> None:
+        super().__init__(group_id, known)
+        self.group_id = group_id
+        self.known = known
+
+    def __str__(self) -> str:
+        if not self.known:
+            return f"no group {self.group_id!r}: the log has no groups at all."
+        if near := get_close_matches(self.group_id, self.known, n=3):
+            meant = " or ".join(map(repr, near))
+            return f"no group {self.group_id!r} in this log; did you mean {meant}?"
+        some = sorted(self.known)[:_GROUPS_NAMED]
+        more = f" and {len(self.known) - len(some):,} more" if len(self.known) > len(some) else ""
+        listed = ", ".join(map(repr, some))
+        return f"no group {self.group_id!r} in this log, which has {listed}{more}."
+
+
+class UnknownPartition(LookupError):  # noqa: N818 - as above
+    """A partition of `__consumer_offsets` was asked for that the folder does not hold."""
+
+    def __init__(self, missing: Sequence[int], present: Sequence[int]) -> None:
+        super().__init__(missing, present)
+        self.missing = missing
+        self.present = present
+
+    def __str__(self) -> str:
+        missing, present = (", ".join(map(str, numbers)) for numbers in self.args)
+        return f"no partition {missing} here, only {present}."
+
+
+def require_known(wanted: Collection[str], known: Collection[str]) -> None:
+    """Raises UnknownGroup for the first wanted group that is not known."""
+    for group_id in wanted:
+        if group_id not in known:
+            raise UnknownGroup(group_id, known)

@@ -5,10 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.cli.broker_logs import BrokerLogs
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.accuracy.simulated import by_epoch
 from tests.accuracy.tally import Tally
 from tests.accuracy.verdicts import judge_epoch
@@ -58,10 +55,7 @@ def tally_of_capture(name: str) -> Tally:
 
 
 def _judge(tally: Tally, source: str, folder: Path, logs: list[Path]) -> None:
-    broker_log = BrokerLogs(logs, None).read("UTC")
-    audited = audit_segments(
-        open_log_folder(folder / "segments"), DepartureRules(), broker_log=broker_log
-    )
+    audited = audit_segments(folder / "segments", broker_logs=logs)
     causes = by_epoch(audited.tables["rebalance_causes"])
     epochs = {(row["group_id"], row["epoch"]): row for row in audited.tables["epochs"]}
     for key, reasons in _truth(folder).items():

@@ -17,14 +17,12 @@ from typing import Final
 
 from rich.console import Console
 
-from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli.commands.demo import what_next
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.readers.gold import TABLES
 from rebalance_audit.report.terminal.layout import Layout
 from rebalance_audit.report.terminal.overview import print_overview
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tools import generated_files
 
 ROOT: Final = Path(__file__).parents[2]
@@ -81,10 +79,10 @@ def _run(command: str, folder: Path) -> str:
 
 def _demo(folder: Path) -> str:
     """What `make demo` prints. Made without Spark: a test holds its report to that of the audit in one process."""
-    audited = audit_segments(open_log_folder(folder / OUT / "log"), DepartureRules())
+    audited = audit_segments(folder / OUT / "log")
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
-    tables = {name: audited.tables[name] for name in TABLES}
+    tables = {name: audited.tables[name] for name in GOLD_OF_LOG}
     print_overview(Layout(console, tables), tables, everything=False)
     return f"{text.getvalue()}{what_next(Path(OUT), tables, audited.facts.records)}"
 

@@ -4,14 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.readers.gold import TABLES
 from rebalance_audit.report.terminal.layout import Layout
 from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.report.terminal.terminal import file_console
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, process
 from tests.support.spark_sessions import configuration
 
@@ -45,8 +43,8 @@ def test_demo_prints_what_happened_and_what_to_do_next(demo: tuple[Path, str, st
 def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, str, str]) -> None:
     """The report made of the gold tables is, word for word, the one of the audit in one process."""
     out, _, _ = demo
-    audited = audit_segments(open_log_folder(out / "log"), DepartureRules()).tables
-    tables = {name: audited[name] for name in TABLES}
+    audited = audit_segments(out / "log").tables
+    tables = {name: audited[name] for name in GOLD_OF_LOG}
     expected = io.StringIO()
     print_overview(Layout(file_console(expected), tables), tables, everything=True)
     assert (out / "report.txt").read_text() == expected.getvalue()

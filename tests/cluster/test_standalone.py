@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.readers.tables import read_rows
 from rebalance_audit.table_order import in_key_order
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cluster.standalone import Cluster, environment, start
 from tests.wire.golden import capture
 
@@ -63,7 +61,7 @@ def test_the_jobs_see_the_project_in_the_zip_alone(cluster: Cluster) -> None:
 
 def test_a_lost_worker_changes_no_row(audited: Path) -> None:
     """Every gold table has the rows of the audit in one process, to the last column."""
-    expected = audit_segments(open_log_folder(SEGMENTS), DepartureRules()).tables
+    expected = audit_segments(SEGMENTS).tables
     for name in AUDITED:
         columns = table_schemas()[f"gold.{name}"].column_names
         wanted = [

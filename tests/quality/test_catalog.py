@@ -6,7 +6,6 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
@@ -17,7 +16,6 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from rebalance_audit.table_schemas import table_schemas
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.wire.golden import capture
 
 NAME = "catalog:spark_catalog.audit"
@@ -43,7 +41,7 @@ def audited(spark: SparkSession) -> Audited:
 
 def test_the_catalog_has_the_rows_of_the_audit(spark: SparkSession, audited: Audited) -> None:
     """Tables by three-part names, in a schema for each layer, with as many rows as the audit in one process."""
-    expected = audit_segments(open_log_folder(SEGMENTS), DepartureRules()).tables
+    expected = audit_segments(SEGMENTS).tables
     for name in ("epochs", "ownership", "members"):
         rows = spark.read.table(f"spark_catalog.audit_gold.{name}").count()
         assert rows == len(expected[name]) > 0

@@ -8,13 +8,11 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli.commands import check as command
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.quality.planted import Row, violations
 from tests.support.lake_without_spark import arrow_table
 from tests.wire.golden import CAPTURE_NAMES, capture
@@ -28,8 +26,7 @@ def healthy_rows() -> dict[str, list[Row]]:
     """What the audit makes of every captured log, each in a cluster of its own."""
     rows: dict[str, list[Row]] = defaultdict(list)
     for name in CAPTURE_NAMES:
-        folder = open_log_folder(capture(name).segments)
-        for table, found in audit_segments(folder, DepartureRules()).tables.items():
+        for table, found in audit_segments(capture(name).segments).tables.items():
             rows[f"gold.{table}"] += [{**row, "cluster": name} for row in found]
     return rows
 

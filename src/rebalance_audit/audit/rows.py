@@ -30,6 +30,9 @@ GOLD_OF_GROUP = (
     FINDINGS,
 )
 """Tables that the audit of one group fills; findings only where its AuditOptions ask for them."""
+TOPICS = "topics"
+GOLD_OF_LOG = (*GOLD_OF_GROUP, TOPICS)
+"""Tables that the audit of a log fills."""
 
 COMPLETE = "complete"
 GAP = "gap"

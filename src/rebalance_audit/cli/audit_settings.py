@@ -11,23 +11,30 @@ _PREFIX: Final = "REBALANCE_AUDIT_"
 
 
 class AuditSettings(NamedTuple):
-    """Name of the cluster, times that the log does not hold, thresholds of findings, time zone of brokers' logs."""
+    """What `audit_segments` takes by keyword."""
 
     cluster: str
-    rules: DepartureRules
-    findings: FindingRules = FindingRules()
+    departure_rules: DepartureRules = DepartureRules()
+    finding_rules: FindingRules = FindingRules()
     broker_log_time_zone: str = "UTC"
 
 
-DEFAULTS: Final = AuditSettings("default", DepartureRules())
+DEFAULTS: Final = AuditSettings("default")
 """As in `conf/base.toml`, to which a test holds them."""
 
 
-def audit_settings(invocation: Invocation, cluster: str | None) -> AuditSettings:
-    """The settings in force; `cluster` is the flag. Raises ConfigError.
+def audit_settings(
+    invocation: Invocation, cluster: str | None, broker_log_zone: str | None = None
+) -> AuditSettings:
+    """The settings in force; `cluster` and `broker_log_zone` are flags. Raises ConfigError.
 
     Where nobody configured anything these are the defaults, without the 0.3 s that loading the configuration takes.
     """
+    settings = _configured(invocation, cluster)
+    return settings._replace(broker_log_time_zone=broker_log_zone or settings.broker_log_time_zone)
+
+
+def _configured(invocation: Invocation, cluster: str | None) -> AuditSettings:
     configured = any(variable.upper().startswith(_PREFIX) for variable in os.environ)
     if not (configured or invocation.config_file or invocation.print_config):
         return DEFAULTS._replace(cluster=cluster or DEFAULTS.cluster)

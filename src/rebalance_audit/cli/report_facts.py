@@ -3,7 +3,7 @@
 from contextlib import closing
 from typing import Final
 
-from rebalance_audit.cli.unknown_group import require_known
+from rebalance_audit.errors import require_known
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import require_cluster
 from rebalance_audit.report.html.facts import PageFacts, bucket_size
@@ -35,7 +35,7 @@ def report_facts(
 ) -> PageFacts:
     """Raises LakeNotReadable, also where no run was about the cluster.
 
-    Raises click.BadParameter for a group that the tables do not have.
+    Raises UnknownGroup for a group that the tables do not have.
     """
     with closing(ReportRows(lake, cluster, from_ms, to_ms)) as rows:
         totals = rows.totals()

@@ -1,19 +1,22 @@
 """Records of a byte range as JSON lines, in the shape of Kafka's own JSON converters."""
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from rebalance_audit.local.byte_ranges import Range
+from rebalance_audit.errors import UnknownPartition
+from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.batches import parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.folder import LogFolder
 
 Shape: TypeAlias = dict[str, Any]
 Raw: TypeAlias = tuple[int, int, bytes | None, bytes | None]
@@ -32,17 +35,39 @@ class Wanted(NamedTuple):
     """The first moment that is too late."""
 
 
-def json_lines(part: Range, wanted: Wanted) -> bytes:
-    """The lines of the range's records, each with its line end."""
+def decoded_lines(
+    folder: LogFolder, wanted: Wanted, log_partitions: Collection[int] = ()
+) -> Iterator[bytes]:
+    """Lines of JSON, many at a time, partition by partition in offset order; from all cores where the log is large.
+
+    `log_partitions`: only these; all of them if empty. Raises UnknownPartition, and OSError that names the file.
+    """
+    chosen = _chosen(folder, log_partitions)
+    size_bytes = sum(part.size_bytes for number in chosen for part in folder.segments[number])
+    yield from in_order(
+        partial(_lines, wanted=wanted), ranges_of(folder, chosen), workers_for(size_bytes)
+    )
+
+
+def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
+    present = list(folder.segments)
+    missing = sorted(set(log_partitions).difference(present))
+    if missing:
+        raise UnknownPartition(missing, present)
+    return sorted(set(log_partitions)) or present
+
+
+def _lines(part: Range, wanted: Wanted) -> bytes:
+    return b"".join(map(_line, _shapes(part, wanted)))
+
+
+def _shapes(part: Range, wanted: Wanted) -> Iterator[Shape]:
     records = _Records(part.segment.log_partition, wanted)
-    lines = bytearray()
     for found in part.read():
         if isinstance(found, BadBytes):
-            lines += _line(_bad_bytes(part.segment.log_partition, found))
+            yield _bad_bytes(part.segment.log_partition, found)
         elif isinstance(found, ColumnChunk):
-            for shape in records.shapes(found):
-                lines += _line(shape)
-    return bytes(lines)
+            yield from records.shapes(found)
 
 
 class _Records:

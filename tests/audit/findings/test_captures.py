@@ -5,10 +5,8 @@ from functools import cache
 
 import pytest
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import CAPTURES, segments
 
 QUIET = (
@@ -26,7 +24,7 @@ QUIET = (
 @cache
 def found(capture: str) -> list[Row]:
     """Rows of findings of a capture."""
-    return audit_segments(open_log_folder(segments(capture)), DepartureRules()).tables["findings"]
+    return audit_segments(segments(capture)).tables["findings"]
 
 
 def kinds(capture: str) -> Counter[tuple[str, str]]:

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
@@ -26,7 +24,7 @@ OF_COMMITS = {
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with the gold tables of one capture, under the cluster name blue."""
     path = tmp_path_factory.mktemp("lake")
-    tables = dict(audit_segments(open_log_folder(SLOW[0]), DepartureRules()).tables)
+    tables = dict(audit_segments(SLOW[0]).tables)
     like = next(row for row in tables["findings"] if row["group_id"] == SLOW[1])
     tables["findings"] = [*tables["findings"], like | OF_COMMITS]
     write_lake(path, tables, "blue")

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
@@ -70,8 +68,7 @@ class Page(HTMLParser):
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real log with three groups, its coordinator moved twice."""
     path = tmp_path_factory.mktemp("failover")
-    folder = open_log_folder(segments("failover"))
-    write_lake(path, audit_segments(folder, DepartureRules()).tables, "blue")
+    write_lake(path, audit_segments(segments("failover")).tables, "blue")
     return path
 
 

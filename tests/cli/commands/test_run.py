@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.cli import exit_codes
-from rebalance_audit.cli.spark_run import request_of
+from rebalance_audit.cli.spark import run_request_of
 from rebalance_audit.config import load_config
 from tests.cli.call import call, process, segments
 
@@ -61,7 +61,7 @@ def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
         "lake.path": str(tmp_path),
         "spark.settings": {"spark.hadoop.fs.s3a.secret.key": "pssst", "spark.driver.memory": "4g"},
     }
-    recorded = request_of(load_config(flags=settings)).config
+    recorded = run_request_of(load_config(flags=settings)).config
     assert recorded is not None
     assert "pssst" not in recorded
     assert '"spark.hadoop.fs.s3a.secret.key" = "(redacted)"' in recorded

@@ -13,7 +13,6 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.spark.in_process import in_order
 from tests.spark.lakes import (
     OF_THE_AUDIT,
@@ -89,7 +88,7 @@ def test_other_thresholds_and_another_cluster(
     rules = DepartureRules(consumer_session_timeout_ms=10_000)
     report = run_audit(spark, request_of(None, lake, rules=rules))
     assert report.rebuilt == report.groups == len(table(lake, "meta.snapshots"))
-    expected = audit_segments(open_log_folder(whole.log), rules).tables
+    expected = audit_segments(whole.log, departure_rules=rules).tables
     for name in OF_THE_AUDIT:
         rows = in_order(name, expected[name.partition(".")[2]])
         assert without_commits(table(lake, name)) == rows, name

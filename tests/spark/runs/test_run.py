@@ -7,7 +7,6 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.runs.request import GOLD_ONLY
@@ -40,7 +39,7 @@ def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
 
     But for findings that offset commits show, which `inspect` does not decode.
     """
-    expected = audit_segments(open_log_folder(whole.log), DepartureRules()).tables
+    expected = audit_segments(whole.log).tables
     for name in OF_THE_AUDIT:
         rows = expected[name.partition(".")[2]]
         assert without_commits(table(whole.lake, name)) == in_order(name, rows), name

@@ -5,10 +5,8 @@ from collections import Counter
 import pytest
 
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.wire.golden import CAPTURE_NAMES, CAPTURES
 
 STRENGTH = {certainty: strength for strength, certainty in enumerate(reversed(Certainty))}
@@ -22,8 +20,7 @@ def test_every_cause_has_its_patterns() -> None:
 @pytest.mark.parametrize("capture", CAPTURE_NAMES)
 def test_no_claim_is_surer_than_its_pattern_allows(capture: str) -> None:
     """On real logs every claimed cause is one that its kind of group can show, with no more certainty than that."""
-    folder = open_log_folder(CAPTURES / capture / "segments")
-    tables = audit_segments(folder, DepartureRules()).tables
+    tables = audit_segments(CAPTURES / capture / "segments").tables
     protocols = {
         (row["group_id"], row["incarnation"], row["epoch"]): row["protocol"]
         for row in tables["epochs"]

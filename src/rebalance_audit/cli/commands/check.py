@@ -57,10 +57,10 @@ def check(
     meta.checks.
     """
     config = invocation.config_of_lake({"lake.path": lake}, "spark", "quality")
-    from rebalance_audit.cli import spark_check  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     with progress() as tell:
-        report = spark_check.check(config, tell, **limits)
+        report = spark.check(config, tell, **limits)
     hand_out(shape(config.lake.path, report), summary(config.lake.path, report))
     return exit_codes.CHECK_FAILED if report.failed else exit_codes.DONE
 

@@ -2,16 +2,15 @@
 
 import re
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
 
 from rebalance_audit.cli import options
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import debug_option
-from rebalance_audit.local.byte_ranges import in_order, ranges_of, workers_for
-from rebalance_audit.local.decode import Wanted, json_lines
+from rebalance_audit.local.decode import Wanted, decoded_lines
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.segments.folder import open_log_folder
 
@@ -92,7 +91,6 @@ def decode(
     in base64.
     """
     folder = open_log_folder(segments)
-    chosen = _chosen(log_partitions, list(folder.segments))
     wanted = Wanted(
         group_ids=group_ids or None,
         record_types=frozenset(kind for kind in record_types if isinstance(kind, int))
@@ -102,19 +100,6 @@ def decode(
         from_ms=from_ms,
         to_ms=to_ms,
     )
-    size_bytes = sum(part.size_bytes for number in chosen for part in folder.segments[number])
-    out = sys.stdout.buffer
-    for lines in in_order(
-        partial(json_lines, wanted=wanted), ranges_of(folder, chosen), workers_for(size_bytes)
-    ):
-        out.write(lines)
-
-
-def _chosen(wanted: tuple[int, ...], present: list[int]) -> list[int]:
-    missing = sorted(set(wanted) - set(present))
-    if missing:
-        raise click.BadParameter(
-            f"no partition {', '.join(map(str, missing))} here, only {', '.join(map(str, present))}.",
-            param_hint="--partition",
-        )
-    return sorted(set(wanted)) or present
+    with bad_arguments():
+        for lines in decoded_lines(folder, wanted, log_partitions):
+            sys.stdout.buffer.write(lines)

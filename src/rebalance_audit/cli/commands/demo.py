@@ -49,15 +49,15 @@ def demo(invocation: Invocation, out: Path) -> None:
         "readers",
     )
     require_java()
-    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
-    from rebalance_audit.readers import gold as gold_tables  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.readers.gold import gold_tables  # noqa: PLC0415 - imports Arrow
 
     with progress() as tell:
         tell("unpacking the log")
         extract_to(log)
-        request = spark_run.request_of(config, command="demo")
-        report = spark_run.audit(request, config, tell)
-    tables = gold_tables.gold_tables(request.lake, request.cluster)
+        request = spark.run_request_of(config, command="demo")
+        report = spark.audit(request, config, tell)
+    tables = gold_tables(request.lake, request.cluster)
     console = stdout_console()
     print_overview(Layout(console, tables), tables, everything=False)
     _write_report(out / REPORT, tables)

@@ -12,12 +12,11 @@ from rich.text import Text
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
-from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.tables_json import row_for_programs
-from rebalance_audit.cli.unknown_group import require_known
+from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.local.state import group_ids_of
 from rebalance_audit.report import words
 from rebalance_audit.report.explanation import (
     Explanation,
@@ -28,7 +27,6 @@ from rebalance_audit.report.explanation import (
 from rebalance_audit.report.summary import Row, Tables
 from rebalance_audit.report.terminal.layout import Layout
 from rebalance_audit.report.terminal.terminal import stdout_console
-from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
 Examples:
@@ -80,9 +78,10 @@ def explain(
     """
     if epoch_number is not None and at_ms is not None:
         raise click.UsageError("Give --epoch or --at, not both.")
-    own, group_id, cluster_name = _rows_of(
-        invocation, where, lake, cluster, BrokerLogs(broker_logs, broker_log_zone)
-    )
+    with bad_arguments(group="GROUP"):
+        own, group_id, cluster_name = _rows_of(
+            invocation, where, lake, cluster, broker_logs, broker_log_zone
+        )
     if not own["epochs"]:
         raise click.UsageError(
             f"The log has no epoch of {group_id!r}, so there is nothing to explain."
@@ -99,25 +98,20 @@ def _rows_of(
     where: tuple[str, ...],
     lake: str | None,
     cluster: str | None,
-    logs: BrokerLogs,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
 ) -> tuple[Tables, str, str]:
     """Rows of the group, its id, the cluster's name."""
     if len(where) == 2:
         if lake is not None:
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
         segments, group_id = where
-        settings = audit_settings(invocation, cluster)
-        folder = open_log_folder(Path(segments))
-        log = logs.read(settings.broker_log_time_zone, (group_id,))
-        audited = audit_segments(
-            folder, settings.rules, (group_id,), segments, settings.findings, log
-        )
-        if group_id not in audited.group_ids:
-            require_known((group_id,), group_ids_of(folder), "GROUP")
-        return audited.tables, group_id, settings.cluster
+        settings = audit_settings(invocation, cluster, broker_log_zone)
+        audit = audit_segments(segments, (group_id,), broker_logs, **settings._asdict())
+        return audit.tables, group_id, audit.cluster
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
-    if logs.paths:
+    if broker_logs:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
     config = invocation.config_of_lake(
         {"lake.path": lake, "cluster": cluster},
@@ -130,7 +124,7 @@ def _rows_of(
     tables = lake_group.group_tables(config.lake.path, config.cluster, group_id)
     if not tables["group_states"]:
         known = lake_group.group_ids(config.lake.path, config.cluster)
-        require_known((group_id,), known, "GROUP")
+        require_known((group_id,), known)
     return tables, group_id, config.cluster
 
 

@@ -71,13 +71,11 @@ def ingest(
     )
     if not config.source.spec:
         raise click.UsageError("No source: give --source kafka:HOST:PORT or --source segments:DIR.")
-    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     with asked_to_end(goes_on=follow) as stopped, progress() as tell:
-        request = spark_run.ingest_request_of(
-            config, follow=follow, stopped=stopped.is_set, **flags
-        )
-        report = spark_run.ingest(request, config, tell)
+        request = spark.ingest_request_of(config, follow=follow, stopped=stopped.is_set, **flags)
+        report = spark.ingest(request, config, tell)
     hand_out(_shape(request, report), _summary(request, report))
 
 

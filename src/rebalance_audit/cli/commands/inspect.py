@@ -8,14 +8,11 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
-from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.tables_json import tables_json
-from rebalance_audit.cli.unknown_group import require_known
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.local.state import group_ids_of
 from rebalance_audit.report.terminal.terminal import print_report, stdout_console
-from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
 Examples:
@@ -50,17 +47,10 @@ def inspect(
     Without --group: all groups and their rebalances. With --group: every epoch of the group with its
     causes and the records that show them, how each member got there, and which partitions nobody owned.
     """
-    settings = audit_settings(invocation, cluster)
-    folder = open_log_folder(segments)
-    log = BrokerLogs(broker_logs, broker_log_zone).read(settings.broker_log_time_zone, group_ids)
-    audited = audit_segments(
-        folder, settings.rules, group_ids, str(segments), settings.findings, log
-    )
-    if not set(group_ids) <= audited.group_ids:
-        require_known(group_ids, group_ids_of(folder))
+    settings = audit_settings(invocation, cluster, broker_log_zone)
+    with bad_arguments():
+        audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict())
     if as_json:
-        sys.stdout.buffer.write(tables_json(audited.tables, settings.cluster))
+        sys.stdout.buffer.write(tables_json(audit.tables, audit.cluster))
     else:
-        print_report(
-            stdout_console(), audited.tables, audited.facts, group_ids, everything=everything
-        )
+        print_report(stdout_console(), audit.tables, audit.facts, group_ids, everything=everything)

@@ -78,13 +78,13 @@ def maintain(
     """
     flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
     config = invocation.config_of_lake(flags, "spark")
-    from rebalance_audit.cli import spark_maintain  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
-    request = spark_maintain.request_of(
+    request = spark.maintain_request_of(
         config, tables=tables, retentions=dict(retentions), dry_run=dry_run
     )
     with progress() as tell:
-        report = spark_maintain.maintain(config, request, tell)
+        report = spark.maintain(config, request, tell)
     hand_out(shape(config.lake.path, request, report), summary(config.lake.path, request, report))
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 
 from rebalance_audit.cli import options
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
@@ -70,7 +71,8 @@ def report(
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports the templates
 
-    facts = report_facts(config.lake.path, config.cluster, **wanted)
+    with bad_arguments():
+        facts = report_facts(config.lake.path, config.cluster, **wanted)
     page = render_page(facts).encode()
     write_file(page, out)
     totals = facts.totals

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.broker_logs import BrokerLogs
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
 from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -94,22 +95,24 @@ def run(
     config = invocation.config_of_lake(
         {"source.spec": spec, "lake.path": lake, "cluster": cluster}, "spark"
     )
-    from rebalance_audit.cli import spark_run  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     def request() -> "RunRequest":
         # Each time anew: brokers have logged more since, and segment files have come.
-        log = BrokerLogs(broker_logs, broker_log_zone).read(config.audit.broker_log_time_zone)
-        return spark_run.request_of(config, broker_log=log, **flags)
+        zone = broker_log_zone or config.audit.broker_log_time_zone
+        with bad_arguments():
+            log = read_broker_logs(broker_logs, zone)
+        return spark.run_request_of(config, broker_log=log, **flags)
 
     if every_s is None:
         only = request()
         with progress() as tell:
-            report = spark_run.audit(only, config, tell)
+            report = spark.audit(only, config, tell)
         hand_out(_shape(only, report), summary(only, report))
         return
     with asked_to_end(goes_on=True) as asked, progress() as tell:
         requests = (request() for _ in rounds(every_s, stop_after_s, asked))
-        for made, report in spark_run.audits(requests, config, tell):
+        for made, report in spark.audits(requests, config, tell):
             hand_out(_shape(made, report), summary(made, report))
 
 

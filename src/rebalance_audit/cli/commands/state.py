@@ -9,6 +9,7 @@ import click
 import orjson
 
 from rebalance_audit.cli import options
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report import words
@@ -50,16 +51,18 @@ def state(
     if segments is not None and lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     if segments is not None:
-        found = segment_state(open_log_folder(segments), group_ids, at_ms)
+        with bad_arguments():
+            found = segment_state(open_log_folder(segments), group_ids, at_ms)
     else:
         config = invocation.config_of_lake(
             {"lake.path": lake, "cluster": cluster},
             "readers",
             without="Nothing to read: give SEGMENTS or --lake DIR.",
         )
-        from rebalance_audit.cli.lake_state import lake_state  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
-        found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
+        with bad_arguments():
+            found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
     if found.undecodable:
         click.echo(
             f"{words.count(found.undecodable, 'record')} could not be decoded and are left out;"

@@ -1,56 +1,20 @@
-"""Brokers' logs on the command line: reading them, and setting their clocks by the segments."""
+"""Sets the clocks of brokers' logs by the records of the segments."""
 
-from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import Final, NamedTuple
-
-import click
+from typing import Final
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.clocks import Aligned, Moments, aligned
-from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
 
-_EPOCH_KEYS: Final = key_bytes.of_types(
-    (RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA)
-)
-_OTHER_TYPES: Final = frozenset(RecordType) - {
-    RecordType.GROUP_METADATA,
-    RecordType.CONSUMER_GROUP_METADATA,
-}
-
-
-class BrokerLogs(NamedTuple):
-    """What the flags say."""
-
-    paths: Sequence[Path]
-    zone: str | None
-    """None: as configured."""
-
-    def read(self, configured_zone: str, group_ids: Collection[str] = ()) -> BrokerLog | None:
-        """What the files say, of all groups or of these; None without files.
-
-        Raises SourceNotReadable for a file that cannot be read, UsageError for an unknown zone.
-        """
-        if not self.paths:
-            return None
-        named = self.zone or configured_zone
-        try:
-            zone = zone_of(named)
-        except ValueError as error:
-            raise click.UsageError(f"{error}.") from error
-        facts = read_facts(self.paths, zone)
-        wanted = frozenset(group_ids)
-        if wanted:
-            facts = (fact for fact in facts if fact.group_id is None or fact.group_id in wanted)
-        return BrokerLog.of(facts, named)
+_EPOCH_TYPES: Final = frozenset({RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA})
+_EPOCH_KEYS: Final = key_bytes.of_types(_EPOCH_TYPES)
+_OTHER_TYPES: Final = frozenset(RecordType) - _EPOCH_TYPES
 
 
 def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:

@@ -1,17 +1,20 @@
-"""What `run`, `ingest` and `demo` do with Spark. Importing this imports it, so they do that when they are called."""
+"""What commands do with Spark. Importing this imports it, so commands do that only when they are called."""
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.requirements import require_extra, require_java
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
+from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.runs import maintain as care
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
@@ -23,18 +26,23 @@ from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.location import absolute, catalog_settings
 from rebalance_audit.resources import checkout_root
+
+if TYPE_CHECKING:
+    from rebalance_audit.quality.check import CheckReport
 
 SECRET: Final = re.compile(
     r"^(\S*(?:secret|password|token|access\.?key)\S*) = .*$", re.IGNORECASE | re.MULTILINE
 )
 """A setting that must not be read in the run log of a lake; the names are those that Spark redacts in its own logs."""
 
+DAY_MS: Final = 86_400_000
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 
 
-def request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequest:
+def run_request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequest:
     """The run that the configuration and the flags ask for; `limits` are fields of RunRequest.
 
     Raises BadRequest, SourceNotReadable and LakeNotWritable: what is wrong is told before Spark starts.
@@ -121,6 +129,60 @@ def ingest(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
     """One ingest in a session of its own; raises as `audit`."""
     with session("ingest", request.lake, config, tell) as spark:
         return run_ingest(spark, request, tell)
+
+
+def maintain_request_of(
+    config: Config, *, tables: Sequence[str], retentions: Mapping[str, int], dry_run: bool
+) -> care.MaintainRequest:
+    """The maintenance that the configuration and the flags ask for; `retentions` is table -> days.
+
+    Raises BadRequest before Spark starts.
+    """
+    request = care.MaintainRequest(
+        tables=tables,
+        keep_days={**config.maintain.keep_days, **retentions},
+        vacuum_hours=config.maintain.vacuum_hours,
+        vacuum_hours_of=config.maintain.vacuum_hours_of,
+        dry_run=dry_run,
+    )
+    care.check_request(request)
+    return request
+
+
+def maintain(config: Config, request: care.MaintainRequest, tell: Tell) -> care.MaintainReport:
+    """One maintenance in a session of its own; raises as `audit`."""
+    lake = absolute(config.lake.path)
+    with session("maintain", lake, config, tell) as spark:
+        return care.maintain(Lake(spark, lake), request, datetime.now(UTC), tell)
+
+
+def check(
+    config: Config,
+    tell: Tell,
+    *,
+    cluster: str | None,
+    tables: Collection[str],
+    from_ms: int | None,
+    to_ms: int | None,
+    docs: Path | None,
+) -> "CheckReport":
+    """One check in a session of its own.
+
+    Raises as `audit`; what is wrong with the request is told before Spark starts.
+    """
+    from rebalance_audit.quality.check import (  # noqa: PLC0415 - Great Expectations takes six seconds
+        CheckRequest,
+        check_tables,
+        run_check,
+    )
+
+    kept_ms = {name: days * DAY_MS for name, days in config.maintain.keep_days.items()}
+    scope = Scope(cluster, from_ms, to_ms, limits=config.checks.limits(), kept_ms=kept_ms)
+    request = CheckRequest(scope, tables, docs, config.checks.sample_keys)
+    check_tables(request)
+    lake = absolute(config.lake.path)
+    with session("check", lake, config, tell) as spark:
+        return run_check(Lake(spark, lake), request, tell)
 
 
 @contextmanager

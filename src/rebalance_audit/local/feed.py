@@ -1,0 +1,87 @@
+"""Gives the audit the records that the workers read, and tells it of which groups something is missing."""
+
+from collections import Counter, defaultdict
+
+from rebalance_audit.audit.log_audit import LogAudit
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+
+
+class Feed:
+    """One audit of a log, piece by piece."""
+
+    def __init__(self, options: AuditOptions, groups: tuple[bytes, ...]) -> None:
+        """`groups`: only keys that have one of these from `TYPE_BYTES` on; all keys if empty."""
+        self.audit = LogAudit(options)
+        self.undecodable: Counter[str] = Counter()
+        """Reason -> group records that could not be decoded."""
+        self._groups = groups
+        self._met: defaultdict[int, set[str]] = defaultdict(set)
+        """Log partition -> ids of the groups met in it so far."""
+        self._damaged: set[int] = set()
+        """Log partitions with an unreadable stretch: a group met later may have begun in it."""
+
+    def take(self, log_partition: int, found: ColumnChunk | BadBytes | TailNote) -> None:
+        """One piece of the log, in log order per partition."""
+        if isinstance(found, BadBytes):
+            self._miss_something(log_partition)
+        elif isinstance(found, ColumnChunk):
+            begin = 0
+            for run in found.runs:
+                end = begin + run.record_count
+                if not run.is_control:
+                    self._take_run(log_partition, found, run, slice(begin, end))
+                begin = end
+
+    def group_ids(self) -> frozenset[str]:
+        """Every group met."""
+        return frozenset().union(*self._met.values())
+
+    def _take_run(self, log_partition: int, chunk: ColumnChunk, run: Run, part: slice) -> None:
+        rows = zip(
+            chunk.log_offsets[part],
+            chunk.record_timestamps_ms[part],
+            chunk.keys[part],
+            chunk.values[part],
+            strict=True,
+        )
+        for log_offset, timestamp_ms, key, value in rows:
+            if self._groups and not (key and key.startswith(self._groups, key_bytes.TYPE_BYTES)):
+                continue
+            record = decode_record(key, value)
+            if isinstance(record, Undecodable):
+                self.undecodable[record.reason] += 1
+                self._miss_something(log_partition, key_bytes.group_bytes(key))
+                continue
+            self._meet(log_partition, group_id_of(record.key))
+            position = Position(
+                log_partition,
+                log_offset,
+                timestamp_ms,
+                run.leader_epoch,
+                run.producer_id,
+                run.is_transactional,
+            )
+            self.audit.feed(record, position)
+
+    def _meet(self, log_partition: int, group_id: str) -> None:
+        met = self._met[log_partition]
+        if group_id not in met:
+            met.add(group_id)
+            if log_partition in self._damaged:
+                self.audit.gap(group_id, log_partition)
+
+    def _miss_something(self, log_partition: int, group_bytes: bytes | None = None) -> None:
+        """Of one group, or of any where the bytes do not tell which."""
+        if group_bytes is None:
+            self._damaged.add(log_partition)
+            for group_id in self._met[log_partition]:
+                self.audit.gap(group_id, log_partition)
+            return
+        group_id = group_bytes.decode(errors="replace")
+        self._meet(log_partition, group_id)
+        self.audit.gap(group_id, log_partition)
