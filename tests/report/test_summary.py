@@ -39,7 +39,9 @@ def state(group_id: str, to_at: int | None, **more: Any) -> dict[str, Any]:
         "incarnation": 0,
         "protocol": "consumer",
         "group_state": "Stable",
+        "from_at": 500,
         "to_at": to_at,
+        "members_at_end": 2,
         "log_partition": 3,
     }
     return {**row, **more}
@@ -51,7 +53,12 @@ def tables(
     group_states: list[dict[str, Any]],
 ) -> dict[str, list[dict[str, Any]]]:
     """The tables that a summary reads."""
-    return {"epochs": epochs, "rebalances": rebalances, "group_states": group_states}
+    return {
+        "epochs": epochs,
+        "rebalances": rebalances,
+        "group_states": group_states,
+        "members": [],
+    }
 
 
 def test_a_group_adds_up_its_rebalances() -> None:
@@ -68,7 +75,8 @@ def test_a_group_adds_up_its_rebalances() -> None:
     assert group.unowned_partition_ms == 21
     assert (group.top_cause, group.top_cause_times) == ("member_joined", 2)
     assert (group.worst_member_id, group.worst_member_times) == ("m-1", 2)
-    assert (group.group_state, group.members, group.last_epoch) == ("Stable", 2, 3)
+    assert group.present is not None
+    assert (group.present.group_state, group.present.members, group.last_epoch) == ("Stable", 2, 3)
     assert not group.at_least
 
 
@@ -87,7 +95,21 @@ def test_the_most_unsettled_group_comes_first() -> None:
 def test_a_deleted_group_has_no_state() -> None:
     """A group whose last stretch of state has ended is gone."""
     (group,) = summaries(tables([epoch("g", 1)], [], [state("g", 2000)]))
-    assert (group.group_state, group.members) == (None, None)
+    assert group.present is None
+
+
+def test_the_latest_life_tells_how_a_group_stands() -> None:
+    """Rows come with the latest life first; a group that was deleted once and came back is not deleted."""
+    (group,) = summaries(
+        tables(
+            [epoch("g", 1, incarnation=1), epoch("g", 9)],
+            [],
+            [state("g", None, incarnation=1, from_at=3000), state("g", 2000)],
+        )
+    )
+    assert group.present is not None
+    assert group.present.incarnation == 1
+    assert (group.last_epoch, group.incarnations) == (1, 2)
 
 
 def test_a_classic_rebalance_makes_the_sum_a_lower_bound_and_blames_nobody() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import duckdb
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.readers.tables import open_table
+from rebalance_audit.readers.tables import lacking_columns, open_table
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -60,19 +60,27 @@ with settled as (
         count(*) filter (where severity = 'info') as info
     from findings where group_id is not null group by group_id
 ), stood as (
-    select group_id, arg_max(
-        struct_pack(group_state, protocol, members, to_at, incarnation), (incarnation, from_offset)
-    ) as at_end
-    from group_states group by group_id
+    select group_id, arg_max(protocol, (incarnation, from_offset)) as protocol from group_states group by group_id
+), staying as (
+    select group_id, incarnation, count(*) as members from members where left_at is null group by all
+), present as (
+    select group_id, list(struct_pack(
+        protocol, group_state, incarnation, from_at := epoch_ms(from_at), to_at := epoch_ms(to_at), to_offset,
+        epoch_at_end, members_at_end := coalesce(members_at_end, staying.members, 0)
+    )) as states
+    from all_states left join staying using (group_id, incarnation)
+    where to_offset is null and to_at is null group by group_id
+), lived as (
+    select distinct group_id from all_states
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
     coalesce(unsettled_ms, 0) as unsettled_ms, longest_ms, coalesce(still_open, 0) as still_open,
     coalesce(at_least, false) as at_least, coalesce(unowned_partition_ms, 0) as unowned_partition_ms,
     last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
-    coalesce(info, 0) as info, at_end.protocol as protocol, at_end.members as members,
-    at_end.group_state as last_state, at_end.to_at is null and at_end is not null as living,
-    at_end.incarnation as incarnation
+    coalesce(info, 0) as info, stood.protocol as protocol,
+    case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
+    left join present using (group_id) left join lived using (group_id)
 order by critical desc, unsettled_ms desc, warning desc, epochs desc, group_id
 """
 
@@ -137,6 +145,7 @@ order by min(rank), findings desc, kind
 _OF_GROUPS: Final = {
     "epochs": """
 select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms, e.sync_ms, e.outcome, e.members,
+    epoch_ms(e.join_started_earliest) as join_started_earliest, epoch_ms(e.join_started_latest) as join_started_latest,
     e.members_joined, e.members_left, e.partitions_moved, e.completeness, e.primary_cause, e.primary_certainty,
     epoch_ms(e.converged_at) as converged_at, c.detail, c.member_id
 from epochs e left join rebalance_causes c
@@ -204,9 +213,15 @@ class ReportRows:
             FIRST_MS if from_ms is None else from_ms,
             LAST_MS if to_ms is None else to_ms,
         )
+        self._lacking: dict[str, dict[str, str]] = {}
+        """Table -> columns that came with a later release than the lake's, with their types."""
         for name in GOLD_OF_GROUP:
-            self._sql.register(f"{name}_of_lake", open_table(lake, f"gold.{name}"))
-            self._view(name, cluster, *bounds)
+            table = open_table(lake, f"gold.{name}")
+            self._sql.register(f"{name}_of_lake", table)
+            self._lacking[name] = lacking_columns(f"gold.{name}", table)
+            self._view(name, name, cluster, *bounds)
+        # How a group stands now is the same whatever window is asked for.
+        self._view("all_states", "group_states", cluster, FIRST_MS, LAST_MS)
 
     def totals(self) -> dict[str, Any]:
         """One row of sums over everything."""
@@ -242,7 +257,7 @@ class ReportRows:
         """Let go of the tables."""
         self._sql.close()
 
-    def _view(self, name: str, cluster: str, from_ms: int, to_ms: int) -> None:
+    def _view(self, view: str, name: str, cluster: str, from_ms: int, to_ms: int) -> None:
         """A table as the questions see it: one cluster, one window, `at_ms` for the moment that decides."""
         moment = _VIEWS.get(name, "null::timestamptz")
         inside = "true"
@@ -254,8 +269,11 @@ class ReportRows:
             inside = f"(at_ms is null or at_ms >= {from_ms} and at_ms < {to_ms})"
         quoted = cluster.replace("'", "''")
         rank = f", {_RANK} as rank" if name == "findings" else ""
+        missing = "".join(
+            f", null::{type_of} as {column}" for column, type_of in self._lacking[name].items()
+        )
         self._sql.execute(
-            f"create view {name} as select *, epoch_ms({moment}) as at_ms{rank} from {name}_of_lake"  # noqa: S608 - our own names; the cluster's is quoted
+            f"create view {view} as select *, epoch_ms({moment}) as at_ms{rank}{missing} from {name}_of_lake"  # noqa: S608 - our own names; the cluster's is quoted
             f" where cluster = '{quoted}' and {inside}"
         )
 

@@ -39,20 +39,33 @@ def open_table(lake: str, name: str) -> ds.Dataset:
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
 
 
+def lacking_columns(name: str, table: ds.Dataset) -> dict[str, str]:
+    """Columns of the schema, with their types, that the table of an earlier release does not have."""
+    there = set(table.schema.names)
+    return {
+        column.name: column.type
+        for column in table_schemas()[name].columns
+        if column.name not in there
+    }
+
+
 def read_rows(
     lake: str, name: str, *, cluster: str | None = None, group_ids: Collection[str] = ()
 ) -> list[dict[str, Any]]:
     """Rows of a table, of one cluster and of some groups if these are given. Raises LakeNotReadable.
 
-    For tables and groups that fit into memory: what a person asks to see.
+    For tables and groups that fit into memory: what a person asks to see. A column that came after the release that
+    wrote the lake is None.
     """
     wanted = pc.scalar(value=True)
     if cluster is not None:
         wanted &= ds.field("cluster") == cluster
     if group_ids:
         wanted &= ds.field("group_id").isin(list(group_ids))
-    rows = open_table(lake, name).to_table(filter=wanted).to_pylist()
-    return [plain(row) for row in rows]
+    table = open_table(lake, name)
+    lacking = dict.fromkeys(lacking_columns(name, table))
+    rows = table.to_table(filter=wanted).to_pylist()
+    return [{**plain(row), **lacking} for row in rows]
 
 
 def topic_names(lake: str, cluster: str) -> TopicNames:

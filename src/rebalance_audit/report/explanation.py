@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
-from rebalance_audit.report import causes, words
+from rebalance_audit.report import causes, present, words
+from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.summary import Row, Tables, is_classic, summaries
 from rebalance_audit.report.terminal.findings import gravest_first, label
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
@@ -46,9 +47,7 @@ def explain_group(own: Tables) -> Explanation:
     """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
-    state = summary.group_state or "deleted"
-    members = f" with {words.count(summary.members, 'member')}" if summary.members else ""
-    heading = f"{summary.group_id} is {state}{members} at the end of the log."
+    heading = f"{summary.group_id} is {present.text_of(summary.present)} at the end of the log."
     protocols = " then ".join(summary.protocols) or "not known"
     epochs = words.count(summary.epochs, "epoch")
     how_often = [
@@ -62,7 +61,7 @@ def explain_group(own: Tables) -> Explanation:
         )
     if summary.open_since_ms is not None:
         how_often.append(
-            f"A rebalance that began at {_at(summary.open_since_ms)} is still going on at the end of the log."
+            f"A rebalance that began at {words.utc(summary.open_since_ms)} is still going on at the end of the log."
         )
     why = _why_mostly(own)
     sections = [Section("How often", how_often), Section("Why, mostly", why)]
@@ -96,7 +95,7 @@ def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Expl
     end_ms = _end_of(own, epoch)
     sections = []
     if moment_ms is not None:
-        sections.append(Section(f"At {_at(moment_ms)}", list(_state_at(own, moment_ms))))
+        sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
         Section("Why", list(_why(its_causes))),
         Section("How long", list(_how_long(epoch, rebalance))),
@@ -113,9 +112,7 @@ def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Expl
         "convergence": progress,
         "findings": near,
     }
-    heading = (
-        f"{_noun(epoch)} {epoch['epoch']} of {epoch['group_id']} began at {_at(_start_of(epoch))}."
-    )
+    heading = f"{_noun(epoch)} {epoch['epoch']} of {epoch['group_id']} began at {words.utc(_start_of(epoch))}."
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
@@ -126,14 +123,6 @@ def epoch_at(own: Tables, moment_ms: int) -> Row | None:
 
 
 # --- sentences -----------------------------------------------------------------------------------
-
-
-def _at(moment_ms: int | None) -> str:
-    return (
-        "a time that the log does not hold"
-        if moment_ms is None
-        else f"{words.moment(moment_ms)} UTC"
-    )
 
 
 def _noun(epoch: Row) -> str:
@@ -168,7 +157,7 @@ def _why(its_causes: Sequence[Row]) -> Iterator[str]:
             f"{_alternatives(row)}."
         )
         for item in row["evidence"][:EVIDENCE_SHOWN]:
-            yield f"Evidence: {item['fact']} ({item['partition']}@{item['offset']}, {_at(item['at'])})."
+            yield f"Evidence: {item['fact']} ({item['partition']}@{item['offset']}, {words.utc(item['at'])})."
 
 
 def _alternatives(row: Row) -> str:
@@ -182,7 +171,7 @@ def _how_long(epoch: Row, rebalance: Row | None) -> Iterator[str]:
     elif epoch["converged_at"] is not None:
         yield (
             f"Every member had reached it {words.duration(epoch['convergence_ms'])} later, at "
-            f"{_at(epoch['converged_at'])}: "
+            f"{words.utc(epoch['converged_at'])}: "
             f"{words.duration(epoch['assign_ms'])} until the target assignment, "
             f"{words.duration(epoch['reconcile_ms'])} until the last member had taken it up."
         )
@@ -209,17 +198,18 @@ def _how_long_classic(epoch: Row) -> Iterator[str]:
     if epoch["sync_ms"] is not None:
         yield (
             f"The leader's assignment came {words.duration(epoch['sync_ms'])} after the end of the join phase, at "
-            f"{_at(epoch['converged_at'])}."
+            f"{words.utc(epoch['converged_at'])}."
         )
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
     if earliest is not None and earliest == latest:
         yield (
-            f"The join phase began at {_at(earliest)}, so the rebalance took "
+            f"The join phase began at {words.utc(earliest)}, so the rebalance took "
             f"{words.duration((epoch['converged_at'] or earliest) - earliest)}."
         )
     elif earliest is not None and latest is not None:
         yield (
-            f"The join phase began between {_at(earliest)} and {_at(latest)}, so the rebalance took between "
+            f"The join phase began between {words.utc(earliest)} and {words.utc(latest)}, so the "
+            "rebalance took between "
             f"{words.duration((epoch['converged_at'] or latest) - latest)} and "
             f"{words.duration((epoch['converged_at'] or latest) - earliest)}."
         )
@@ -242,7 +232,8 @@ def _who(epoch: Row, progress: Sequence[Row]) -> Iterator[str]:
         )
     for row in progress:
         if row["revoke_started_at"] is not None and row["revoked_at"] is None:
-            yield f"{row['member_id']} was told at {_at(row['revoke_started_at'])} to give up partitions and did not."
+            told = words.utc(row["revoke_started_at"])
+            yield f"{row['member_id']} was told at {told} to give up partitions and did not."
     if epoch["slowest_member_id"] and epoch["slowest_member_ms"] and not is_classic(epoch):
         yield (
             f"The last to arrive was {epoch['slowest_member_id']}, after "
@@ -273,7 +264,7 @@ def _partitions(epoch: Row, ownership: Sequence[Row], end_ms: int | None) -> Ite
         whose = f"first with {before}, then" if before else "then"
         yield (
             f"{partitions_text(rows)} stood still for {words.duration(until_ms - since_ms)}, "
-            f"from {_at(since_ms)} to {_at(until_ms)}: {whose} with {after}."
+            f"from {words.utc(since_ms)} to {words.utc(until_ms)}: {whose} with {after}."
         )
     if len(longest) > STRETCHES_SHOWN:
         yield f"… and {words.count(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
@@ -296,30 +287,6 @@ def _overlaps(finding: Row, epoch: Row, end_ms: int | None) -> bool:
         return False
     ends_before = finding["to_at"] is not None and finding["to_at"] < start_ms
     return not ends_before and (end_ms is None or finding["from_at"] < end_ms)
-
-
-def _state_at(own: Tables, moment_ms: int) -> Iterator[str]:
-    states = [row for row in own["group_states"] if row["from_at"] <= moment_ms]
-    last = max(
-        states,
-        key=lambda row: (row["incarnation"], row["from_at"], row["from_offset"]),
-        default=None,
-    )
-    if last is None:
-        return
-    if last["to_at"] is not None and last["to_at"] <= moment_ms:
-        yield f"The group did not exist: it was deleted at {_at(last['to_at'])}."
-        return
-    yield f"The group was {last['group_state']}, since {_at(last['from_at'])}."
-    owners: dict[str, list[Row]] = {}
-    for row in own["ownership"]:
-        over = row["to_at"] is not None and row["to_at"] <= moment_ms
-        if row["from_at"] is not None and row["from_at"] <= moment_ms and not over:
-            owners.setdefault(row["member_id"], []).append(row)
-    for member_id in sorted(owners)[:20]:
-        yield f"{member_id} had {partitions_text(owners[member_id])}."
-    if len(owners) > 20:
-        yield f"… and {words.count(len(owners) - 20, 'more member')} had partitions."
 
 
 def _why_mostly(own: Tables) -> list[str]:
@@ -352,7 +319,7 @@ def _rebalance(row: Row) -> Iterator[str]:
         else f"epochs {row['first_epoch']} to {row['last_epoch']}"
     )
     yield (
-        f"It began at {_at(row['started_at'])} ({epochs}) {took}; cause: {cause} "
+        f"It began at {words.utc(row['started_at'])} ({epochs}) {took}; cause: {cause} "
         f"({row['primary_certainty'] or 'unknown'})."
     )
     if row["blocked_by"]:

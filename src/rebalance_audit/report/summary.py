@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from rebalance_audit.report.present import Present, present_of
+
 Row: TypeAlias = Mapping[str, Any]
 """One row of a gold table: columns as in `schemas/tables`, times in epoch milliseconds."""
 Tables: TypeAlias = Mapping[str, Sequence[Row]]
@@ -16,10 +18,8 @@ class GroupSummary(NamedTuple):
     group_id: str
     protocols: tuple[str, ...]
     """In the order of their appearance: two or more for a group that moved."""
-    group_state: str | None
-    """At the end of the log; None for a deleted group or one that the log only has offset commits of."""
-    members: int | None
-    """At the end of the log."""
+    present: Present | None
+    """How it stands at the end of the log; None for a deleted group."""
     incarnations: int
     log_partition: int
     last_epoch: int | None
@@ -58,7 +58,7 @@ def is_bounded(rebalance: Row) -> bool:
 def summaries(tables: Tables) -> list[GroupSummary]:
     """One summary per group of `epochs`, `rebalances` and `group_states`, the most unsettled first."""
     by_group: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for name in ("epochs", "rebalances", "group_states"):
+    for name in ("epochs", "rebalances", "group_states", "members"):
         for row in tables[name]:
             by_group[row["group_id"]][name].append(row)
     found = [_summary(group_id, rows) for group_id, rows in by_group.items()]
@@ -66,7 +66,8 @@ def summaries(tables: Tables) -> list[GroupSummary]:
 
 
 def _summary(group_id: str, rows: Mapping[str, list[Row]]) -> GroupSummary:
-    epochs, rebalances, states = rows["epochs"], rows["rebalances"], rows["group_states"]
+    epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
+    rebalances, states = rows["rebalances"], rows["group_states"]
     durations = [row["duration_ms"] for row in rebalances if row["duration_ms"] is not None]
     slowest = Counter(
         row["slowest_member_id"]
@@ -76,14 +77,11 @@ def _summary(group_id: str, rows: Mapping[str, list[Row]]) -> GroupSummary:
     causes = Counter(row["primary_cause"] for row in epochs if row["primary_cause"])
     worst_member_id, worst_member_times = next(iter(slowest.most_common(1)), (None, 0))
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))
-    last_state = states[-1] if states else None
     last_epoch = epochs[-1] if epochs else None
-    living = last_state is not None and last_state["to_at"] is None
     return GroupSummary(
         group_id=group_id,
         protocols=tuple(dict.fromkeys(row["protocol"] for row in epochs or states)),
-        group_state=last_state["group_state"] if last_state and living else None,
-        members=last_epoch["members"] if last_epoch and living else None,
+        present=present_of(states, rows["members"]),
         incarnations=len({row["incarnation"] for row in states or epochs}),
         log_partition=(states or epochs)[0]["log_partition"],
         last_epoch=last_epoch["epoch"] if last_epoch else None,

@@ -77,6 +77,15 @@ def moment(timestamp_ms: int | None) -> str:
     return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%Y-%m-%d %H:%M:%S", "")
 
 
+def utc(timestamp_ms: int | None) -> str:
+    """The same with its zone, for a sentence."""
+    return (
+        "a time that the log does not hold"
+        if timestamp_ms is None
+        else f"{moment(timestamp_ms)} UTC"
+    )
+
+
 def span(from_ms: int, to_ms: int | None, written: Callable[[int], str] = moment) -> str:
     """`11:14:05 to 11:15:00`, `since 11:14:05` for what has no end yet, one moment for what took no time."""
     if to_ms is None:

@@ -70,7 +70,11 @@ def test_a_moment_tells_the_state_and_the_owners_then() -> None:
     """The epoch in force, the state, and who had which partitions; the alternatives of an unsure cause are named."""
     sections = told(segments("classic-static"), "fleet", "--at", "2026-11-21T09:07:06Z")["by_title"]
     then = sections["At 2026-11-21 09:07:06.000 UTC"]
-    assert then[0].startswith("The group was Stable, since")
+    assert then[0].startswith("The group was Stable in generation 5, since")
+    assert then[0].endswith(
+        "or was already rebalancing: the join phase of generation 6 began at 2026-11-21 09:07:12.474 UTC at the latest,"
+        " and no record says when."
+    )
     assert sum("had orders" in sentence for sentence in then) == 3
     assert "not excluded: member left, member session expired" in sections["Why"][0]
     assert any("the broker's log says" in sentence for sentence in sections["Not known"])

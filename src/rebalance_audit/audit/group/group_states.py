@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
-from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.changes import GroupType, Position
 
 
 @dataclass(slots=True)
@@ -16,10 +16,16 @@ class _Stay:
     assignment_epoch: int | None
     members: int
     gap: bool
+    epoch_at_end: int
+    members_at_end: int
+    """These two as of the last write."""
 
 
 class GroupStates:
-    """Joins equal neighbours; a state that begins and ends within one write was never observable and leaves no row."""
+    """Joins equal neighbours; a state that begins and ends within one write was never observable and leaves no row.
+
+    Two generations of a classic group are never one stretch: the group rebalanced in between, no record says when.
+    """
 
     _stay: _Stay | None
 
@@ -43,10 +49,22 @@ class GroupStates:
         """The group stands so after a write whose deciding record is at `position`."""
         stay = self._stay
         if stay is not None:
-            if (stay.protocol, stay.group_state) == (protocol, group_state):
+            goes_on = protocol != GroupType.CLASSIC or stay.epoch == epoch
+            if goes_on and (stay.protocol, stay.group_state) == (protocol, group_state):
+                stay.epoch_at_end, stay.members_at_end = epoch, members
                 return
             self._emit(stay, position, incarnation)
-        self._stay = _Stay(position, protocol, group_state, epoch, assignment_epoch, members, gap)
+        self._stay = _Stay(
+            position,
+            protocol,
+            group_state,
+            epoch,
+            assignment_epoch,
+            members,
+            gap,
+            epoch,
+            members,
+        )
 
     def leave(self, position: Position | None, incarnation: int) -> None:
         """The group is gone (`position`), or the log ends (None)."""
@@ -70,6 +88,9 @@ class GroupStates:
                 "epoch": stay.epoch,
                 "assignment_epoch": stay.assignment_epoch,
                 "members": stay.members,
+                "is_current": end is None,
+                "epoch_at_end": stay.epoch_at_end,
+                "members_at_end": stay.members_at_end,
                 "log_partition": stay.position.log_partition,
                 "completeness": completeness(stay.gap),
             }

@@ -12,6 +12,9 @@ class StateLook(NamedTuple):
     """Drawn below the others: what is normal must not hide what is not."""
 
 
+REBALANCING: Final = "rebalancing"
+"""A classic group between two generations: no record tells which of its states it is in."""
+
 STATES: Final = {
     "Stable": StateLook("#7fae8e", True),
     "Empty": StateLook("#a9b3c0", True),
@@ -21,6 +24,7 @@ STATES: Final = {
     "CompletingRebalance": StateLook("#e0b03a", False),
     "Assigning": StateLook("#e0b03a", False),
     "Reconciling": StateLook("#d9822b", False),
+    REBALANCING: StateLook("#d9822b", False),
 }
 
 _CAUSES: Final = ("#3b78c2", "#d9822b", "#4b9c6b", "#b5519c", "#c9a227", "#6f62b5", "#2f9fb0")

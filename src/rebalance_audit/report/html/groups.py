@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rebalance_audit.report import causes, words
-from rebalance_audit.report.html.colours import STATES
+from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Row
+from rebalance_audit.report.present import cell_of, present_of
+from rebalance_audit.report.summary import Row, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
@@ -185,11 +186,10 @@ def _facts(group: Row) -> str:
 
 
 def state_of(group: Row) -> str:
-    """`Stable (3)`: the state at the end with the members in it."""
-    if not group["living"]:
-        return "deleted" if group["last_state"] else words.NOTHING
-    members = f" ({group['members']:,})" if group["members"] else ""
-    return f"{group['last_state']}{members}"
+    """`Stable (3)`: the state at the end of the log with the members in it."""
+    if group["states"] is None:
+        return words.NOTHING
+    return cell_of(present_of(group["states"], ()))
 
 
 def _timeline_note(group: Row, epochs: Sequence[Row]) -> str:
@@ -258,6 +258,18 @@ def _timeline(
         for row in own["states"]
         if row["from_at"] is not None
     ]
+    states += [
+        [
+            row["join_started_latest"],
+            row["converged_at"],
+            _STATE_NUMBERS[REBALANCING],
+            _rebalancing_text(row),
+        ]
+        for row in own["epochs"]
+        if is_classic(row)
+        and None not in (row["join_started_latest"], row["converged_at"])
+        and row["join_started_latest"] <= row["converged_at"]
+    ]
     epochs = [
         [row["at_ms"], row["epoch"], cause_numbers.get(row["primary_cause"]), _epoch_text(row)]
         for row in own["epochs"]
@@ -282,8 +294,18 @@ def _timeline(
     }
 
 
+def _rebalancing_text(row: Row) -> str:
+    """How long a classic group took to its next generation, as far as its record tells."""
+    least = words.duration(row["converged_at"] - row["join_started_latest"])
+    earliest_ms = row["join_started_earliest"]
+    if earliest_ms == row["join_started_latest"]:
+        return f"rebalancing, {least}"
+    most = "" if earliest_ms is None else f" to {words.duration(row['converged_at'] - earliest_ms)}"
+    return f"rebalancing, {least}{most or ' at least'}: no record says when it began"
+
+
 def _epoch_text(row: Row) -> str:
     why = ""
     if row["primary_cause"]:
         why = f": {causes.label(row['primary_cause'])} ({row['primary_certainty']})"
-    return f"epoch {row['epoch']}{why}"
+    return f"{'generation' if is_classic(row) else 'epoch'} {row['epoch']}{why}"

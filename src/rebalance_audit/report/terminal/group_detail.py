@@ -7,7 +7,7 @@ from typing import Any, Final
 from rich.padding import Padding
 from rich.text import Text
 
-from rebalance_audit.report import causes, words
+from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.summary import GroupSummary, Row, Tables, summaries
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
@@ -41,11 +41,12 @@ def print_group(layout: Layout, tables: Tables, group_id: str, *, everything: bo
 
 
 def _headline(group: GroupSummary) -> Text:
-    state = group.group_state or "deleted"
-    members = f" with {words.count(group.members, 'member')}" if group.members else ""
     lives = f" of its life {group.incarnations}" if group.incarnations > 1 else ""
     text = cell(group.group_id, "bold")
-    text.append(f": a {protocol(group)} group, {state}{members} at the end{lives}.", "not bold")
+    text.append(
+        f": a {protocol(group)} group, {present.text_of(group.present)} at the end{lives}.",
+        "not bold",
+    )
     if group.last_epoch is not None:
         assignor = f", assignor {group.assignor}" if group.assignor else ""
         text.append(f" Last epoch {group.last_epoch}{assignor};", "not bold")

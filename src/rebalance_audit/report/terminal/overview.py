@@ -7,7 +7,7 @@ from typing import Final
 from rich.text import Text
 
 from rebalance_audit.audit.causes.cause import Certainty
-from rebalance_audit.report import causes, words
+from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.summary import (
     GroupSummary,
     Row,
@@ -67,7 +67,7 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
             table.add_row(
                 cell(group.group_id, "bold"),
                 protocol(group),
-                _state(group),
+                present.cell_of(group.present),
                 f"{group.rebalances:,}",
                 words.at_least(group.unsettled_ms, bound=group.at_least),
                 words.at_least(group.longest_ms, bound=group.at_least),
@@ -82,7 +82,10 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
         for group in shown:
             worst = _worst(layout, group)
             table.add_row(
-                two_lines(cell(group.group_id, "bold"), f"{protocol(group)}, {_state(group)}"),
+                two_lines(
+                    cell(group.group_id, "bold"),
+                    f"{protocol(group)}, {present.cell_of(group.present)}",
+                ),
                 two_lines(f"{group.rebalances:,}", words.count(group.epochs, "epoch")),
                 two_lines(
                     words.at_least(group.unsettled_ms, bound=group.at_least),
@@ -209,14 +212,6 @@ def epochs_of(rebalance: Row) -> str:
 
 def _title(what: str, shown: int, total: int, which: str) -> str:
     return what if shown == total else f"{what}: the {shown} {which} of {total:,}"
-
-
-def _state(group: GroupSummary) -> str:
-    if group.group_state is None:
-        return "deleted"
-    if group.members:
-        return f"{group.group_state} ({group.members:,})"
-    return group.group_state
 
 
 def _mostly(group: GroupSummary) -> str:

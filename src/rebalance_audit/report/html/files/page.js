@@ -87,8 +87,8 @@
   function timeline(story) {
     const [from, to] = [story.from, story.to];
     const items = [];
-    for (const [began, ended, state] of story.states) {
-      items.push({ value: [0, began, ended ?? to], itemStyle: { color: data.states[state][1] }, text: `${data.states[state][0]}, ${duration((ended ?? to) - began)}${ended === null ? " so far" : ""}`, quiet: data.states[state][2] });
+    for (const [began, ended, state, told] of story.states) {
+      items.push({ value: [0, began, ended ?? to], itemStyle: { color: data.states[state][1] }, text: told ?? `${data.states[state][0]}, ${duration((ended ?? to) - began)}${ended === null ? " so far" : ""}`, quiet: data.states[state][2] });
     }
     // What is short and matters lies on top of what is long and does not.
     items.sort((one, other) => Number(other.quiet) - Number(one.quiet));

@@ -1,0 +1,79 @@
+"""How a group stood at a moment of the past: its state, its members and what they had."""
+
+from collections.abc import Iterator
+
+from rebalance_audit.report import words
+from rebalance_audit.report.summary import Row, Tables, is_classic
+from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+
+MEMBERS_SHOWN = 20
+
+
+def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
+    """`own` holds the rows of one group; nothing where it did not exist yet."""
+    states = [row for row in own["group_states"] if row["from_at"] <= moment_ms]
+    last = max(
+        states,
+        key=lambda row: (row["incarnation"], row["from_at"], row["from_offset"]),
+        default=None,
+    )
+    if last is None:
+        return
+    if last["to_at"] is not None and last["to_at"] <= moment_ms:
+        yield f"The group did not exist: it was deleted at {words.utc(last['to_at'])}."
+        return
+    yield _state(own, last, moment_ms)
+    yield from _members(own, last["incarnation"], moment_ms)
+
+
+def _state(own: Tables, state: Row, moment_ms: int) -> str:
+    since = f"since {words.utc(state['from_at'])}"
+    if state["protocol"] != "classic":
+        return f"The group was {state['group_state']}, {since}."
+    following = min(
+        (
+            row
+            for row in own["epochs"]
+            if is_classic(row)
+            and row["incarnation"] == state["incarnation"]
+            and row["epoch"] > state["epoch"]
+        ),
+        key=lambda row: row["epoch"],
+        default=None,
+    )
+    was = f"The group was {state['group_state']} in generation {state['epoch']}, {since}"
+    latest_ms = None if following is None else following["join_started_latest"]
+    if following is None or latest_ms is None:
+        return f"{was}."
+    earliest_ms = following["join_started_earliest"]
+    if latest_ms <= moment_ms:
+        return (
+            f"The group was rebalancing: generation {following['epoch']} followed at "
+            f"{words.utc(following['converged_at'])}."
+        )
+    if earliest_ms is None or earliest_ms <= moment_ms:
+        return (
+            f"{was}, or was already rebalancing: the join phase of generation {following['epoch']} began at "
+            f"{words.utc(latest_ms)} at the latest, and no record says when."
+        )
+    return f"{was}."
+
+
+def _members(own: Tables, incarnation: int, moment_ms: int) -> Iterator[str]:
+    had: dict[str, list[Row]] = {
+        row["member_id"]: []
+        for row in own["members"]
+        # An id that left and came back has one row: nobody knows here whether it was away.
+        if row["incarnation"] == incarnation
+        and row["stints"] == 1
+        and row["first_seen_at"] <= moment_ms
+        and (row["left_at"] is None or row["left_at"] > moment_ms)
+    }
+    for row in own["ownership"]:
+        over = row["to_at"] is not None and row["to_at"] <= moment_ms
+        if row["from_at"] is not None and row["from_at"] <= moment_ms and not over:
+            had.setdefault(row["member_id"], []).append(row)
+    for member_id in sorted(had)[:MEMBERS_SHOWN]:
+        yield f"{member_id} had {partitions_text(had[member_id]) or 'no partition'}."
+    if len(had) > MEMBERS_SHOWN:
+        yield f"… and {words.count(len(had) - MEMBERS_SHOWN, 'more member')}."

@@ -1,0 +1,137 @@
+"""Whatever tells of a group's present says the same, and what Kafka itself says."""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rebalance_audit.local.audit import audit_segments
+from tests.cli.call import CAPTURES, call, segments
+from tests.cli.commands.test_report import Page
+from tests.support.lake_without_spark import write_lake
+
+ALL = sorted(folder.name for folder in CAPTURES.iterdir())
+STABLE_IN_THE_LOG = {"PreparingRebalance": "Stable", "CompletingRebalance": "Stable"}
+"""A classic group's records show it between two rebalances only."""
+TOLD = re.compile(r"(Empty or gone|[A-Z][A-Za-z]+)(?: \(([\d,]+)\)| with ([\d,]+) members?)?$")
+
+
+class Told(NamedTuple):
+    """What is said of a group's present."""
+
+    group_state: str
+    members: int
+
+
+GONE = Told("Empty or gone", 0)
+
+
+def told(words: str) -> Told:
+    """`Stable (3)`, `Stable with 3 members`, `Empty`, `Empty or gone`."""
+    found = TOLD.fullmatch(words.strip())
+    assert found, words
+    return Told(found[1], int(found[2] or found[3] or 0))
+
+
+def everything_told(folder: Path, lake: Path) -> dict[str, dict[str, Told]]:
+    """Group id -> where it is said -> what: by tables, texts and the page, for groups that left a record."""
+    tables = audit_segments(folder).tables
+    write_lake(lake, tables, "c")
+    out = lake / "page.html"
+    assert call("report", "--lake", lake, "--cluster", "c", "--out", out).code == 0
+    cells = {row["cells"][0]: row["cells"] for row in Page(out).data["groups"]}
+    overview = call("inspect", folder, "--all").out
+    found: dict[str, dict[str, Told]] = {}
+    for group_id in sorted({row["group_id"] for row in tables["group_states"]}):
+        if group_id not in cells:
+            continue  # written out otherwise, for control characters
+        current = [
+            row
+            for row in tables["group_states"]
+            if row["group_id"] == group_id and row["is_current"]
+        ]
+        staying = [
+            row
+            for row in tables["members"]
+            if current
+            and row["group_id"] == group_id
+            and row["incarnation"] == current[0]["incarnation"]
+            and row["left_at"] is None
+        ]
+        line = re.search(rf"^ *{re.escape(group_id)}  +(.*)$", overview, re.MULTILINE)
+        detail = call("inspect", folder, "--group", group_id).out
+        headline = re.search(r"group, (.*?) at the end", detail.replace("\n", " "))
+        assert headline, detail[:500]
+        found[group_id] = {
+            "page": told(cells[group_id][2]),
+            "inspect --group": told(headline[1]),
+            "tables": Told(current[0]["group_state"], current[0]["members_at_end"])
+            if current
+            else GONE,
+            "members": Told(current[0]["group_state"], len(staying)) if current else GONE,
+        }
+        if line is not None:
+            state = next(part for part in re.split(r"  +", line[1])[1:] if TOLD.fullmatch(part))
+            found[group_id]["inspect"] = told(state)
+        explained = call("explain", folder, group_id)
+        if explained.code == 0:
+            first = explained.out.replace("\n", " ").partition(" at the end of the log.")[0]
+            found[group_id]["explain"] = told(first.partition(f"{group_id} is ")[2])
+    return found
+
+
+def require_alike(
+    found: Mapping[str, Mapping[str, Told]],
+    expected: Mapping[str, Told],
+    not_told: Collection[str] = (),
+) -> None:
+    """Every place says of every group what is expected of it; a group that nobody expects is deleted."""
+    wrong = [
+        f"{group_id}: {where} says {said}, it is {expected.get(group_id)}"
+        for group_id, places in found.items()
+        if group_id not in not_told
+        for where, said in places.items()
+        # Offsets that were committed since keep the name as an Empty group; the tables of groups do not say.
+        if said != expected.get(group_id, GONE)
+        and (said, expected.get(group_id)) != (GONE, Told("Empty", 0))
+    ]
+    assert not wrong, "\n".join(wrong)
+    assert set(expected) & set(found)
+
+
+@pytest.mark.parametrize("capture", ALL)
+def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
+    capture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State and members in tables, texts and on the page equal the brokers' answer, while clients stood still."""
+    described: list[dict[str, Any]] = json.loads(
+        (CAPTURES / capture / "describe.json").read_text()
+    )["groups"]
+    expected = {
+        group["group_id"]: Told(
+            STABLE_IN_THE_LOG.get(group["state"], group["state"]), len(group["members"])
+        )
+        for group in described
+        if not group.get("error") and group.get("state", "Dead") != "Dead"
+    }
+    not_told = {group["group_id"] for group in described if group["group_id"] not in expected}
+    monkeypatch.setenv("COLUMNS", "400")
+    require_alike(everything_told(segments(capture), tmp_path), expected, not_told)
+
+
+@pytest.mark.parametrize("seed", [5, 11])
+def test_every_place_says_what_state_says_of_groups_with_many_lives(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A simulated log in which groups are deleted and made anew under the same name."""
+    log = tmp_path / "log"
+    assert call("simulate", "--seed", str(seed), "--out", log, "--minutes", "20").code == 0
+    standing = json.loads(call("state", log).out)["groups"]
+    expected = {
+        group["group_id"]: Told(group["state"], len(group["members"])) for group in standing
+    }
+    monkeypatch.setenv("COLUMNS", "400")
+    require_alike(everything_told(log, tmp_path / "lake"), expected)
