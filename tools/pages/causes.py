@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from rebalance_audit.audit.causes.bump_rules import BUMP_RULES, RELEASES, WRITE_ORDERS, BumpRule
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS, Look
@@ -30,6 +31,21 @@ again within it, a leader that rejoined, a subscription that changed back. So ca
 have begun it; that is *proven*.
 
 <!-- written by `python -m tools.pages.causes --write` -->
+"""
+
+_RULES: Final = """\
+## What bumps a group epoch
+
+Kafka's coordinator decides in a few places whether a request or a timer begins a new epoch. What cannot bump is no cause,
+however close it was written to the epoch: a join without topics, an expression that is still to be resolved, a static
+member under a new id. What always bumps is *proven*, whatever else happened. What depends on more than the records hold
+is *proven* only where nothing else is left. Which release wrote a record follows from what it holds, as far as it does;
+where releases differ and the record does not tell, the row counts as *may bump*.
+"""
+
+_ORDERS: Final = """\
+The records of one request have one order. What cannot stand in one of these rows is two requests of one millisecond, and
+is judged as two. `[3]` is a record of type 3 and `[3t]` its tombstone; `?` at most one, `*` any number.
 """
 
 _TAIL: Final = """\
@@ -95,7 +111,34 @@ def page() -> str:
         shortest=rules.shortest_session_ms,
         answer=rules.answer_within_ms,
     )
-    return "\n".join([*lines, "", tail])
+    return "\n".join([*lines, "", *_bump_rules(), tail])
+
+
+def _bump_rules() -> list[str]:
+    return [
+        _RULES,
+        "| what happens | groups | from release | Kafka |",
+        "|---|---|---|---|",
+        *map(_rule, BUMP_RULES),
+        "",
+        _ORDERS,
+        "| request | records in this order |",
+        "|---|---|",
+        *(f"| {order.request} | {order.records} |" for order in WRITE_ORDERS),
+        "",
+    ]
+
+
+def _rule(rule: BumpRule) -> str:
+    since = {
+        release: effect
+        for release, effect in rule.effects.items()
+        if release != RELEASES[0] or len(rule.effects) > 1
+    }
+    always = rule.effects[next(iter(rule.effects))].value
+    effects = ", ".join(f"{release}: {effect.value}" for release, effect in since.items())
+    cells = (rule.occasion.value, ", ".join(rule.groups), effects or always, rule.source)
+    return f"| {' | '.join(cells)} |"
 
 
 def _cell(look: Look) -> str:

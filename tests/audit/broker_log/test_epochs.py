@@ -87,18 +87,18 @@ def test_another_groups_lines_say_nothing() -> None:
     assert causes(tables, 3) == ["member_departed probable B"]
 
 
-def test_resolved_regexes() -> None:
-    """The records show the same topics resolved again; the log shows that a scan brought the epoch about."""
+def test_a_scan_with_the_same_result_brings_no_epoch_about() -> None:
+    """Kafka scans behind a heartbeat; with the same topics as before only their metadata can have changed."""
     records = log(
         (1_000, "5 A regex=^f; 16 ^f foo; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5"),
         (9_000, "16 ^f foo; 3 2 h7"),
     )
-    assert causes(audit(records), 2) == ["topic_metadata_changed probable"]
+    assert causes(audit(records), 2) == ["topic_metadata_changed proven"]
     lines = [
         (8_990, "[GroupId g] Scanned 4 topics to refresh regular expressions [^f] in 6ms."),
         (9_000, "[GroupId g] Bumped group epoch to 2 with metadata hash 7."),
     ]
-    assert causes(audit(records, lines), 2) == ["regex_resolved proven"]
+    assert causes(audit(records, lines), 2) == ["topic_metadata_changed proven"]
 
 
 def test_what_compaction_took() -> None:

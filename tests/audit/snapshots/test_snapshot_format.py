@@ -21,7 +21,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {5: "a42d35a4bda0"}
+SHAPES = {6: "9dd0a93a9323"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
 
 KEPT_ELSEWHERE = {
@@ -40,7 +40,7 @@ KEPT_ELSEWHERE = {
 
 OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
-    "ModernAudit": "_contradictions _evidence _goes_on _group _step_of _verdicts",
+    "ModernAudit": "_contradictions _evidence _gap _goes_on _group _step_of _verdicts",
     "GroupFindings": "_arrivals _departures due_ms",
 }
 """Attributes that are set anew for each write that is judged; a snapshot has the write that is not judged yet."""

@@ -22,12 +22,17 @@ class Beginning(Enum):
     CERTAIN = auto()
 
 
-def beginning_of(bump: GroupEpochBumped, evidence: WriteEvidence, group: ModernGroup) -> Beginning:
+def beginning_of(
+    bump: GroupEpochBumped, evidence: WriteEvidence, group: ModernGroup, *, unnumbered: bool
+) -> Beginning:
     """Judge the first epoch that the log holds of a group, by the write that made it.
 
     An epoch 2 may be the second of an earlier release whose first compaction took: only releases that begin with it
-    write the epoch of each assigned partition into the member's assignment (KIP-1251).
+    write the epoch of each assigned partition into the member's assignment (KIP-1251). `unnumbered`: the log shows the
+    group begin with a member at the implicit epoch of such a release.
     """
+    if unnumbered and bump.old_epoch is None and bump.new_epoch == FIRST_EPOCH:
+        return Beginning.CERTAIN
     if bump.old_epoch is not None or not (evidence.joined or evidence.regexes):
         return Beginning.NONE
     if bump.new_epoch == EARLY_FIRST_EPOCH:

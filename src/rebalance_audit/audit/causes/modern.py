@@ -1,58 +1,48 @@
 """Causes of a group epoch in consumer, share and streams groups: what the records before it in its write say.
 
-The table at the end maps patterns to causes in order of precedence; each pattern looks at one write.
+The table at the end maps patterns to causes in order of precedence; each pattern looks at one write and says by
+`bump_rules` whether what it found can bump the epoch. What cannot is no cause; what is enough is proven, whatever else
+happened; what depends on more than the records hold is proven only where nothing else is left.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
 from rebalance_audit.audit.causes.beginnings import Beginning
+from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.causes.departures import (
-    evidence_at,
-    join_names,
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.modern_scene import (
+    ASSIGNOR_FIELD,
+    EXPRESSION_FIELD,
+    NAMES_FIELD,
+    ModernScene,
+    Weighed,
 )
-from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
-from rebalance_audit.audit.members import Identity
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,
     MemberSubscribed,
-    Position,
+    RegexResolved,
 )
 
-SUBSCRIPTION_FIELDS = frozenset({"subscribed_topic_names", "subscribed_topic_regex"})
-ASSIGNOR_FIELDS = frozenset({"server_assignor"})
-STREAMS_FIELDS = frozenset(
-    {"topology_epoch", "process_id", "user_endpoint", "client_tags", "rack_id", "client_host"}
-)
-"""Any metadata change of a dynamic streams member bumps the epoch; these change its tasks' placement."""
 
-
-@dataclass(slots=True, frozen=True)
-class Scene:
-    """Everything a pattern may look at."""
-
-    evidence: WriteEvidence
-    bump: GroupEpochBumped
-    watches: Mapping[str, MemberWatch]
-    identities: Callable[[str], Identity]
-    departure: Callable[[MemberWatch, Position, int], Verdict]
-    """Judges one member's tombstone, with the number of others in the same write."""
-    upgraded: bool
-    """The write right before turned a classic group into this one."""
-    beginning: Beginning
-    """Whether the epoch is the first of a group that began in this log."""
-    initialised_at: Position | None
-    """The last record of a share group's initialised partitions since the epoch before."""
-
-
-def judge_modern(scene: Scene, *, gap: bool) -> tuple[Verdict, ...]:
+def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
     """The causes of the write's epoch, the deciding one first. With a gap nothing is proven."""
-    verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
-    if not verdicts:
-        verdicts = [_unexplained(scene)]
+    found = [weighed for pattern in PATTERNS for weighed in pattern(scene)]
+    verdicts = [each.verdict for each in found if each.effect is Effect.BUMPS]
+    others = [each.verdict for each in found if each.effect is Effect.MAY_BUMP]
+    if verdicts:
+        causes = tuple(dict.fromkeys(verdict.cause for verdict in verdicts))
+        verdicts += [
+            _possible(verdict, *causes) for verdict in others if verdict.cause not in causes
+        ]
+    elif len(others) == 1:
+        verdicts = others
+    else:
+        for verdict in others:
+            rest = [each.cause for each in others if each.cause is not verdict.cause]
+            verdicts.append(_probable(verdict, *dict.fromkeys((*verdict.alternatives, *rest))))
+    verdicts = verdicts or [_unexplained(scene)]
     return tuple(_weaken(verdict) for verdict in verdicts) if gap else tuple(verdicts)
 
 
@@ -66,7 +56,7 @@ def _weaken(verdict: Verdict) -> Verdict:
 
 
 def _about(
-    scene: Scene, change: MemberSubscribed, cause: RebalanceCause, detail: str, fact: str
+    scene: ModernScene, change: MemberSubscribed, cause: RebalanceCause, detail: str, fact: str
 ) -> Verdict:
     identity = scene.identities(change.member_id)
     return Verdict(
@@ -83,13 +73,14 @@ def _about(
     )
 
 
-def _bump_evidence(scene: Scene) -> Evidence:
+def _bump_evidence(scene: ModernScene) -> Evidence:
     return evidence_at(scene.bump.position, f"group epoch {scene.bump.new_epoch}")
 
 
-def _created(scene: Scene) -> Iterator[Verdict]:
+def _created(scene: ModernScene) -> Iterator[Weighed]:
     if scene.beginning is Beginning.NONE:
         return
+    expressions = [change for change in scene.evidence.regexes if change.new is not None]
     if scene.evidence.joined:
         change = scene.evidence.joined[0]
         verdict = _about(
@@ -100,27 +91,32 @@ def _created(scene: Scene) -> Iterator[Verdict]:
             f"first member {change.member_id}",
         )
     else:
+        resolved = "its expression was resolved" if expressions else "a member named topics"
         verdict = Verdict(
             RebalanceCause.GROUP_CREATED,
             Certainty.PROVEN,
             scene.bump.position.record_timestamp_ms,
-            "The group began, and got its first epoch when its expression was resolved.",
+            f"The group began without topics, and got its first epoch when {resolved}.",
             (_bump_evidence(scene),),
         )
     if scene.beginning is Beginning.LIKELY:
         verdict = _probable(verdict, RebalanceCause.MEMBER_JOINED)
-    yield verdict
+    yield Weighed(verdict, Effect.BUMPS)
 
 
-def _joins(scene: Scene) -> Iterator[Verdict]:
+def _joins(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.joined:
         static = change.instance_id is not None
         cause = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
         name = f"{change.member_id} (instance {change.instance_id})" if static else change.member_id
-        yield _about(scene, change, cause, f"Member {name} joined.", f"new member {name}")
+        effect = scene.subscribing(change)
+        if scene.beginning is not Beginning.NONE:
+            effect = Effect.BUMPS
+        verdict = _about(scene, change, cause, f"Member {name} joined.", f"new member {name}")
+        yield Weighed(verdict, effect)
 
 
-def _new_topics(scene: Scene) -> Iterator[Verdict]:
+def _new_topics(scene: ModernScene) -> Iterator[Weighed]:
     """A join that makes the group subscribe to more topics: it needs other partitions, not only other shares."""
     known = {
         topic
@@ -138,29 +134,26 @@ def _new_topics(scene: Scene) -> Iterator[Verdict]:
                 f"The join brought topics that the group did not subscribe to: {join_names(brought)}.",
                 f"new topics: {join_names(brought)}",
             )
-            yield verdict._replace(
-                certainty=Certainty.POSSIBLE,
-                topics=tuple(brought),
-                alternatives=(RebalanceCause.MEMBER_JOINED,),
-            )
+            verdict = _possible(verdict, RebalanceCause.MEMBER_JOINED)
+            yield Weighed(verdict._replace(topics=tuple(brought)), scene.subscribing(change))
 
 
-def _subscriptions(scene: Scene) -> Iterator[Verdict]:
+def _subscriptions(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.updated:
-        if SUBSCRIPTION_FIELDS.intersection(change.changed):
-            yield _about(
+        if {NAMES_FIELD, EXPRESSION_FIELD}.intersection(change.changed):
+            verdict = _about(
                 scene,
                 change,
                 RebalanceCause.SUBSCRIPTION_CHANGED,
                 f"Member {change.member_id} changed what it subscribes to.",
                 f"changed: {', '.join(change.changed)}",
             )
+            yield Weighed(verdict, scene.subscribing(change))
 
 
-def _assignors(scene: Scene) -> Iterator[Verdict]:
+def _assignors(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.updated:
-        changed = frozenset(change.changed)
-        if ASSIGNOR_FIELDS & changed and not SUBSCRIPTION_FIELDS & changed:
+        if ASSIGNOR_FIELD in change.changed:
             verdict = _about(
                 scene,
                 change,
@@ -168,98 +161,91 @@ def _assignors(scene: Scene) -> Iterator[Verdict]:
                 f"Member {change.member_id} prefers another assignor.",
                 f"changed: {', '.join(change.changed)}",
             )
-            hashes_differ = scene.bump.old_metadata_hash != scene.bump.new_metadata_hash
-            yield (
-                _probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED)
-                if hashes_differ
-                else verdict
-            )
+            yield Weighed(verdict, scene.effect_of(Occasion.ASSIGNOR_CHANGED))
 
 
-def _streams_metadata(scene: Scene) -> Iterator[Verdict]:
-    for change in scene.evidence.updated:
-        if (
-            STREAMS_FIELDS.intersection(change.changed)
-            and scene.bump.group_type is GroupType.STREAMS
-        ):
-            verdict = _about(
-                scene,
-                change,
-                RebalanceCause.SUBSCRIPTION_CHANGED,
-                f"Member {change.member_id} changed its topology or process metadata.",
-                f"changed: {', '.join(change.changed)}",
-            )
-            yield _probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED)
-
-
-def _regexes(scene: Scene) -> Iterator[Verdict]:
-    resolved = [change for change in scene.evidence.regexes if change.new is not None]
-    if not resolved:
+def _streams_metadata(scene: ModernScene) -> Iterator[Weighed]:
+    if scene.bump.group_type is not GroupType.STREAMS:
         return
-    news = [change for change in resolved if change.old != change.new]
-    expressions = join_names([change.regular_expression for change in news or resolved])
-    topics = sorted(
-        {
-            topic
-            for change in news
-            for topic in (change.new or frozenset()) ^ (change.old or frozenset())
-        }
+    for change in scene.evidence.updated:
+        verdict = _about(
+            scene,
+            change,
+            RebalanceCause.SUBSCRIPTION_CHANGED,
+            f"Member {change.member_id} changed its topology or process metadata.",
+            f"changed: {', '.join(change.changed)}",
+        )
+        effect = Effect.BUMPS if change.instance_id is None else Effect.MAY_BUMP
+        yield Weighed(_probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED), effect)
+
+
+def _resolved_otherwise(scene: ModernScene) -> list[RegexResolved]:
+    """Resolutions to other topics than before; a first one is compared with no topics."""
+    return [
+        change
+        for change in scene.evidence.regexes
+        if change.new is not None and change.new != (change.old or frozenset())
+    ]
+
+
+def _regexes(scene: ModernScene) -> Iterator[Weighed]:
+    news = _resolved_otherwise(scene)
+    if not news:
+        return
+    expressions = join_names([change.regular_expression for change in news])
+    topics = {
+        topic
+        for change in news
+        for topic in (change.new or frozenset()) ^ (change.old or frozenset())
+    }
+    resolved_first = {change.regular_expression for change in news if change.old is None}
+    brought = [
+        watch.stint
+        for watch in scene.watches.values()
+        if watch.stint.identity.subscribed_regex in resolved_first
+    ]
+    verdict = Verdict(
+        RebalanceCause.REGEX_RESOLVED,
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        f"The expression {expressions} now matches other topics.",
+        (*_resolutions(news), _bump_evidence(scene)),
+        topics=tuple(sorted(topics)),
     )
-    facts = tuple(
+    if len(brought) != 1:
+        yield Weighed(verdict, Effect.BUMPS)
+        return
+    (stint,) = brought
+    verdict = verdict._replace(
+        detail=f"The expression {expressions} of member {stint.member_id} is resolved.",
+        member_id=stint.member_id,
+        instance_id=stint.identity.instance_id,
+        client_id=stint.identity.client_id,
+        client_host=stint.identity.client_host,
+    )
+    yield Weighed(verdict, Effect.BUMPS)
+    brought_by = _probable(verdict, RebalanceCause.MEMBER_JOINED)._replace(
+        cause=RebalanceCause.SUBSCRIPTION_CHANGED,
+        detail=f"Member {stint.member_id} had brought the expression without an epoch of its own.",
+    )
+    yield Weighed(brought_by, Effect.BUMPS)
+
+
+def _resolutions(changes: Sequence[RegexResolved]) -> tuple[Evidence, ...]:
+    return tuple(
         evidence_at(
             change.position, f"{change.regular_expression} matches {len(change.new or ())} topics"
         )
-        for change in news or resolved
+        for change in changes
     )
-    at_ms = scene.bump.position.record_timestamp_ms
-    if news:
-        resolved_first = {change.regular_expression for change in news if change.old is None}
-        brought = [
-            watch.stint
-            for watch in scene.watches.values()
-            if watch.stint.identity.subscribed_regex in resolved_first
-        ]
-        verdict = Verdict(
-            RebalanceCause.REGEX_RESOLVED,
-            Certainty.PROVEN,
-            at_ms,
-            f"The expression {expressions} now matches other topics.",
-            (*facts, _bump_evidence(scene)),
-            topics=tuple(topics),
-        )
-        if len(brought) != 1:
-            yield verdict
-            return
-        (stint,) = brought
-        verdict = verdict._replace(
-            detail=f"The expression {expressions} of member {stint.member_id} is resolved.",
-            member_id=stint.member_id,
-            instance_id=stint.identity.instance_id,
-            client_id=stint.identity.client_id,
-            client_host=stint.identity.client_host,
-        )
-        yield verdict
-        yield _probable(verdict, RebalanceCause.MEMBER_JOINED)._replace(
-            cause=RebalanceCause.SUBSCRIPTION_CHANGED,
-            detail=f"Member {stint.member_id} had brought the expression without an epoch of its own.",
-        )
-    else:
-        yield Verdict(
-            RebalanceCause.TOPIC_METADATA_CHANGED,
-            Certainty.PROBABLE,
-            at_ms,
-            f"The expression {expressions} was resolved again to the same topics, but their shape changed.",
-            (*facts, _bump_evidence(scene)),
-            alternatives=(RebalanceCause.REGEX_RESOLVED,),
-        )
 
 
-def _departures(scene: Scene) -> Iterator[Verdict]:
+def _departures(scene: ModernScene) -> Iterator[Weighed]:
     gone = scene.evidence.gone
     for change in gone:
         watch = scene.watches.get(change.member_id)
         if watch is None:
-            yield Verdict(
+            verdict = Verdict(
                 RebalanceCause.MEMBER_DEPARTED,
                 Certainty.POSSIBLE,
                 change.position.record_timestamp_ms,
@@ -272,75 +258,107 @@ def _departures(scene: Scene) -> Iterator[Verdict]:
                 alternatives=(RebalanceCause.UNKNOWN,),
             )
         else:
-            yield scene.departure(watch, change.position, len(gone) - 1)
+            verdict = scene.departure(watch, change.position, len(gone) - 1)
+        yield Weighed(verdict, Effect.BUMPS)
     if gone and scene.evidence.members_after_bump == 0:
-        yield Verdict(
+        emptied = Verdict(
             RebalanceCause.GROUP_EMPTIED,
             Certainty.PROVEN,
             gone[-1].position.record_timestamp_ms,
             "The last member is gone.",
             (evidence_at(gone[-1].position, "no member is left"), _bump_evidence(scene)),
         )
+        yield Weighed(emptied, Effect.BUMPS)
 
 
-def _topic_metadata(scene: Scene) -> Iterator[Verdict]:
+def _topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
+    """Metadata that differ from those recorded, where nothing else in the write is enough to bump the epoch."""
     evidence, bump = scene.evidence, scene.bump
     if (
-        evidence.joined
-        or evidence.gone
-        or evidence.regexes
-        or any(change.changed for change in evidence.updated)
+        evidence.gone
+        or _resolved_otherwise(scene)
+        or any(
+            scene.subscribing(change) is Effect.BUMPS
+            for change in (*evidence.joined, *evidence.updated)
+        )
     ):
         return
-    recorded = [change for change in evidence.topics if change.topics is not None]
-    if recorded:
-        yield Verdict(
-            RebalanceCause.TOPIC_METADATA_CHANGED,
-            Certainty.PROVEN,
-            bump.position.record_timestamp_ms,
-            f"The subscribed topics changed shape: {join_names(recorded[0].topics or ())}.",
-            (evidence_at(recorded[0].position, "topic metadata record"), _bump_evidence(scene)),
-            topics=tuple(recorded[0].topics or ()),
-        )
-    elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
-        verdict = Verdict(
-            RebalanceCause.TOPIC_METADATA_CHANGED,
-            Certainty.PROVEN,
-            bump.position.record_timestamp_ms,
-            "The hash of the subscribed topics changed and no member did anything.",
-            (_bump_evidence(scene),),
-        )
-        if evidence.topics and bump.old_metadata_hash == 0:
-            detail = (
-                "The first refresh by a release that keeps a hash of the topics, not their list."
-            )
-            yield _probable(verdict, RebalanceCause.ASSIGNMENT_ONLY)._replace(detail=detail)
-        elif evidence.replaced:
-            yield _probable(verdict, RebalanceCause.SUBSCRIPTION_CHANGED)
+    recorded = next((change for change in evidence.topics if change.topics is not None), None)
+    if recorded is not None:
+        differ = frozenset(recorded.topics or ())
+        verdict = _differing(
+            scene, f"The subscribed topics changed shape: {join_names(sorted(differ))}."
+        )._replace(topics=tuple(sorted(differ)))
+        fact = evidence_at(recorded.position, "topic metadata record")
+        verdict = verdict._replace(evidence=(fact, *verdict.evidence))
+        if not differ:
+            yield Weighed(_probable(verdict, RebalanceCause.UNKNOWN), Effect.BUMPS)
+        elif differ <= scene.dropped:
+            yield from _given_up(scene, certain=True)
         else:
-            yield verdict
+            yield Weighed(verdict, Effect.BUMPS)
+    elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
+        if evidence.topics and bump.old_metadata_hash == 0:
+            verdict = _differing(
+                scene,
+                "The first refresh by a release that keeps a hash of the topics, not their list.",
+            )
+            yield Weighed(_probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
+        elif scene.dropped:
+            yield from _given_up(scene, certain=False)
+        else:
+            detail = "The hash of the subscribed topics changed, and nothing that members did changes it."
+            yield Weighed(_differing(scene, detail), Effect.BUMPS)
 
 
-def _share_partitions(scene: Scene) -> Iterator[Verdict]:
+def _differing(scene: ModernScene, detail: str) -> Verdict:
+    return Verdict(
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        detail,
+        (_bump_evidence(scene),),
+    )
+
+
+def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
+    """An expression was given up without an epoch; its topics are missed only when the metadata are looked at again."""
+    resolved = [change for change in scene.evidence.regexes if change.new is not None]
+    causes = [RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED]
+    if not resolved:
+        causes.reverse()
+    verdict = Verdict(
+        causes[0],
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        f"A member had given up the expression that brought {join_names(sorted(scene.dropped))}, "
+        "without an epoch of its own.",
+        (*_resolutions(resolved), _bump_evidence(scene)),
+        topics=tuple(sorted(scene.dropped)),
+    )
+    others = (causes[1],) if certain else (causes[1], RebalanceCause.TOPIC_METADATA_CHANGED)
+    yield Weighed(_probable(verdict, *others), Effect.BUMPS)
+
+
+def _share_partitions(scene: ModernScene) -> Iterator[Weighed]:
     evidence, bump = scene.evidence, scene.bump
     if scene.initialised_at is None or bump.old_metadata_hash != bump.new_metadata_hash:
         return
     if evidence.joined or evidence.gone or evidence.updated:
         return
-    verdict = Verdict(
-        RebalanceCause.TOPIC_METADATA_CHANGED,
-        Certainty.PROBABLE,
-        bump.position.record_timestamp_ms,
+    verdict = _differing(
+        scene,
         "Partitions of the subscribed topics were initialised for sharing and can be assigned now.",
-        (
-            evidence_at(scene.initialised_at, "share partitions initialised"),
-            _bump_evidence(scene),
-        ),
     )
-    yield verdict._replace(alternatives=(RebalanceCause.ASSIGNMENT_ONLY,))
+    fact = evidence_at(scene.initialised_at, "share partitions initialised")
+    verdict = verdict._replace(evidence=(fact, *verdict.evidence))
+    yield Weighed(
+        _probable(verdict, RebalanceCause.ASSIGNMENT_ONLY),
+        scene.effect_of(Occasion.SHARE_INITIALISED),
+    )
 
 
-def _replacements(scene: Scene) -> Iterator[Verdict]:
+def _replacements(scene: ModernScene) -> Iterator[Weighed]:
     for instance_id, (old, new) in scene.evidence.replaced.items():
         verdict = _about(
             scene,
@@ -349,29 +367,49 @@ def _replacements(scene: Scene) -> Iterator[Verdict]:
             f"Instance {instance_id} came back as {new.member_id} in place of {old.member_id}.",
             f"{new.member_id} replaces {old.member_id}",
         )
-        # A replacement alone bumps nothing: what the new member changed, or the topics, did.
-        yield _probable(verdict, RebalanceCause.SUBSCRIPTION_CHANGED)
+        yield Weighed(verdict, scene.effect_of(Occasion.STATIC_REPLACED))
 
 
-def _upgrade(scene: Scene) -> Iterator[Verdict]:
+def _upgrade(scene: ModernScene) -> Iterator[Weighed]:
     if scene.upgraded:
-        yield Verdict(
+        verdict = Verdict(
             RebalanceCause.PROTOCOL_UPGRADED,
             Certainty.PROVEN,
             scene.bump.position.record_timestamp_ms,
             "The first member of the consumer protocol turned the classic group into a consumer group.",
             (_bump_evidence(scene),),
         )
+        # The conversion carries the counter over; its request bumped it by what else it brought.
+        yield Weighed(_probable(verdict, RebalanceCause.MEMBER_JOINED), Effect.BUMPS)
 
 
-def interrupted_by_upgrade(bump: GroupEpochBumped) -> Verdict:
-    """The epoch that an upgrade takes over from a generation which was still to get its assignment."""
+def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Verdict:
+    """The epoch that an upgrade takes over from a generation which was still to get its assignment.
+
+    An upgrade bumps nothing: a join phase began that generation, and what began the phase left no record. `joined`: ids
+    of the members that came over and were in no generation before.
+    """
+    alternatives = [
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.SUBSCRIPTION_CHANGED,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        RebalanceCause.LEADER_REJOINED,
+    ]
+    ended = "The group became a consumer group before the generation got its assignment."
+    cause, certainty, detail = RebalanceCause.UNKNOWN, Certainty.POSSIBLE, ended
+    if joined:
+        cause, certainty = RebalanceCause.MEMBER_JOINED, Certainty.PROBABLE
+        detail = f"Member {join_names(joined)} joined. {ended}"
+    else:
+        alternatives.insert(0, RebalanceCause.MEMBER_JOINED)
     return Verdict(
-        RebalanceCause.PROTOCOL_UPGRADED,
-        Certainty.PROVEN,
+        cause,
+        certainty,
         bump.position.record_timestamp_ms,
-        "The group became a consumer group in the middle of a classic rebalance, which ended by that.",
+        detail,
         (evidence_at(bump.position, f"group epoch {bump.new_epoch}"),),
+        joined[0] if len(joined) == 1 else None,
+        alternatives=tuple(alternatives),
     )
 
 
@@ -379,7 +417,11 @@ def _probable(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
     return verdict._replace(certainty=Certainty.PROBABLE, alternatives=alternatives)
 
 
-def _unexplained(scene: Scene) -> Verdict:
+def _possible(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
+    return verdict._replace(certainty=Certainty.POSSIBLE, alternatives=alternatives)
+
+
+def _unexplained(scene: ModernScene) -> Verdict:
     return Verdict(
         RebalanceCause.UNKNOWN,
         Certainty.POSSIBLE,
@@ -390,7 +432,7 @@ def _unexplained(scene: Scene) -> Verdict:
     )
 
 
-PATTERNS: Sequence[Callable[[Scene], Iterator[Verdict]]] = (
+PATTERNS: Sequence[Callable[[ModernScene], Iterator[Weighed]]] = (
     _joins,
     _new_topics,
     _subscriptions,

@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+from rebalance_audit.audit.causes.bump_rules import RELEASES
 from rebalance_audit.audit.writes import Role, Step
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     MemberAssigned,
     MemberSubscribed,
+    MemberTargeted,
     MemberUnsubscribed,
     RegexResolved,
+    TargetInstalled,
     TopicMetadataRecorded,
 )
 from rebalance_audit.replay.modern.group import ModernGroup
+
+IMPLICIT_EPOCH: Final = 1
+"""Group and assignment epoch of a group without records of them, from 4.3."""
 
 
 @dataclass(slots=True)
@@ -29,6 +36,8 @@ class WriteEvidence:
     regexes: list[RegexResolved] = field(default_factory=list)
     topics: list[TopicMetadataRecorded] = field(default_factory=list)
     assigned: list[MemberAssigned] = field(default_factory=list)
+    targeted: list[MemberTargeted] = field(default_factory=list)
+    installed: TargetInstalled | None = None
 
     @classmethod
     def of(cls, write: Sequence[Step]) -> "WriteEvidence":
@@ -46,6 +55,10 @@ class WriteEvidence:
                         found.gone.append(change)
                     case MemberAssigned() if not change.released:
                         found.assigned.append(change)
+                    case MemberTargeted() if change.new is not None:
+                        found.targeted.append(change)
+                    case TargetInstalled():
+                        found.installed = change
                     case RegexResolved():
                         found.regexes.append(change)
                     case TopicMetadataRecorded():
@@ -54,6 +67,36 @@ class WriteEvidence:
                         pass
         found._pair_replacements()
         return found
+
+    def releases(self) -> Sequence[str]:
+        """Those whose records can look like these: a coordinator does not write what its release is."""
+        first, last = RELEASES[0], RELEASES[-1]
+        if any(change.topics is not None for change in self.topics):
+            last = "4.0"
+        elif self.bump is not None and self.bump.new_metadata_hash:
+            first = "4.1"
+        if self.regexes:
+            first = max(first, "4.0")
+        if self.installed is not None and self.installed.assignment_timestamp_ms:
+            first = "4.3"
+        return [release for release in RELEASES if first <= release <= last]
+
+    def begins_unnumbered(self, group: ModernGroup) -> bool:
+        """Whether a group begins here with a member that brings no topics, and so without an epoch record (from 4.3).
+
+        Its assignment is at the implicit epoch 1, which up to 4.2 only a group with an epoch record had.
+        """
+        if self.bump is not None or len(self.joined) != 1 or len(self.assigned) != 1:
+            return False
+        (assigned,) = self.assigned
+        member = group.members.get(assigned.member_id)
+        return (
+            member is not None
+            and assigned.member_id == self.joined[0].member_id
+            and (member.member_epoch, member.previous_member_epoch) == (IMPLICIT_EPOCH, 0)
+            and not member.assigned
+            and not group.has_assignment_record
+        )
 
     def is_upgrade(self, first: Step, group: ModernGroup) -> bool:
         """Whether a classic group goes on under another protocol, rather than an empty one making way for it.

@@ -35,7 +35,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
         Look("the first generation of a group that the log saw begin", _PROVEN),
     ),
     RebalanceCause.MEMBER_JOINED: CausePattern(
-        Look("the record of a new member id without instance id", _PROVEN),
+        Look("the record of a new member id without instance id that brings topics", _PROVEN),
         Look(
             "a member id that the generation before did not have; proven where the group was empty",
             _PROVEN,
@@ -47,8 +47,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.STATIC_MEMBER_REPLACED: CausePattern(
         Look(
-            "in one write a member goes and one with its instance id comes; that alone needs no epoch",
-            _PROBABLE,
+            "never: a replacement bumps nothing; what the new member changed, or the topics, did",
+            None,
         ),
         Look("an instance id under a new member id in a new generation", _PROBABLE),
     ),
@@ -103,8 +103,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: CausePattern(
         Look(
-            "a known member's record with other topics or another expression; possible beside a join that brings "
-            "topics nobody subscribed to",
+            "a known member's record with other topics, or with an expression that is resolved already; possible "
+            "beside a join that brings topics nobody subscribed to",
             _PROVEN,
         ),
         Look("a known member with other topics", _PROBABLE),
@@ -114,13 +114,16 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.TOPIC_METADATA_CHANGED: CausePattern(
         Look(
-            "the hash or the list of the subscribed topics differs and no member did anything",
+            "the hash or the list of the subscribed topics differs and nothing that members did changes it",
             _PROVEN,
         ),
         Look("the same members share another set of partitions", _PROBABLE),
     ),
     RebalanceCause.ASSIGNOR_CHANGED: CausePattern(
-        Look("a known member's record prefers another assignor", _PROVEN),
+        Look(
+            "a known member's record prefers another assignor, and nothing else in the write can bump (from 4.4)",
+            _PROVEN,
+        ),
         Look("the members agree on another protocol name", _POSSIBLE),
     ),
     RebalanceCause.LEADER_REJOINED: CausePattern(
@@ -134,7 +137,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
         Look("never: no release of Kafka lets clients assign", None), _NEVER
     ),
     RebalanceCause.PROTOCOL_UPGRADED: CausePattern(
-        Look("the write turned a classic group into this one", _PROVEN), _NEVER
+        Look("beside the join whose request turned a classic group into this one", _PROBABLE),
+        _NEVER,
     ),
     RebalanceCause.PROTOCOL_DOWNGRADED: CausePattern(
         _NEVER,

@@ -8,10 +8,12 @@ from rebalance_audit.audit.causes.beginnings import Beginning, beginning_of
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import Generation
 from rebalance_audit.audit.causes.departures import Circumstances, judge_absence, judge_departure
+from rebalance_audit.audit.causes.given_up import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness, successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.causes.modern import Scene, interrupted_by_upgrade, judge_modern
+from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.group.downgrade import Downgrade, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life, departure_of
@@ -50,15 +52,21 @@ class ModernAudit:
     _initialised_at: Position | None
     """The last record of initialised share partitions since the last epoch."""
     _liveness: Liveness
+    _began_unnumbered: bool
+    """The group began with a member without topics: from 4.3 on that leaves no epoch."""
+    _given_up: GivenUp
 
     def __init__(self, life: Life) -> None:
         self._life = life
         self._upgraded_at = None
         self._initialised_at = None
         self._liveness = Liveness()
+        self._began_unnumbered = False
+        self._given_up = GivenUp()
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
         self._goes_on = False
+        self._gap = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
         self._step_of: Step
@@ -77,6 +85,7 @@ class ModernAudit:
         life = self._life
         self._group = group
         self._evidence = WriteEvidence.of(write)
+        self._given_up.note(self._evidence.regexes)
         self._liveness.written(write[0].position)
         self._enter(write, group)
         self._contradictions = ()
@@ -89,6 +98,9 @@ class ModernAudit:
                 handler = self._handlers.get(type(change))
                 if handler is not None:
                     handler(change)
+        if self._evidence.bump is not None:
+            self._given_up.topics.clear()
+            self._began_unnumbered = False
         if not self._goes_on:
             self._check_convergence(write[-1])
         if not group.members:
@@ -120,6 +132,8 @@ class ModernAudit:
         else:
             life.restart(group.group_type, first)
             self._liveness.restart()
+            self._given_up.topics.clear()
+            self._began_unnumbered = self._evidence.begins_unnumbered(group)
             if self._evidence.is_upgrade(write[0], group):
                 self._upgraded_at = write[-1].position
 
@@ -142,8 +156,12 @@ class ModernAudit:
         bump = self._evidence.bump
         if bump is None or self._carries_over(bump):
             return ()
+        beginning = self._beginning(bump)
+        self._gap = self._has_gap(bump, beginning)
         if self._upgraded_at == write[-1].position:
-            return (interrupted_by_upgrade(bump),)
+            known = self._life.watches
+            joined = [change.member_id for change in self._evidence.joined]
+            return (interrupted_by_upgrade(bump, [each for each in joined if each not in known]),)
         upgraded_at, self._upgraded_at = self._upgraded_at, None
         first = write[0].position
         upgraded = (
@@ -151,17 +169,20 @@ class ModernAudit:
             and first.log_offset == upgraded_at.log_offset + 1
             and first.record_timestamp_ms == upgraded_at.record_timestamp_ms
         )
-        scene = Scene(
+        scene = ModernScene(
             self._evidence,
             bump,
             self._life.watches,
             lambda member_id: identity_of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
-            beginning=self._beginning(bump),
+            beginning=beginning,
             initialised_at=self._initialised_at,
+            resolved=self._group.regexes.keys()
+            - {change.regular_expression for change in self._evidence.regexes},
+            dropped=self._given_up.missed_in(self._group),
         )
-        verdicts = judge_modern(scene, gap=self._has_gap(bump))
+        verdicts = judge_modern(scene, gap=self._gap)
         if self._life.witness is None:
             return verdicts
         logged = testify_to_epoch(self._life.witness, bump, verdicts)
@@ -180,16 +201,17 @@ class ModernAudit:
         return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
 
     def _beginning(self, bump: GroupEpochBumped) -> Beginning:
-        if self._life.span is not None:
+        life = self._life
+        if life.span is not None or (life.watches and not self._began_unnumbered):
             return Beginning.NONE
-        return beginning_of(bump, self._evidence, self._group)
+        return beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
 
-    def _has_gap(self, bump: GroupEpochBumped) -> bool:
+    def _has_gap(self, bump: GroupEpochBumped, beginning: Beginning) -> bool:
         """Records that belong before this epoch are not in the log."""
         if self._life.gap:
             return True
         if bump.old_epoch is None:
-            return self._upgraded_at is None and self._beginning(bump) is Beginning.NONE
+            return self._upgraded_at is None and beginning is Beginning.NONE
         return bump.new_epoch != bump.old_epoch + 1
 
     def _check_convergence(self, step: Step) -> None:
@@ -344,7 +366,7 @@ class ModernAudit:
             life.watches.update(watches)
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
-        gap = self._has_gap(change)
+        gap = self._gap
         rebalance = life.open_rebalance(at_ms, None)
         before = life.span
         span = EpochSpan(

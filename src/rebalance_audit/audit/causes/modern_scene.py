@@ -1,0 +1,79 @@
+"""What the patterns of a group epoch look at, and how much they may make of it."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.beginnings import Beginning
+from rebalance_audit.audit.causes.bump_rules import Effect, Occasion, effect_of
+from rebalance_audit.audit.causes.cause import Verdict
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.members import Identity
+from rebalance_audit.replay.changes import (
+    GroupEpochBumped,
+    GroupType,
+    MemberSubscribed,
+    Position,
+)
+
+NAMES_FIELD = "subscribed_topic_names"
+EXPRESSION_FIELD = "subscribed_topic_regex"
+ASSIGNOR_FIELD = "server_assignor"
+
+
+@dataclass(slots=True, frozen=True)
+class ModernScene:
+    """Everything a pattern may look at."""
+
+    evidence: WriteEvidence
+    bump: GroupEpochBumped
+    watches: Mapping[str, MemberWatch]
+    identities: Callable[[str], Identity]
+    departure: Callable[[MemberWatch, Position, int], Verdict]
+    """Judges one member's tombstone, with the number of others in the same write."""
+    upgraded: bool
+    """The write right before turned a classic group into this one."""
+    beginning: Beginning
+    """Whether the epoch is the first of a group that began in this log."""
+    initialised_at: Position | None
+    """The last record of a share group's initialised partitions since the epoch before."""
+    resolved: Collection[str] = frozenset()
+    """Expressions that are resolved, and were before the write."""
+    dropped: frozenset[str] = frozenset()
+    """Topics that the group's last hash counted and nobody subscribes to since: their expression was given up."""
+
+    def effect_of(self, occasion: Occasion) -> Effect:
+        """Whether something of the write can have bumped its epoch."""
+        return effect_of(occasion, self.bump.group_type, self.evidence.releases())
+
+    def subscribing(self, change: MemberSubscribed) -> Effect:
+        """Whether the topics and the expression that a member's record brings bump the epoch."""
+        if self.bump.group_type is GroupType.STREAMS:
+            return self.effect_of(Occasion.MEMBER_METADATA)
+        identity = self.identities(change.member_id)
+        occasions: list[Occasion] = []
+        if identity.subscribed_topics if change.joined else NAMES_FIELD in change.changed:
+            occasions.append(Occasion.NAMES_CHANGED)
+        if identity.subscribed_regex if change.joined else EXPRESSION_FIELD in change.changed:
+            occasions.append(self._expression_of(change.member_id, identity.subscribed_regex))
+        effects = {self.effect_of(occasion) for occasion in occasions}
+        return next((effect for effect in Effect if effect in effects), Effect.NEVER)
+
+    def _expression_of(self, member_id: str, expression: str | None) -> Occasion:
+        if not expression:
+            return Occasion.EXPRESSION_CLEARED
+        if expression in self.resolved and any(
+            watch.stint.identity.subscribed_regex == expression
+            for watch in self.watches.values()
+            if watch.stint.member_id != member_id
+        ):
+            return Occasion.EXPRESSION_RESOLVED
+        return Occasion.EXPRESSION_UNRESOLVED
+
+
+class Weighed(NamedTuple):
+    """A verdict, and whether what it names can have bumped the epoch."""
+
+    verdict: Verdict
+    effect: Effect
