@@ -68,6 +68,10 @@ class UnknownPartition(LookupError):  # noqa: N818 - as above
         return f"no partition {missing} here, only {present}."
 
 
+class MissingExtra(ImportError):  # noqa: N818 - as above
+    """A package that an extra of ours brings is not installed; the message names both."""
+
+
 def require_known(wanted: Collection[str], known: Collection[str]) -> None:
     """Raises UnknownGroup for the first wanted group that is not known."""
     for group_id in wanted:

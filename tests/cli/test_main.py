@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit import __version__
 from rebalance_audit.cli import exit_codes, main
 from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
 from rebalance_audit.config import load_config
+from rebalance_audit.version import __version__
 from tests.cli.call import PROGRAM, call, segments
 
 BIG_ENOUGH = 16 << 20

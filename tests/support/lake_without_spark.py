@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from rebalance_audit.lake.storage.arrow_types import column_of
+from rebalance_audit.arrow_types import column_of
 from rebalance_audit.table_schemas import table_schemas
 
 

@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
-from rebalance_audit import __version__
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.cli.invocation import Invocation, config_options, debug_option, invocation_of
+from rebalance_audit.version import __version__
 
 PROGRAM: Final = "rebalance-audit"
 JAVA_TRACE: Final = "\n\tat "

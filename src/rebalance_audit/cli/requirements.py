@@ -4,32 +4,25 @@ import os
 import re
 import shutil
 import subprocess
-from importlib.util import find_spec
 from typing import Final
 
 import click
 
-PACKAGES: Final = {
-    "quality": ("great_expectations",),
-    "spark": ("pyspark", "delta"),
-    "kafka": ("kafka",),
-    "readers": ("deltalake", "pyarrow"),
-    "report": ("deltalake", "pyarrow", "duckdb", "jinja2"),
-}
-"""Extra -> what it brings that is imported first."""
+from rebalance_audit import extras
+from rebalance_audit.errors import MissingExtra
 
 OLDEST_JAVA: Final = 17
 """What Spark 4 runs on."""
 
 
 def require_extra(extra: str) -> None:
-    """Raises click.ClickException where the packages of an extra are not installed."""
-    missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
-    if missing:
+    """Raises click.ClickException if packages of an extra are not installed."""
+    try:
+        extras.require_extra(extra)
+    except MissingExtra as error:
         raise click.ClickException(
-            f"this needs {' and '.join(missing)}, which cannot be imported: install rebalance-audit[{extra}]."
-            " inspect, state and decode work on segments without it."
-        )
+            f"{error} inspect, state and decode work on segments without it."
+        ) from error
 
 
 def require_java() -> None:

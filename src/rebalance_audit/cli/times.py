@@ -1,43 +1,12 @@
-"""Moments on the command line: ISO 8601, epoch milliseconds, or so long ago."""
+"""Moments as values of options."""
 
-import re
-import time
-from datetime import UTC, datetime
 from typing import Final
 
 import click
 
-_EPOCH_MS: Final = re.compile(r"\d{10,}")
-_AGO: Final = re.compile(r"-(\d+)(ms|s|m|h|d|w)")
-_UNIT_MS: Final = {
-    "ms": 1,
-    "s": 1000,
-    "m": 60_000,
-    "h": 3_600_000,
-    "d": 86_400_000,
-    "w": 604_800_000,
-}
+from rebalance_audit.moment_text import moment_ms
 
 HELP: Final = "ISO 8601 (no zone = UTC), epoch milliseconds, or -15m, -2h, -1d for so long ago."
-
-
-def parse_moment(text: str, now_ms: int) -> int:
-    """Epoch milliseconds of `text`; ValueError says what would have been understood."""
-    text = text.strip()
-    if ago := _AGO.fullmatch(text):
-        return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
-    if _EPOCH_MS.fullmatch(text):
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is no moment. Write 2026-11-21T03:12Z, 2026-11-21T04:12+01:00, "
-            "1795230720000 (epoch milliseconds) or -15m (a quarter of an hour ago)."
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
 
 
 class Moment(click.ParamType[int]):
@@ -52,6 +21,8 @@ class Moment(click.ParamType[int]):
         if isinstance(value, int):
             return value
         try:
-            return parse_moment(str(value), time.time_ns() // 1_000_000)
+            found = moment_ms(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        assert found is not None
+        return found

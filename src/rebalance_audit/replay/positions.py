@@ -2,10 +2,9 @@
 
 from typing import Final
 
+from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.replay.changes import Position
 
-NO_TIMESTAMP_MS: Final = -1
-"""Kafka's value for a record without a timestamp (`RecordBatch.NO_TIMESTAMP`)."""
 NO_PRODUCER_ID: Final = -1
 """Kafka's value for a batch that no idempotent producer wrote (`RecordBatch.NO_PRODUCER_ID`)."""
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from rebalance_audit import __version__
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_checks import CheckKind, Severity
 from rebalance_audit.table_schemas import TableName
+from rebalance_audit.version import __version__
 
 ALL_CLUSTERS: Final = "*"
 Outcome: TypeAlias = Literal["held", "broken", "passed_over"]

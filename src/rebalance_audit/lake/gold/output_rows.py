@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from rebalance_audit.arrow_types import arrow_type, column_of
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.storage.arrow_types import arrow_type, column_of
 from rebalance_audit.table_schemas import TableName, table_schemas
 
 Row: TypeAlias = dict[str, Any]

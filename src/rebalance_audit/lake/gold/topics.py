@@ -13,9 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.records.routing import has_type, is_commit
-from rebalance_audit.lake.storage.arrow_types import micros_of
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
+from rebalance_audit.moments import NO_TIMESTAMP_MS, micros_of
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.topic_names import (

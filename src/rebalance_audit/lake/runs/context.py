@@ -13,7 +13,6 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit import __version__
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import BrokerLogs
 from rebalance_audit.lake.gold.commit_findings import Days, commit_findings, scope_of
@@ -27,6 +26,7 @@ from rebalance_audit.lake.runs.run_log import RunLog, RunReport
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
+from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 Progress: TypeAlias = Callable[[str], None]

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit import __version__
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, Ingested, ingest
 from rebalance_audit.lake.bronze.kafka_stream import Duration
@@ -19,6 +18,7 @@ from rebalance_audit.lake.storage.commit_retry import in_turn
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
+from rebalance_audit.version import __version__
 
 COMMAND: Final = "ingest"
 

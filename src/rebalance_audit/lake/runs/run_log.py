@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from rebalance_audit import __version__
 from rebalance_audit.lake.runs.progress import ALL, Standing
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
+from rebalance_audit.version import __version__
 
 DONE: Final = "done"
 FAILED: Final = "failed"

@@ -10,10 +10,9 @@ from pyspark.sql.types import StructType
 
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.arrow_types import MILLIS_MAX, MILLIS_MIN
 from rebalance_audit.lake.storage.delta_log import latest_version
 from rebalance_audit.location import local_path
-from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
+from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 
 

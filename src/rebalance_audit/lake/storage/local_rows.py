@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.storage.arrow_types import arrow_type
+from rebalance_audit.arrow_types import arrow_type
 from rebalance_audit.table_schemas import table_schemas
 
 

@@ -15,7 +15,6 @@ import jinja2
 import orjson
 from markupsafe import Markup
 
-from rebalance_audit import __version__
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.html.colours import OTHER, STATES, colours_of
@@ -31,6 +30,7 @@ from rebalance_audit.report.html.groups import (
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Row
 from rebalance_audit.report.terminal import findings
+from rebalance_audit.version import __version__
 
 LISTED_MAX: Final = 10_000
 """Groups that the page's search knows: more would make it slow to open."""

@@ -1,6 +1,6 @@
 """Column types: from the DDL strings of `schemas/tables` to Arrow, and rows of plain Python values to Arrow columns.
 
-The core speaks of moments as epoch milliseconds; tables have timestamps of microseconds in UTC.
+The core has moments as epoch milliseconds; tables have timestamps of microseconds in UTC. Importing this imports Arrow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_audit.replay.positions import NO_TIMESTAMP_MS
+from rebalance_audit.moments import MICROS_PER_MILLI, MILLIS_MAX, micros_of
 
 MOMENT: Final = pa.timestamp("us", tz="UTC")
 ATOMIC: Final[Mapping[str, pa.DataType]] = {
@@ -22,21 +22,6 @@ ATOMIC: Final[Mapping[str, pa.DataType]] = {
     "binary": pa.binary(),
     "timestamp": MOMENT,
 }
-MILLIS_MIN: Final = -62_135_596_800_000
-MILLIS_MAX: Final = 253_402_300_799_999
-"""Years 1 to 9999: what Spark, Python and SQL clients can all hold. A damaged record may say anything."""
-_MICROS_PER_MILLI: Final = 1000
-
-
-def micros_of(moment_ms: int | None) -> int | None:
-    """Microseconds of a moment; None for no time and for moments outside of the years 1 to 9999."""
-    if (
-        moment_ms is None
-        or moment_ms == NO_TIMESTAMP_MS
-        or not MILLIS_MIN <= moment_ms <= MILLIS_MAX
-    ):
-        return None
-    return moment_ms * _MICROS_PER_MILLI
 
 
 @cache
@@ -83,7 +68,7 @@ def _moments(values: Sequence[int | None]) -> pa.Array:
     if least_ms is not None and not 0 <= least_ms <= most_ms <= MILLIS_MAX:
         # Before 1970 only damaged records are; among them is what stands for no time.
         return pa.array(map(micros_of, values), MOMENT)
-    return pc.multiply(millis, _MICROS_PER_MILLI).cast(MOMENT)
+    return pc.multiply(millis, MICROS_PER_MILLI).cast(MOMENT)
 
 
 def _parse(ddl: str) -> tuple[pa.DataType, str]:
