@@ -3,16 +3,23 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from rebalance_audit.resources import checkout_root
+from rebalance_audit.cli.main import COMMANDS
+from tests.support.modules import (
+    PACKAGE,
+    ROOT,
+    import_graph,
+    imports_of,
+    module_paths,
+    tree_of,
+)
 
-ROOT = checkout_root()
-PACKAGE = ROOT / "src" / "rebalance_audit"
 CORE = ("wire", "replay", "coordinator", "audit", "sim")
 GENERATED = {
     PACKAGE / "wire" / "generated" / name
@@ -33,6 +40,61 @@ HIDDEN_INPUTS = {
     ("datetime", "today"),
     ("date", "today"),
 }
+
+COMMAND_MODULES = "rebalance_audit.cli.commands."
+ENTRY_POINTS = {
+    "rebalance_audit",
+    "rebalance_audit.cli.main",
+    "rebalance_audit.lake.worker_daemon",
+    *(COMMAND_MODULES + name for name in COMMANDS),
+}
+"""What is started or imported from outside, beside the jobs, and the tools that write pages from tables of the code."""
+
+KNOWN_CIRCLES = {
+    (
+        "rebalance_audit.audit.group.group_audit",
+        "rebalance_audit.audit.snapshots.snapshot",
+    ),
+}
+"""(importing, imported) that are still to be taken apart."""
+
+STILL_TWICE: set[str] = {
+    "Appended",
+    "Downgrade",
+    "Finding",
+    "Layout",
+    "Message",
+    "Progress",
+    "Row",
+    "Scene",
+    "Severity",
+    "Shape",
+    "Tables",
+    "Wanted",
+    "check_member",
+    "check_request",
+    "column_of",
+    "count",
+    "files_of",
+    "ingest",
+    "label",
+    "maintain",
+    "merge_stints",
+    "moment",
+    "offset_of",
+    "require_extra",
+    "shown",
+    "state_of",
+    "text_of",
+    "unnamed",
+    "utc",
+}
+"""Names that are still to be told apart; the list only shrinks."""
+
+SHARED_INTERFACES = {
+    "assign": "every assignor is a module with this function",
+}
+"""Names that several modules have on purpose, and why. A command's function has the name of what it starts."""
 
 
 def sources(*folders: str) -> list[Path]:
@@ -147,6 +209,64 @@ def test_files_stay_short() -> None:
         path: [f"{lines} lines"] if lines > LINES_MAX else [] for path, lines in lengths.items()
     }
     assert offences(paths, found) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even by imports inside functions, which would only hide it."""
+    graph = {name: set(imported) for name, imported in import_graph().items()}
+    for name, imported in KNOWN_CIRCLES:
+        graph[name].discard(imported)
+    assert len(graph) > 300
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as circle:
+        pytest.fail(" -> ".join(reversed(circle.args[1])))
+
+
+def test_no_module_is_there_for_tests_alone() -> None:
+    """Each is imported, in some steps, by a command, job or tool, by the public interface or Spark's worker daemon."""
+    reached: set[str] = set()
+    ahead = list(ENTRY_POINTS)
+    for folder in ("jobs", "tools"):
+        for path in (ROOT / folder).rglob("*.py"):
+            ahead += imports_of(tree_of(path))
+    while ahead:
+        name = ahead.pop()
+        if name not in reached:
+            reached.add(name)
+            ahead += import_graph()[name]
+            ahead += (
+                [name.rpartition(".")[0]] if "." in name else []
+            )  # Python runs the packages first
+    assert sorted(module_paths().keys() - reached) == []
+
+
+def public_names() -> Mapping[str, list[str]]:
+    """Name of a public class, function or type alias -> the modules that define it."""
+    found: dict[str, list[str]] = {}
+    for module, path in module_paths().items():
+        if path in GENERATED:
+            continue
+        for node in tree_of(path).body:
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                    pass
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias")):
+                    pass
+                case _:
+                    continue
+            if not name.startswith("_") and not module.startswith(COMMAND_MODULES):
+                found.setdefault(name, []).append(module.removeprefix("rebalance_audit."))
+    return found
+
+
+def test_no_name_stands_for_two_things() -> None:
+    """A reader who searches for a class or function finds one, except where modules share an interface."""
+    twice = {name: modules for name, modules in public_names().items() if len(modules) > 1}
+    assert {
+        name: twice[name] for name in twice.keys() - SHARED_INTERFACES.keys() - STILL_TWICE
+    } == {}
+    assert SHARED_INTERFACES.keys() - twice.keys() == set(), "no longer needed"
 
 
 def test_the_command_line_starts_without_spark() -> None:

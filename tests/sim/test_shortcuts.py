@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.coordinator.handling import Dialect, RecordDraft
+from rebalance_audit.coordinator.handling import Dialect, RecordDraft, Response
 from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.dialects import encode_commits, encode_draft, plain_commits
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.invariants.log_is_state import require_equal

@@ -17,7 +17,7 @@ from rebalance_audit.coordinator.handling import (
     RecordDraft,
     Result,
     Timer,
-    Topic,
+    TopicDescription,
 )
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.policy import Policy
@@ -54,7 +54,7 @@ class NumberedIds:
 class Topics:
     """The cluster's topics, as an image that a test changes by making a new one."""
 
-    by_name: Mapping[str, Topic]
+    by_name: Mapping[str, TopicDescription]
     metadata_version: int = 1
 
     @classmethod
@@ -62,17 +62,19 @@ class Topics:
         """Topics with this many partitions each; the id is the first letters of the name, so it stays the same."""
         return cls(
             {
-                name: Topic(name.encode().ljust(16, b"\1")[:16], name, ((),) * partition_count)
+                name: TopicDescription(
+                    name.encode().ljust(16, b"\1")[:16], name, ((),) * partition_count
+                )
                 for name, partition_count in sorted(partition_counts.items())
             },
             metadata_version,
         )
 
-    def topic(self, name: str) -> Topic | None:
+    def topic(self, name: str) -> TopicDescription | None:
         """The topic of that name."""
         return self.by_name.get(name)
 
-    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+    def topic_by_id(self, topic_id: bytes) -> TopicDescription | None:
         """The topic of that id."""
         return next((each for each in self.by_name.values() if each.topic_id == topic_id), None)
 

@@ -107,7 +107,7 @@ class StatelessHandlers:
         return NOTHING_TO_DO
 
 
-class Outcome:
+class ResultDraft:
     """A `Result` in the making."""
 
     __slots__ = ("records", "replies", "timers")

@@ -7,7 +7,7 @@ from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
-    Outcome,
+    ResultDraft,
     Route,
     StatelessHandlers,
 )
@@ -96,7 +96,7 @@ class GroupAdmin(StatelessHandlers):
 
     def delete_groups(self, request: DeleteGroupsRequest, token: int, now_ms: int) -> Result:
         """Serve a DeleteGroups: offsets and groups go in one write; a group with members stays."""
-        outcome = Outcome()
+        outcome = ResultDraft()
         results: list[DeletableGroupResult] = []
         for group_id in dict.fromkeys(request.groups_names):
             error = self._delete_error(group_id)
@@ -112,7 +112,7 @@ class GroupAdmin(StatelessHandlers):
             return ErrorCode.GROUP_ID_NOT_FOUND
         return ErrorCode.NONE if is_empty(group) else ErrorCode.NON_EMPTY_GROUP
 
-    def _delete(self, group_id: str, outcome: Outcome, now_ms: int) -> None:
+    def _delete(self, group_id: str, outcome: ResultDraft, now_ms: int) -> None:
         slot = self._context.shard.slot(group_id)
         if slot is not None and slot.group is not None:
             outcome.records += (

@@ -14,9 +14,9 @@ from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
 from rebalance_audit.coordinator.consumer.metrics import Metrics
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
-    Outcome,
     ProtocolHandlers,
     RequestHandler,
+    ResultDraft,
     Route,
     TimerHandler,
     TimerRoute,
@@ -95,7 +95,7 @@ class GroupCoordinator:
 
     def loaded(self, now_ms: int) -> Result:
         """Start to serve after the log was replayed into the shard: soft state is built, timers run from now."""
-        outcome = Outcome()
+        outcome = ResultDraft()
         for protocol in self._protocols:
             outcome.add(protocol.loaded(now_ms))
         return outcome.result()
@@ -116,7 +116,7 @@ class GroupCoordinator:
     def image_changed(self, image: TopicImage, now_ms: int) -> Result:
         """Take over the topics as the metadata log shows them now."""
         self.context.image = image
-        outcome = Outcome()
+        outcome = ResultDraft()
         for protocol in self._protocols:
             outcome.add(protocol.image_changed(now_ms))
         return outcome.result()

@@ -145,7 +145,7 @@ class Result:
 NOTHING_TO_DO = Result()
 
 
-class Topic(NamedTuple):
+class TopicDescription(NamedTuple):
     """One topic as the coordinator sees it."""
 
     topic_id: bytes
@@ -160,10 +160,10 @@ class TopicImage(Protocol):
     metadata_version: int
     """Grows with every change of any topic."""
 
-    def topic(self, name: str) -> Topic | None:
+    def topic(self, name: str) -> TopicDescription | None:
         """The living topic of that name."""
 
-    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+    def topic_by_id(self, topic_id: bytes) -> TopicDescription | None:
         """The living topic of that id."""
 
     def names(self) -> tuple[str, ...]:

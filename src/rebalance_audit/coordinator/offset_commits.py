@@ -51,7 +51,7 @@ NO_EXPIRY: Final = -1
 """Retention time and expire timestamp of a commit that the broker's setting keeps."""
 
 
-class Committer(NamedTuple):
+class RequestedCommit(NamedTuple):
     """Who commits what, in which kind of commit."""
 
     group_id: str
@@ -67,7 +67,7 @@ class Committer(NamedTuple):
 class MemberEpochChecks(Protocol):
     """What the consumer protocol says of commits and fetches in its groups."""
 
-    def commit_error(self, group: ModernGroup, committer: Committer) -> ErrorCode:
+    def commit_error(self, group: ModernGroup, committer: RequestedCommit) -> ErrorCode:
         """NONE where this commit may be written."""
 
     def fetch_error(self, group: ModernGroup, requested: OffsetFetchRequestGroup) -> ErrorCode:
@@ -100,7 +100,7 @@ class OffsetCommits(StatelessHandlers):
     def commit(self, request: OffsetCommitRequest, token: int, now_ms: int) -> Result:
         """Serve an OffsetCommit. One by a classic member also keeps its session alive."""
         known, refused = self._split_by_topic(request.topics)
-        committer = Committer(
+        committer = RequestedCommit(
             request.group_id,
             request.member_id,
             request.group_instance_id,
@@ -125,7 +125,7 @@ class OffsetCommits(StatelessHandlers):
     ) -> Result:
         """Serve a TxnOffsetCommit: the same records, pending until the producer's marker."""
         known, refused = self._split_by_topic(request.topics)
-        committer = Committer(
+        committer = RequestedCommit(
             request.group_id,
             request.member_id,
             request.group_instance_id,
@@ -155,7 +155,7 @@ class OffsetCommits(StatelessHandlers):
 
     # --- who may commit ----------------------------------------------------------------------------
 
-    def _error(self, committer: Committer) -> ErrorCode:
+    def _error(self, committer: RequestedCommit) -> ErrorCode:
         group = self._context.group(committer.group_id)
         if isinstance(group, ModernGroup):
             if self._epoch_checks is None:
@@ -194,7 +194,7 @@ class OffsetCommits(StatelessHandlers):
         return tuple(known), tuple(refused)
 
     def _write(
-        self, committer: Committer, error: ErrorCode, now_ms: int, expires_ms: int
+        self, committer: RequestedCommit, error: ErrorCode, now_ms: int, expires_ms: int
     ) -> tuple[tuple[RecordDraft, ...], tuple[OffsetCommitResponseTopic, ...]]:
         if error is not ErrorCode.NONE:
             return (), tuple(_refused(topic, error) for topic in committer.topics)
@@ -242,7 +242,7 @@ class OffsetCommits(StatelessHandlers):
         return ErrorCode.NONE
 
 
-def classic_commit_error(live: LiveGroup, committer: Committer) -> ErrorCode:
+def classic_commit_error(live: LiveGroup, committer: RequestedCommit) -> ErrorCode:
     """Whether a commit fits the classic group as it is now.
 
     A commit in a transaction may leave out the member, and does not wait for the end of a rebalance.

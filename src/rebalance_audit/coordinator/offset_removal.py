@@ -7,7 +7,7 @@ from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
-    Outcome,
+    ResultDraft,
     Route,
     StatelessHandlers,
     TimerRoute,
@@ -130,7 +130,7 @@ class OffsetRemoval(StatelessHandlers):
 
     def expire(self, _timer: Timer, now_ms: int) -> Result:
         """Drop expired offsets, and empty groups that have none left."""
-        outcome = Outcome()
+        outcome = ResultDraft()
         for group_id in self._classic.group_ids():
             group = self._classic.current_group(group_id)
             if group is None or group_type(group) not in EXPIRING_TYPES:

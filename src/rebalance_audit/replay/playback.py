@@ -16,8 +16,8 @@ from rebalance_audit.replay.changes import (
     GroupStateChanged,
     Position,
 )
-from rebalance_audit.replay.classic import rules as classic_replay
-from rebalance_audit.replay.modern import rules as modern_replay
+from rebalance_audit.replay.classic import rules as classic_rules
+from rebalance_audit.replay.modern import rules as modern_rules
 from rebalance_audit.replay.policy import Policy, ReplayError
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
@@ -28,8 +28,8 @@ __all__ = ["RULES", "Policy", "ReplayError", "apply", "apply_transaction_marker"
 
 RULES: Final[Mapping[RecordType, ReplayRule]] = {
     **offsets.RULES,
-    **classic_replay.RULES,
-    **modern_replay.RULES,
+    **classic_rules.RULES,
+    **modern_rules.RULES,
 }
 """Record type -> what it does to the slot; every type has a rule."""
 

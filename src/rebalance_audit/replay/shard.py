@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_audit.replay import offsets
-from rebalance_audit.replay import playback as replay
+from rebalance_audit.replay import offsets, playback
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.slot import GroupSlot
@@ -35,12 +34,12 @@ class Shard:
         return (slot for slot in self._slots.values() if slot.group is not None)
 
     def apply(self, record: Record, position: Position) -> tuple[GroupSlot, list[Change]]:
-        """Apply one record to its group. Raises ReplayError as `replay.apply` does."""
+        """Apply one record to its group. Raises ReplayError as `playback.apply` does."""
         group_id = group_id_of(record.key)
         slot = self._slots.get(group_id)
         if slot is None:
             slot = self._slots[group_id] = GroupSlot(group_id)
-        changes = replay.apply(slot, record, position, self.policy)
+        changes = playback.apply(slot, record, position, self.policy)
         if (
             position.producer_id >= 0
             and record.record_type in offsets.RULES
@@ -54,7 +53,7 @@ class Shard:
     ) -> tuple[GroupSlot, list[Change]]:
         """Apply what one group committed with one request, from position `first` on: as `apply` for each of them.
 
-        Raises ReplayError as `replay.apply` does.
+        Raises ReplayError as `playback.apply` does.
         """
         group_id = commits[0][0].group
         slot = self._slots.get(group_id)
@@ -77,7 +76,7 @@ class Shard:
         ended: list[tuple[GroupSlot, list[Change]]] = []
         for group_id in touched:
             slot = self._slots[group_id]
-            changes = replay.apply_transaction_marker(
+            changes = playback.apply_transaction_marker(
                 slot, producer_id, committed, position, self.policy
             )
             ended.append((slot, changes))

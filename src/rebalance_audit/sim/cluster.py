@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.coordinator.handling import CoordinatorConfig, Prolonged
+from rebalance_audit.coordinator.handling import CoordinatorConfig, Prolonged, Response
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import (
     DeletedTopic,
@@ -17,7 +17,6 @@ from rebalance_audit.sim.brokers.broker import (
     LogOptions,
     Observer,
     Respond,
-    Response,
     ServedPartition,
     partition_for,
 )

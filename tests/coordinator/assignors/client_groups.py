@@ -11,8 +11,8 @@ from rebalance_audit.coordinator.assignors.client_assignors import (
     RebalanceProtocol,
 )
 from rebalance_audit.coordinator.assignors.client_members import (
-    ClassicMember,
-    TopicPartition,
+    JoinedMember,
+    NamedPartition,
     grouped,
 )
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
@@ -20,7 +20,7 @@ from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 from tests.coordinator.assignors.server_groups import numbers_of, ranges_of
 
 
-def group(text: str, assignor: str) -> list[ClassicMember]:
+def group(text: str, assignor: str) -> list[JoinedMember]:
     """The members that the shorthand tells of, with subscriptions as the assignor's members send them."""
     return [_member(part.strip(), assignor) for part in text.split(";")]
 
@@ -31,7 +31,7 @@ def joining(
     topics: Iterable[str],
     last: Claim | None,
     instance_id: str | None = None,
-) -> ClassicMember:
+) -> JoinedMember:
     """A member that joins with what it had last (None = it is new), by its assignor's way of telling."""
     kind = CLIENT_ASSIGNORS[assignor]
     cooperative = RebalanceProtocol.COOPERATIVE in kind.protocols and last is not None
@@ -41,10 +41,10 @@ def joining(
         owned_partitions=grouped(last.partitions) if cooperative and last else (),
         generation_id=last.generation if last else -1,
     )
-    return ClassicMember(member_id, instance_id, subscription)
+    return JoinedMember(member_id, instance_id, subscription)
 
 
-def assigned(assignment: Assignment) -> tuple[TopicPartition, ...]:
+def assigned(assignment: Assignment) -> tuple[NamedPartition, ...]:
     """Partitions of an assignment."""
     return tuple(
         (topic, number) for topic, numbers in assignment.assigned_partitions for number in numbers
@@ -61,7 +61,7 @@ def _held(assignment: Assignment) -> str:
     return " ".join(f"{topic} {ranges_of(sorted(numbers))}" for topic, numbers in held) or "-"
 
 
-def _member(text: str, assignor: str) -> ClassicMember:
+def _member(text: str, assignor: str) -> JoinedMember:
     asked, _, owned = text.partition(":")
     who, _, topics = asked.partition(" ")
     member_id, _, instance_id = who.partition("/")

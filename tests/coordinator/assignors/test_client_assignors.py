@@ -9,7 +9,7 @@ from rebalance_audit.coordinator.assignors.client_assignors import (
     RebalanceProtocol,
     rebalance_protocol,
 )
-from rebalance_audit.coordinator.assignors.client_members import ClassicMember, grouped
+from rebalance_audit.coordinator.assignors.client_members import JoinedMember, grouped
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_assignment
 from tests.coordinator.assignors.client_groups import group, picture
 from tests.coordinator.assignors.kafka_answers import questions, topic_partitions
@@ -103,7 +103,7 @@ def test_assignments(assignor: str, counts: dict[str, int], members: str, expect
 def test_assignments_are_those_of_kafka_s_own_classes(question: dict[str, Any]) -> None:
     """Random groups with rival claims, older generations, static members, unknown topics: the same SyncGroup bytes."""
     members = [
-        ClassicMember(
+        JoinedMember(
             member["id"],
             member["instance"],
             Subscription(

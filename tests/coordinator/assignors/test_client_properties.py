@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
-from rebalance_audit.coordinator.assignors.client_members import ClassicMember, TopicPartition
+from rebalance_audit.coordinator.assignors.client_members import JoinedMember, NamedPartition
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.wire.consumer_protocol import Assignment
 from tests.coordinator.assignors.client_groups import assigned, joining
@@ -28,7 +28,7 @@ class Group(NamedTuple):
     held: dict[str, Claim]
     counts: dict[str, int]
 
-    def members(self, assignor: str) -> list[ClassicMember]:
+    def members(self, assignor: str) -> list[JoinedMember]:
         """The members as they join."""
         return [
             joining(member_id, assignor, topics, self.held.get(member_id))
@@ -40,7 +40,7 @@ class Group(NamedTuple):
         held = {each: Claim(assigned(found), generation) for each, found in assignments.items()}
         return self._replace(held=held)
 
-    def wanted(self) -> set[TopicPartition]:
+    def wanted(self) -> set[NamedPartition]:
         """Partitions of topics that somebody subscribes to and that exist."""
         topics = {topic for asked in self.subscribed.values() for topic in asked}
         return {
@@ -66,7 +66,7 @@ def groups(draw: st.DrawFn, *, alike: bool, rivals: bool = False) -> Group:
     }
     partitions = [(topic, number) for topic in topics for number in range(counts[topic])]
     owners = draw(st.lists(st.integers(-1, size - 1), max_size=len(partitions)))
-    held: dict[str, list[TopicPartition]] = {}
+    held: dict[str, list[NamedPartition]] = {}
     for partition, owner in zip(partitions, owners, strict=False):
         if owner >= 0 and partition[0] in subscribed[f"m{owner}"]:
             held.setdefault(f"m{owner}", []).append(partition)
@@ -91,7 +91,7 @@ def run(group: Group, assignor: str) -> dict[str, Assignment]:
     return CLIENT_ASSIGNORS[assignor].assign(group.members(assignor), group.counts)
 
 
-def all_of(assignments: Mapping[str, Assignment]) -> list[TopicPartition]:
+def all_of(assignments: Mapping[str, Assignment]) -> list[NamedPartition]:
     """The partitions of all members."""
     return [partition for found in assignments.values() for partition in assigned(found)]
 
@@ -206,7 +206,7 @@ def test_the_order_of_the_response_does_not_matter(assignor: str, group: Group, 
 def settled(group: Group, assignor: str) -> Group:
     """The group after generations in which members took what they were given, until nobody has to join again."""
     for generation in range(GENERATION + 1, GENERATION + 1 + ROUNDS_MAX):
-        before: Mapping[str, Sequence[TopicPartition]] = {
+        before: Mapping[str, Sequence[NamedPartition]] = {
             each: claim.partitions for each, claim in group.held.items()
         }
         assignments = run(group, assignor)

@@ -6,7 +6,7 @@ from itertools import groupby
 import pytest
 
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
-from rebalance_audit.coordinator.assignors.client_members import ClassicMember
+from rebalance_audit.coordinator.assignors.client_members import JoinedMember
 from rebalance_audit.wire.consumer_protocol import (
     Subscription,
     decode_assignment,
@@ -37,7 +37,7 @@ def test_assignments_of_java_leaders_are_theirs_byte_for_byte(
     computed = 0
     for generation in _generations_by_java(name):
         members = [
-            ClassicMember(each.member_id, each.group_instance_id, _subscription(each.subscription))
+            JoinedMember(each.member_id, each.group_instance_id, _subscription(each.subscription))
             for each in generation.members
         ]
         assert generation.protocol is not None

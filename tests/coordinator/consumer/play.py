@@ -23,7 +23,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ClientAssignor,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
+    TopicIdPartitions,
 )
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
@@ -119,13 +119,13 @@ class Play:
         if response.error_code is ErrorCode.NONE:
             self.epochs[member_id] = response.member_epoch
 
-    def owned(self, text: str) -> tuple[TopicPartitions, ...]:
+    def owned(self, text: str) -> tuple[TopicIdPartitions, ...]:
         """Partitions as requests tell them."""
         told = []
         for name, numbers, _ in entries(text):
             topic = self.driver.topics.topic(name)
             assert topic is not None
-            told.append(TopicPartitions(topic.topic_id, numbers))
+            told.append(TopicIdPartitions(topic.topic_id, numbers))
         return tuple(told)
 
     # --- records -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
     DescribedConsumerGroup,
-    TopicPartitions,
+    TopicIdPartitions,
 )
 from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play
@@ -39,7 +39,7 @@ INVALID = [
     ("owned partitions not told", JOIN._replace(topic_partitions=None)),
     (
         "owned partitions when it joins",
-        JOIN._replace(topic_partitions=(TopicPartitions(FOO, (0,)),)),
+        JOIN._replace(topic_partitions=(TopicIdPartitions(FOO, (0,)),)),
     ),
     ("no subscription", JOIN._replace(subscribed_topic_names=None)),
     ("a pause without instance id", JOIN._replace(member_epoch=-2)),

@@ -6,11 +6,16 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect, ErrorCode, Topic
+from rebalance_audit.coordinator.handling import (
+    CoordinatorConfig,
+    Dialect,
+    ErrorCode,
+    TopicDescription,
+)
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
+    TopicIdPartitions,
 )
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.partitions import Partitions, each, minus, partitions_of
@@ -79,7 +84,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         )
         self.made = 1
         """Topics made so far."""
-        self.by_name = {"foo": Topic(bytes([1]) * 16, "foo", ((),) * 4)}
+        self.by_name = {"foo": TopicDescription(bytes([1]) * 16, "foo", ((),) * 4)}
         self.driver = CoordinatorDriver(config, Topics(dict(self.by_name)))
         self.clients = {
             name: Client(name, f"i-{name}" if name in {"C", "D"} else None) for name in NAMES
@@ -205,7 +210,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         if known is None:
             self.made += 1
         topic_id = bytes([self.made]) * 16 if known is None else known.topic_id
-        self.by_name[name] = Topic(topic_id, name, ((),) * count)
+        self.by_name[name] = TopicDescription(topic_id, name, ((),) * count)
         self._show_topics()
 
     @rule(name=st.sampled_from(("foo", "bar")))
@@ -269,9 +274,9 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         return group
 
 
-def _told(partitions: Partitions) -> tuple[TopicPartitions, ...]:
+def _told(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
     return tuple(
-        TopicPartitions(topic, tuple(sorted(numbers)))
+        TopicIdPartitions(topic, tuple(sorted(numbers)))
         for topic, numbers in partitions.items()
         if isinstance(topic, bytes)
     )

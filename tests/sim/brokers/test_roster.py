@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from rebalance_audit.coordinator.handling import Response
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, LeaveGroupRequest
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.brokers.roster import Roster
 from rebalance_audit.sim.options import Overrides, Protocol, draw_options

@@ -23,7 +23,7 @@ class RebalanceProtocol(IntEnum):
     """Keep all partitions, give up what the new assignment lacks, and join again if that was any."""
 
 
-class ClientAssignor(NamedTuple):
+class PartitionAssignor(NamedTuple):
     """One assignor as a classic consumer uses it."""
 
     protocols: frozenset[RebalanceProtocol]
@@ -48,11 +48,11 @@ def _last_generation(last: Claim | None) -> bytes:
 
 _EAGER: Final = frozenset({RebalanceProtocol.EAGER})
 
-CLIENT_ASSIGNORS: Final[Mapping[str, ClientAssignor]] = {
-    "range": ClientAssignor(_EAGER, client_range.assign, _no_user_data),
-    "roundrobin": ClientAssignor(_EAGER, client_round_robin.assign, _no_user_data),
-    "sticky": ClientAssignor(_EAGER, client_sticky.assign, _last_assignment),
-    "cooperative-sticky": ClientAssignor(
+CLIENT_ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = {
+    "range": PartitionAssignor(_EAGER, client_range.assign, _no_user_data),
+    "roundrobin": PartitionAssignor(_EAGER, client_round_robin.assign, _no_user_data),
+    "sticky": PartitionAssignor(_EAGER, client_sticky.assign, _last_assignment),
+    "cooperative-sticky": PartitionAssignor(
         frozenset(RebalanceProtocol), client_sticky.assign_cooperatively, _last_generation
     ),
 }

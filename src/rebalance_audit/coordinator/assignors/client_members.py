@@ -10,12 +10,12 @@ from rebalance_audit.coordinator.assignors.static_first import static_first
 from rebalance_audit.replay.java_order import hash_map_order
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 
-TopicPartition: TypeAlias = tuple[str, int]
-PartitionLists: TypeAlias = dict[str, list[TopicPartition]]
+NamedPartition: TypeAlias = tuple[str, int]
+PartitionLists: TypeAlias = dict[str, list[NamedPartition]]
 """Member id -> its partitions, in the order they were given to it."""
 
 
-class ClassicMember(NamedTuple):
+class JoinedMember(NamedTuple):
     """One member of the JoinGroup response to the leader."""
 
     member_id: str
@@ -23,32 +23,32 @@ class ClassicMember(NamedTuple):
     subscription: Subscription
 
 
-Assign: TypeAlias = Callable[[Sequence[ClassicMember], Mapping[str, int]], dict[str, Assignment]]
+Assign: TypeAlias = Callable[[Sequence[JoinedMember], Mapping[str, int]], dict[str, Assignment]]
 """(members in the order of the response, topic name -> partition count) -> assignment of every member.
 
 Topics that do not exist have no count; who subscribes to them waits without.
 """
 
 
-def by_hash(members: Sequence[ClassicMember]) -> list[ClassicMember]:
+def by_hash(members: Sequence[JoinedMember]) -> list[JoinedMember]:
     """Members in the order in which the Java client iterates them."""
     of_id = {member.member_id: member for member in members}
     return [of_id[member_id] for member_id in hash_map_order(of_id)]
 
 
-def by_place(members: Iterable[ClassicMember]) -> list[ClassicMember]:
+def by_place(members: Iterable[JoinedMember]) -> list[JoinedMember]:
     """Static members by instance id, then dynamic ones by member id."""
     return sorted(members, key=lambda member: static_first(member.instance_id, member.member_id))
 
 
-def known_topics(members: Sequence[ClassicMember], counts: Mapping[str, int]) -> dict[str, int]:
+def known_topics(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[str, int]:
     """Subscribed topics that exist, with their partition counts, in the Java client's order."""
     asked = dict.fromkeys(topic for member in members for topic in member.subscription.topics)
     known = hash_map_order(topic for topic in hash_map_order(asked) if counts.get(topic, 0) > 0)
     return {topic: counts[topic] for topic in known}
 
 
-def to_assignments(lists: Mapping[str, Sequence[TopicPartition]]) -> dict[str, Assignment]:
+def to_assignments(lists: Mapping[str, Sequence[NamedPartition]]) -> dict[str, Assignment]:
     """What goes into the SyncGroup request; topics in the order of each member's first partition of them."""
     return {
         member_id: Assignment(grouped(partitions), user_data=None)
@@ -56,7 +56,7 @@ def to_assignments(lists: Mapping[str, Sequence[TopicPartition]]) -> dict[str, A
     }
 
 
-def grouped(partitions: Iterable[TopicPartition]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def grouped(partitions: Iterable[NamedPartition]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Partitions as the consumer protocol writes them."""
     numbers: dict[str, list[int]] = {}
     for topic, number in partitions:

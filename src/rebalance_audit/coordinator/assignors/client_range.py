@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rebalance_audit.coordinator.assignors.client_members import (
-    ClassicMember,
+    JoinedMember,
     PartitionLists,
     by_hash,
     by_place,
@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.assignors.ranges import ranges
 from rebalance_audit.wire.consumer_protocol import Assignment
 
 
-def assign(members: Sequence[ClassicMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
+def assign(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
     """Cut every topic into ranges, one per subscriber, the longer ones first."""
     iterated = by_hash(members)
     lists: PartitionLists = {member.member_id: [] for member in iterated}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rebalance_audit.coordinator.assignors.client_members import (
-    ClassicMember,
+    JoinedMember,
     PartitionLists,
     by_hash,
     by_place,
@@ -14,7 +14,7 @@ from rebalance_audit.replay.java_order import string_rank
 from rebalance_audit.wire.consumer_protocol import Assignment
 
 
-def assign(members: Sequence[ClassicMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
+def assign(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
     """Deal the partitions of all topics one by one, passing over members that do not subscribe."""
     lists: PartitionLists = {member.member_id: [] for member in by_hash(members)}
     circle = by_place(by_hash(members))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rebalance_audit.coordinator.assignors import client_sticky_alike, client_sticky_mixed
 from rebalance_audit.coordinator.assignors.client_members import (
-    ClassicMember,
+    JoinedMember,
+    NamedPartition,
     PartitionLists,
-    TopicPartition,
     by_hash,
     known_topics,
     to_assignments,
@@ -24,14 +24,14 @@ from rebalance_audit.coordinator.assignors.client_user_data import (
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 
 
-def assign(members: Sequence[ClassicMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
+def assign(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
     """Assign for `sticky`: what members had is in their user data."""
     lists, _ = _assign(members, counts, _sticky_claim)
     return to_assignments(lists)
 
 
 def assign_cooperatively(
-    members: Sequence[ClassicMember], counts: Mapping[str, int]
+    members: Sequence[JoinedMember], counts: Mapping[str, int]
 ) -> dict[str, Assignment]:
     """Assign for `cooperative-sticky`, less the partitions whose owners must give them up first."""
     lists, moving = _assign(members, counts, _cooperative_claim)
@@ -56,17 +56,17 @@ def _cooperative_claim(subscription: Subscription) -> Claim:
     return Claim(tuple(_owned(subscription)), generation)
 
 
-def _owned(subscription: Subscription) -> Iterator[TopicPartition]:
+def _owned(subscription: Subscription) -> Iterator[NamedPartition]:
     for topic, numbers in subscription.owned_partitions:
         for number in numbers:
             yield topic, number
 
 
 def _assign(
-    members: Sequence[ClassicMember],
+    members: Sequence[JoinedMember],
     counts: Mapping[str, int],
     claim_of: Callable[[Subscription], Claim],
-) -> tuple[PartitionLists, frozenset[TopicPartition] | None]:
+) -> tuple[PartitionLists, frozenset[NamedPartition] | None]:
     """The full assignment, and the partitions that move between members where the algorithm noted them."""
     iterated = by_hash(members)
     topics = known_topics(iterated, counts)
@@ -78,8 +78,8 @@ def _assign(
 
 
 def _settle(
-    members: Sequence[ClassicMember], topics: Mapping[str, int], claims: Mapping[str, Claim]
-) -> tuple[PartitionLists, frozenset[TopicPartition]]:
+    members: Sequence[JoinedMember], topics: Mapping[str, int], claims: Mapping[str, Claim]
+) -> tuple[PartitionLists, frozenset[NamedPartition]]:
     """What each member may keep, and the partitions that two members claim in one generation, which are nobody's.
 
     Of claims in different generations the newer one counts. As in Kafka the earlier claimant's generation is the one in
@@ -87,8 +87,8 @@ def _settle(
     """
     told = {member.member_id: member.subscription.generation_id for member in members}
     owned: PartitionLists = {member_id: [] for member_id in claims}
-    claimants: dict[TopicPartition, str] = {}
-    disputed: set[TopicPartition] = set()
+    claimants: dict[NamedPartition, str] = {}
+    disputed: set[NamedPartition] = set()
     for member_id, (partitions, generation) in claims.items():
         for partition in partitions:
             topic, number = partition
@@ -113,11 +113,11 @@ def _settle(
 
 
 def _moving(
-    members: Sequence[ClassicMember], lists: Mapping[str, Sequence[TopicPartition]]
-) -> frozenset[TopicPartition]:
+    members: Sequence[JoinedMember], lists: Mapping[str, Sequence[NamedPartition]]
+) -> frozenset[NamedPartition]:
     """Partitions that one member loses and another one gets."""
-    added: set[TopicPartition] = set()
-    revoked: set[TopicPartition] = set()
+    added: set[NamedPartition] = set()
+    revoked: set[NamedPartition] = set()
     for member in members:
         before = set(_owned(member.subscription))
         after = set(lists[member.member_id])

@@ -5,15 +5,15 @@ Every member gets the floor or the ceiling of the average; it keeps of what it h
 
 from collections.abc import Collection, Mapping, Sequence
 
-from rebalance_audit.coordinator.assignors.client_members import PartitionLists, TopicPartition
+from rebalance_audit.coordinator.assignors.client_members import NamedPartition, PartitionLists
 from rebalance_audit.replay.java_order import string_rank
 
 
 def assign(
-    owned: Mapping[str, Sequence[TopicPartition]],
-    disputed: Collection[TopicPartition],
+    owned: Mapping[str, Sequence[NamedPartition]],
+    disputed: Collection[NamedPartition],
     topics: Mapping[str, int],
-) -> tuple[PartitionLists, frozenset[TopicPartition]]:
+) -> tuple[PartitionLists, frozenset[NamedPartition]]:
     """The assignment, and those of its partitions that move from one member to another.
 
     `owned`: member id -> partitions that it may keep, in the Java client's order of members. `disputed`: partitions
@@ -40,13 +40,13 @@ class _Keeping:
 
     def __init__(
         self,
-        owned: Mapping[str, Sequence[TopicPartition]],
-        disputed: Collection[TopicPartition],
+        owned: Mapping[str, Sequence[NamedPartition]],
+        disputed: Collection[NamedPartition],
         topics: Mapping[str, int],
     ) -> None:
         self.shortest, self.longer = divmod(sum(topics.values()), len(owned) or 1)
         self.lists: PartitionLists = {}
-        self.given_up: dict[TopicPartition, str] = {}
+        self.given_up: dict[NamedPartition, str] = {}
         """Partition -> the member that has too many to keep it."""
         below: list[str] = []
         level: list[str] = []
@@ -83,6 +83,6 @@ class _Keeping:
         return (rounds + self.level + filled)[:free_count]
 
 
-def _rank(partition: TopicPartition) -> tuple[int, bytes]:
+def _rank(partition: NamedPartition) -> tuple[int, bytes]:
     topic, number = partition
     return number, string_rank(topic)

@@ -9,9 +9,9 @@ from bisect import insort
 from collections.abc import Mapping, Sequence
 
 from rebalance_audit.coordinator.assignors.client_members import (
-    ClassicMember,
+    JoinedMember,
+    NamedPartition,
     PartitionLists,
-    TopicPartition,
 )
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.coordinator.assignors.partition_moves import PartitionMoves
@@ -19,7 +19,7 @@ from rebalance_audit.replay.java_order import string_rank
 
 
 def assign(
-    members: Sequence[ClassicMember],
+    members: Sequence[JoinedMember],
     owned: PartitionLists,
     claims: Mapping[str, Claim],
     topics: Mapping[str, int],
@@ -37,7 +37,7 @@ class _Assigning:
 
     def __init__(
         self,
-        members: Sequence[ClassicMember],
+        members: Sequence[JoinedMember],
         owned: PartitionLists,
         claims: Mapping[str, Claim],
         topics: Mapping[str, int],
@@ -96,7 +96,7 @@ class _Assigning:
         """Topics with few subscribers first."""
         return len(self.subscribers[topic]), string_rank(topic)
 
-    def hand_out(self, partition: TopicPartition) -> None:
+    def hand_out(self, partition: NamedPartition) -> None:
         """Give a free partition to the least loaded subscriber, if its topic has any."""
         taker = self.least_loaded(partition[0])
         if taker is not None:
@@ -120,7 +120,7 @@ class _Assigning:
         return fixed
 
     def improve(
-        self, free: Sequence[TopicPartition], partitions: Sequence[TopicPartition], *, all_new: bool
+        self, free: Sequence[NamedPartition], partitions: Sequence[NamedPartition], *, all_new: bool
     ) -> None:
         """Move partitions towards balance, those first that were free; undo what did not help."""
         before = {member_id: list(had) for member_id, had in self.lists.items()}
@@ -130,11 +130,11 @@ class _Assigning:
         if moved and not all_new and _imbalance(self.lists) >= _imbalance(before):
             self.lists = before
 
-    def shared(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    def shared(self, partitions: Sequence[NamedPartition]) -> list[NamedPartition]:
         """Those that have at least two subscribers."""
         return [each for each in partitions if len(self.subscribers[each[0]]) > 1]
 
-    def move_for_balance(self, partitions: Sequence[TopicPartition]) -> bool:
+    def move_for_balance(self, partitions: Sequence[NamedPartition]) -> bool:
         """Move partitions to less loaded subscribers until nothing changes; True when any moved."""
         moved_any = False
         moved = True
@@ -150,7 +150,7 @@ class _Assigning:
             moved_any = moved_any or moved
         return moved_any
 
-    def better_owner(self, partition: TopicPartition) -> str | None:
+    def better_owner(self, partition: NamedPartition) -> str | None:
         """A subscriber with at least two partitions less than the owner: the former owner, else the least loaded."""
         load = len(self.lists[self.owners[partition]])
         former = self.former_owners.get(partition)
@@ -161,7 +161,7 @@ class _Assigning:
             return self.least_loaded(topic)
         return None
 
-    def move(self, partition: TopicPartition, taker: str) -> None:
+    def move(self, partition: NamedPartition, taker: str) -> None:
         """Give the partition, or one of its topic that would only be moved back, to another member."""
         partition = self.moves.better_choice(partition, self.owners[partition], taker)
         giver = self.owners[partition]
@@ -199,10 +199,10 @@ class _Assigning:
 
 def _former_owners(
     claims: Mapping[str, Claim], wanted: Mapping[str, Sequence[str]]
-) -> dict[TopicPartition, str]:
+) -> dict[NamedPartition, str]:
     """Partition -> subscriber that claims it from the newest of the generations before the last."""
     last = max((claim.generation for claim in claims.values()), default=-1)
-    found: dict[TopicPartition, tuple[int, str]] = {}
+    found: dict[NamedPartition, tuple[int, str]] = {}
     for member_id, (partitions, generation) in claims.items():
         if generation < last:
             for partition in partitions:

@@ -8,7 +8,7 @@ it.
 import struct
 from typing import Final, NamedTuple
 
-from rebalance_audit.coordinator.assignors.client_members import TopicPartition, grouped
+from rebalance_audit.coordinator.assignors.client_members import NamedPartition, grouped
 from rebalance_audit.replay.java_order import hash_map_order
 
 NO_GENERATION: Final = -1
@@ -20,7 +20,7 @@ _INT32: Final = struct.Struct(">i")
 class Claim(NamedTuple):
     """Partitions that a member says it had, and in which generation."""
 
-    partitions: tuple[TopicPartition, ...] = ()
+    partitions: tuple[NamedPartition, ...] = ()
     generation: int = NO_GENERATION
 
 
@@ -61,8 +61,8 @@ def decode_generation(user_data: bytes | None) -> int:
     return generation
 
 
-def _read_partitions(data: bytes) -> tuple[tuple[TopicPartition, ...], int]:
-    found: list[TopicPartition] = []
+def _read_partitions(data: bytes) -> tuple[tuple[NamedPartition, ...], int]:
+    found: list[NamedPartition] = []
     position = _INT32.size
     for _ in range(_length(_INT32, data, 0)):
         size = _length(_INT16, data, position)

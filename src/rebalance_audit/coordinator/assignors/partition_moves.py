@@ -1,6 +1,6 @@
 """Which partitions an assignment under construction has moved, from whom to whom."""
 
-from rebalance_audit.coordinator.assignors.client_members import TopicPartition
+from rebalance_audit.coordinator.assignors.client_members import NamedPartition
 from rebalance_audit.replay.java_order import hash_map_order
 
 
@@ -8,10 +8,10 @@ class PartitionMoves:
     """Notes of moves, kept so that two members do not trade partitions of one topic for each other."""
 
     def __init__(self) -> None:
-        self._pairs: dict[TopicPartition, tuple[str, str]] = {}
-        self._partitions: dict[tuple[str, str, str], dict[TopicPartition, None]] = {}
+        self._pairs: dict[NamedPartition, tuple[str, str]] = {}
+        self._partitions: dict[tuple[str, str, str], dict[NamedPartition, None]] = {}
 
-    def better_choice(self, partition: TopicPartition, giver: str, taker: str) -> TopicPartition:
+    def better_choice(self, partition: NamedPartition, giver: str, taker: str) -> NamedPartition:
         """What to move instead of the partition: one of its topic that came from the taker before, if there is any."""
         first_owner, _ = self._pairs.get(partition, (giver, taker))
         came_back = self._partitions.get((partition[0], taker, first_owner))
@@ -19,7 +19,7 @@ class PartitionMoves:
             return partition
         return hash_map_order(came_back)[0]
 
-    def note(self, partition: TopicPartition, giver: str, taker: str) -> None:
+    def note(self, partition: NamedPartition, giver: str, taker: str) -> None:
         """Note a move; a partition that returns to where it was first has not moved."""
         pair = self._pairs.pop(partition, None)
         if pair is None:
@@ -33,6 +33,6 @@ class PartitionMoves:
         if first_owner != taker:
             self._add(partition, first_owner, taker)
 
-    def _add(self, partition: TopicPartition, giver: str, taker: str) -> None:
+    def _add(self, partition: NamedPartition, giver: str, taker: str) -> None:
         self._pairs[partition] = (giver, taker)
         self._partitions.setdefault((partition[0], giver, taker), {})[partition] = None

@@ -11,4 +11,4 @@ SERVER_ASSIGNORS: Final[Mapping[str, Callable[[GroupSpec], Mapping[str, Partitio
     "uniform": server_uniform.assign,
     "range": server_range.assign,
 }
-"""Name -> function from a group's members and topics to the target of every member."""
+"""Name in `group.consumer.assignors` -> function from a group's members and topics to the target of every member."""

@@ -11,14 +11,14 @@ from rebalance_audit.coordinator.classic.joining import Joining
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.live_groups import LiveGroups
 from rebalance_audit.coordinator.classic.membership import ALIVE_ANSWERS, Membership, leave_response
-from rebalance_audit.coordinator.classic.rebalance import Rebalance
+from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
 from rebalance_audit.coordinator.classic.records import generation_record, new_group_record
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.classic.turn import Turn
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
-    Outcome,
     RequestHandler,
+    ResultDraft,
     Route,
     TimerHandler,
     TimerRoute,
@@ -56,7 +56,7 @@ class ClassicHandlers:
         """Knows no group until `loaded`."""
         self._context = context
         self.groups = LiveGroups(context)
-        self._rebalance = Rebalance(context.config)
+        self._rebalance = RebalancePhases(context.config)
         self._joining = Joining(context.config, context.ids, self._rebalance)
         self._membership = Membership(self._rebalance)
         self.requests: Mapping[Route, RequestHandler] = {
@@ -218,13 +218,13 @@ class ClassicHandlers:
         turn.expect_heartbeat(live, member)
         return turn.result()
 
-    def release(self, group_id: str, outcome: Outcome, now_ms: int) -> None:
+    def release(self, group_id: str, outcome: ResultDraft, now_ms: int) -> None:
         """The group moves to another protocol or is deleted: answer who waits, end the timers, forget it."""
         turn = Turn(now_ms)
         self.groups.forget(group_id, turn)
         outcome.add(turn.result())
 
-    def adopt(self, live: LiveGroup, outcome: Outcome, now_ms: int, *, rebalance: bool) -> None:
+    def adopt(self, live: LiveGroup, outcome: ResultDraft, now_ms: int, *, rebalance: bool) -> None:
         """A consumer group became this classic group, stable with its members' assignments: record it and go on.
 
         Its record comes behind the tombstones that the caller has put into the outcome. `rebalance` asks the members to

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
-from rebalance_audit.coordinator.classic.rebalance import Rebalance
+from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
 from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.classic.turn import Turn, membership
@@ -39,7 +39,9 @@ RejoinRule: TypeAlias = Callable[[LiveGroup, LiveMember, JoinGroupRequest], bool
 class Joining:
     """Serves JoinGroup, for all groups of one coordinator."""
 
-    def __init__(self, config: CoordinatorConfig, ids: IdSource, rebalance: Rebalance) -> None:
+    def __init__(
+        self, config: CoordinatorConfig, ids: IdSource, rebalance: RebalancePhases
+    ) -> None:
         """Needs the size limit, a source of member ids, and the phases."""
         self._config = config
         self._ids = ids

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
-from rebalance_audit.coordinator.classic.rebalance import Rebalance
+from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
 from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState
 from rebalance_audit.coordinator.classic.turn import Turn
@@ -34,7 +34,7 @@ BATCH_FROM_VERSION: Final = 3
 class Membership:
     """Serves what members send between two joins, for all groups of one coordinator."""
 
-    def __init__(self, rebalance: Rebalance) -> None:
+    def __init__(self, rebalance: RebalancePhases) -> None:
         """Needs the phases, which departures start or end."""
         self._rebalance = rebalance
 

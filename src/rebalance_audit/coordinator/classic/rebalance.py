@@ -21,7 +21,7 @@ from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
 from rebalance_audit.coordinator.requests.classic import UNKNOWN_MEMBER_ID, SyncGroupResponse
 
 
-class Rebalance:
+class RebalancePhases:
     """The phases, for all groups of one coordinator."""
 
     def __init__(self, config: CoordinatorConfig) -> None:

@@ -1,7 +1,7 @@
 """One request or one timer on its way through the classic handlers."""
 
 from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
-from rebalance_audit.coordinator.context import Outcome
+from rebalance_audit.coordinator.context import ResultDraft
 from rebalance_audit.coordinator.handling import ErrorCode, Timer, TimerKind
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
@@ -10,7 +10,7 @@ from rebalance_audit.coordinator.requests.classic import (
 )
 
 
-class Turn(Outcome):
+class Turn(ResultDraft):
     """What happens at one moment: the outcome in the making, with the answers and timers of the classic protocol."""
 
     __slots__ = ("now_ms",)

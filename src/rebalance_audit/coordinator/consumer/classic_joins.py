@@ -7,7 +7,7 @@ from rebalance_audit.coordinator.consumer.classic_members import (
     MEMBER_ID_REQUIRED_VERSION,
     described_by_join,
     joining_member,
-    owned_by,
+    owned_in_subscription,
     require_joinable,
     subscription_of,
 )
@@ -59,7 +59,7 @@ def join(work: Work, request: JoinGroupRequest, ids: IdSource, new_topics_versio
     before = joining_member(work, request, member_id)
     updated = described_by_join(before, request, subscription)
     change = note_member(work, before, updated, new_topics_version)
-    owned = owned_by(work, subscription)
+    owned = owned_in_subscription(work, subscription)
     live: LiveGroup | None = None
     rebalance = False
     after = updated

@@ -111,7 +111,7 @@ def described_by_join(
     )
 
 
-def owned_by(work: Work, subscription: Subscription) -> Partitions:
+def owned_in_subscription(work: Work, subscription: Subscription) -> Partitions:
     """What the member says it owns; an eager one owns nothing when it joins."""
     return partitions_by_id(subscription.owned_partitions, work.image)
 

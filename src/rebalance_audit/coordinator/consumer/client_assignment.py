@@ -17,8 +17,7 @@ from rebalance_audit.coordinator.consumer.heartbeat import told_partitions
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.targets import topic_ids_of, topic_names_of
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
-from rebalance_audit.coordinator.handling import Topic as ImageTopic
+from rebalance_audit.coordinator.handling import ErrorCode, TimerKind, TopicDescription
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
@@ -131,7 +130,7 @@ def prepare(
     )
 
 
-def _partitions(topics: Sequence[ImageTopic]) -> Partitions:
+def _partitions(topics: Sequence[TopicDescription]) -> Partitions:
     return partitions_of((topic.topic_id, range(len(topic.partition_racks))) for topic in topics)
 
 

@@ -19,7 +19,7 @@ from rebalance_audit.coordinator.consumer.description import describe
 from rebalance_audit.coordinator.consumer.drafts import Drafts
 from rebalance_audit.coordinator.consumer.heartbeat import (
     described_by,
-    owned_by,
+    owned_in_heartbeat,
     require_common_versions,
     require_room,
     response_to,
@@ -39,8 +39,8 @@ from rebalance_audit.coordinator.consumer.validation import (
 from rebalance_audit.coordinator.consumer.work import Work, consumer_group, member_times
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
-    Outcome,
     RequestHandler,
+    ResultDraft,
     Route,
     TimerHandler,
     TimerRoute,
@@ -166,7 +166,7 @@ class ConsumerHandlers:
             work,
             updated,
             target,
-            owned_by(request),
+            owned_in_heartbeat(request),
             subscription_changed=change.subscription_changed,
         )
         should_compute = client_assignment.should_compute(
@@ -179,7 +179,7 @@ class ConsumerHandlers:
         work.outcome.reply(token, response)
         if change.bumped:
             self._meter.mark(now_ms)
-        outcome = Outcome()
+        outcome = ResultDraft()
         if is_upgrade:
             # Only now is it sure that the group moves: what was refused must leave the classic group as it is.
             self._classic.release(request.group_id, outcome, now_ms)
@@ -349,7 +349,7 @@ class ConsumerHandlers:
 
     def loaded(self, now_ms: int) -> Result:
         """Sessions run from now; who had to give partitions up has its rebalance timeout for it again."""
-        outcome = Outcome()
+        outcome = ResultDraft()
         for slot in self._context.shard.groups():
             group = slot.group
             if not isinstance(group, ModernGroup) or group.group_type is not CONSUMER:

@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     HeartbeatAssignment,
-    TopicPartitions,
+    TopicIdPartitions,
 )
 from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernMember
 from rebalance_audit.replay.partitions import Partitions, minus, partitions_of
@@ -103,7 +103,7 @@ def _require_epoch(
     received, known = request.member_epoch, member.member_epoch
     if received == known or (received == JOIN_EPOCH and work.release.zero_epoch_rejoins):
         return
-    owned = owned_by(request)
+    owned = owned_in_heartbeat(request)
     if (
         received < known
         and received == member.previous_member_epoch
@@ -119,7 +119,7 @@ def _require_epoch(
     )
 
 
-def owned_by(request: ConsumerGroupHeartbeatRequest) -> Partitions | None:
+def owned_in_heartbeat(request: ConsumerGroupHeartbeatRequest) -> Partitions | None:
     """What the member says it owns; None where it does not say."""
     told = request.topic_partitions
     return None if told is None else partitions_of(told)
@@ -218,9 +218,9 @@ def assignment_of(member: ModernMember) -> HeartbeatAssignment:
     return assignment if result is None else assignment._replace(**result._asdict())
 
 
-def told_partitions(partitions: Partitions) -> tuple[TopicPartitions, ...]:
+def told_partitions(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
     """Partitions as responses tell them, topics by id."""
     return tuple(
-        TopicPartitions(topic, tuple(sorted(partitions[topic])))
+        TopicIdPartitions(topic, tuple(sorted(partitions[topic])))
         for topic in sorted(topic for topic in partitions if isinstance(topic, bytes))
     )

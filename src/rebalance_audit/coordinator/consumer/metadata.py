@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rebalance_audit.coordinator.handling import Topic, TopicImage
+from rebalance_audit.coordinator.handling import TopicDescription, TopicImage
 from rebalance_audit.replay.modern.group import RecordedTopic
 
 NO_TOPICS = 0
@@ -29,7 +29,7 @@ def metadata_hash(topic_names: Iterable[str], image: TopicImage) -> int:
 
 
 @lru_cache(1 << 12)
-def _topic_digest(topic: Topic) -> bytes:
+def _topic_digest(topic: TopicDescription) -> bytes:
     told = (topic.topic_id, topic.name, [sorted(racks) for racks in topic.partition_racks])
     return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass")).digest()
 

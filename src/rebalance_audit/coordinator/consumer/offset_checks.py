@@ -8,7 +8,7 @@ from typing import Final
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.offset_commits import Committer
+from rebalance_audit.coordinator.offset_commits import RequestedCommit
 from rebalance_audit.coordinator.requests.offsets import OffsetFetchRequestGroup
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
@@ -24,7 +24,7 @@ class EpochChecks:
         """Only the release is of interest."""
         self._context = context
 
-    def commit_error(self, group: ModernGroup, committer: Committer) -> ErrorCode:
+    def commit_error(self, group: ModernGroup, committer: RequestedCommit) -> ErrorCode:
         """NONE where this commit may be written.
 
         Nobody's member (epoch below 0) may commit while the group is empty; a transaction may name no member at all.
@@ -70,7 +70,7 @@ class EpochChecks:
         return ErrorCode.NONE if requested.member_epoch == member.member_epoch else _stale(member)
 
 
-def _held_since(member: ModernMember, committer: Committer) -> bool:
+def _held_since(member: ModernMember, committer: RequestedCommit) -> bool:
     """Whether the member holds every partition of the commit since the commit's epoch or longer."""
     held = (member.assigned, member.pending_revocation)
     return all(

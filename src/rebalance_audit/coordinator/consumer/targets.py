@@ -3,10 +3,8 @@
 The rules are those of Kafka's TargetAssignmentBuilder and of ConsumerGroup's choice of the assignor.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping
 
-from rebalance_audit.coordinator.assignors import server_range, server_uniform
 from rebalance_audit.coordinator.assignors.group_spec import (
     GroupSpec,
     MemberSpec,
@@ -15,17 +13,12 @@ from rebalance_audit.coordinator.assignors.group_spec import (
     member_order,
     subscription_type,
 )
+from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.consumer.reconciliation import Target
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TopicImage
 from rebalance_audit.replay.modern.group import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
-
-SERVER_ASSIGNORS: Final[Mapping[str, Callable[[GroupSpec], Mapping[str, Partitions]]]] = {
-    "uniform": server_uniform.assign,
-    "range": server_range.assign,
-}
-"""Name in `group.consumer.assignors` -> the assignor."""
 
 
 def topic_names_of(

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import Release
-from rebalance_audit.coordinator.consumer.targets import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
 from rebalance_audit.coordinator.requests.consumer import (
     CLIENT_MADE_IDS_VERSION,

@@ -8,7 +8,7 @@ from rebalance_audit.coordinator.consumer.drafts import Drafts
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES, Release
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
-from rebalance_audit.coordinator.context import CoordinatorContext, Outcome
+from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     ErrorCode,
@@ -58,7 +58,7 @@ class Work:
         self.soft = soft
         self.now_ms = now_ms
         self.drafts = Drafts(group.group_id, self.release)
-        self.outcome = Outcome()
+        self.outcome = ResultDraft()
 
     @property
     def records(self) -> list[RecordDraft]:

@@ -20,7 +20,7 @@ MEMBER_TYPE_CLASSIC = 0
 MEMBER_TYPE_CONSUMER = 1
 
 
-class TopicPartitions(NamedTuple):
+class TopicIdPartitions(NamedTuple):
     """One topic with some of its partitions."""
 
     topic_id: bytes
@@ -54,7 +54,7 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
     subscribed_topic_regex: str | None = None
     """"" ends a subscription by expression."""
     server_assignor: str | None = None
-    topic_partitions: tuple[TopicPartitions, ...] | None = None
+    topic_partitions: tuple[TopicIdPartitions, ...] | None = None
     """Partitions that the member holds."""
     client_assignors: tuple[ClientAssignor, ...] | None = None
     """The most preferred one first."""
@@ -66,9 +66,9 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
 class HeartbeatAssignment(NamedTuple):
     """What a member has. All but the first field belong to client-side assignors."""
 
-    topic_partitions: tuple[TopicPartitions, ...]
+    topic_partitions: tuple[TopicIdPartitions, ...]
     """Partitions that the member may use at once."""
-    pending_topic_partitions: tuple[TopicPartitions, ...] = ()
+    pending_topic_partitions: tuple[TopicIdPartitions, ...] = ()
     """Partitions that it gets when their owners let go."""
     error: int = 0
     metadata_version: int = 0
@@ -114,7 +114,7 @@ class PreparedMember(NamedTuple):
     rack_id: str | None
     subscribed_topic_ids: tuple[bytes, ...]
     assignor: PreparedAssignor
-    topic_partitions: tuple[TopicPartitions, ...]
+    topic_partitions: tuple[TopicIdPartitions, ...]
     """Its target so far."""
 
 
@@ -141,7 +141,7 @@ class InstalledMember(NamedTuple):
     """What the assignor gives one member."""
 
     member_id: str
-    topic_partitions: tuple[TopicPartitions, ...]
+    topic_partitions: tuple[TopicIdPartitions, ...]
     metadata_version: int = 0
     metadata_bytes: bytes = b""
 

@@ -17,8 +17,8 @@ from rebalance_audit.replay.modern.group import (
 from rebalance_audit.replay.modern.kinds import (
     EARLY_ACCESS_LAYOUT,
     STREAMS,
+    CurrentAssignment,
     GroupKind,
-    Holding,
 )
 from rebalance_audit.replay.modern.lookup import (
     group_for_tombstone,
@@ -77,13 +77,13 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
     group = group_for_value(kind, step)
     if group is None:
         return
-    holding = kind.holding(value)
+    current = kind.current_assignment(value)
     member = group.members.get(member_id)
     before = NOTHING if member is None else union(member.assigned, member.pending_revocation)
-    after = union(holding.assigned, holding.pending_revocation)
+    after = union(current.assigned, current.pending_revocation)
     # Without a dispute what the member had before is its own, so that only the difference needs a look.
     claimed = after if group.disputed else minus(after, before)
-    _require_sound(step, value.member_epoch, holding)
+    _require_sound(step, value.member_epoch, current)
     if kind.one_owner:
         _require_free(group, step, member_id, claimed, value.member_epoch)
     if value.member_epoch > group.assignment_epoch:
@@ -92,12 +92,12 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
         member = group.members[member_id] = ModernMember(member_id)
     old_epoch, old_state = member.member_epoch, member.member_state
     old_assigned, old_pending = member.assigned, member.pending_revocation
-    assigned, pending = holding.assigned, holding.pending_revocation
+    assigned, pending = current.assigned, current.pending_revocation
     member.member_epoch = value.member_epoch
     member.previous_member_epoch = value.previous_member_epoch
     member.assigned = assigned
     member.pending_revocation = pending
-    member.assignment_epochs = holding.assignment_epochs
+    member.assignment_epochs = current.assignment_epochs
     if step.record.layout == EARLY_ACCESS_LAYOUT:
         _note_early_access(member, value)
     else:
@@ -136,15 +136,15 @@ def _note_early_access(
     member.client_assignor_result = _assignor_result(value)
 
 
-def _require_sound(step: ReplayStep, member_epoch: int, holding: Holding) -> None:
+def _require_sound(step: ReplayStep, member_epoch: int, current: CurrentAssignment) -> None:
     """Refuse values that no coordinator writes."""
-    assigned, pending = holding.assigned, holding.pending_revocation
+    assigned, pending = current.assigned, current.pending_revocation
     if member_epoch < 0 and member_epoch != STATIC_LEAVE_EPOCH:
         step.refuse(AnomalyKind.BAD_VALUE, f"member epoch {member_epoch}")
-    if holding.uneven:
+    if current.uneven:
         step.refuse(
             AnomalyKind.BAD_VALUE,
-            f"assignment epochs of {text_of(holding.uneven[0])} do not pair with its partitions",
+            f"assignment epochs of {text_of(current.uneven[0])} do not pair with its partitions",
         )
     if pending and any(
         topic in pending and numbers & pending[topic] for topic, numbers in assigned.items()

@@ -33,7 +33,7 @@ from rebalance_audit.wire.generated.messages import (
 EARLY_ACCESS_LAYOUT: Final = "3.7"
 
 
-class Holding(NamedTuple):
+class CurrentAssignment(NamedTuple):
     """The partitions of a current assignment record."""
 
     assigned: Partitions
@@ -60,14 +60,14 @@ class GroupKind(NamedTuple):
     """Their values, from the record's value."""
     target: Callable[[Any], Partitions]
     """The partitions of a target assignment record."""
-    holding: Callable[[Any], Holding]
+    current_assignment: Callable[[Any], CurrentAssignment]
     """The partitions of a current assignment record."""
 
 
 _NO_EPOCHS: Final[Mapping[TopicPartition, int]] = {}
 
 
-def _with_epochs(entries: tuple[Any, ...], pending: tuple[Any, ...]) -> Holding:
+def _with_epochs(entries: tuple[Any, ...], pending: tuple[Any, ...]) -> CurrentAssignment:
     """Assigned and pending partitions of entries (topic, partition numbers, assignment epochs or None)."""
     epochs: dict[TopicPartition, int] = {}
     uneven: list[Topic] = []
@@ -78,7 +78,7 @@ def _with_epochs(entries: tuple[Any, ...], pending: tuple[Any, ...]) -> Holding:
             uneven.append(topic)
             continue
         epochs.update(zip(zip(repeat(topic), numbers), assignment_epochs, strict=True))
-    return Holding(
+    return CurrentAssignment(
         partitions_of(entries),
         partitions_of(pending) if pending else NOTHING,
         epochs or _NO_EPOCHS,
@@ -111,7 +111,7 @@ def _consumer_target(value: ConsumerGroupTargetAssignmentMemberValue) -> Partiti
     return partitions_of(value.topic_partitions)
 
 
-def _consumer_holding(value: ConsumerGroupCurrentMemberAssignmentValue) -> Holding:
+def _consumer_current(value: ConsumerGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
     return _with_epochs(value.assigned_partitions, value.partitions_pending_revocation)
 
 
@@ -123,8 +123,8 @@ def _share_target(value: ShareGroupTargetAssignmentMemberValue) -> Partitions:
     return partitions_of(value.topic_partitions)
 
 
-def _share_holding(value: ShareGroupCurrentMemberAssignmentValue) -> Holding:
-    return Holding(partitions_of(value.assigned_partitions), NOTHING, _NO_EPOCHS, ())
+def _share_current(value: ShareGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
+    return CurrentAssignment(partitions_of(value.assigned_partitions), NOTHING, _NO_EPOCHS, ())
 
 
 def _streams_member(value: StreamsGroupMemberMetadataValue) -> tuple[object, ...]:
@@ -146,7 +146,7 @@ def _streams_target(value: StreamsGroupTargetAssignmentMemberValue) -> Partition
     return partitions_of(value.active_tasks)
 
 
-def _streams_holding(value: StreamsGroupCurrentMemberAssignmentValue) -> Holding:
+def _streams_current(value: StreamsGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
     return _with_epochs(value.active_tasks, value.active_tasks_pending_revocation)
 
 
@@ -169,7 +169,7 @@ CONSUMER: Final = GroupKind(
     ),
     member_values=_consumer_member,
     target=_consumer_target,
-    holding=_consumer_holding,
+    current_assignment=_consumer_current,
 )
 
 SHARE: Final = GroupKind(
@@ -180,7 +180,7 @@ SHARE: Final = GroupKind(
     member_fields=("rack_id", "client_id", "client_host", "subscribed_topic_names"),
     member_values=_share_member,
     target=_share_target,
-    holding=_share_holding,
+    current_assignment=_share_current,
 )
 
 STREAMS: Final = GroupKind(
@@ -201,5 +201,5 @@ STREAMS: Final = GroupKind(
     ),
     member_values=_streams_member,
     target=_streams_target,
-    holding=_streams_holding,
+    current_assignment=_streams_current,
 )

@@ -19,6 +19,7 @@ from rebalance_audit.coordinator.handling import (
     IdSource,
     Prolonged,
     RecordDraft,
+    Response,
     Result,
     Timer,
     TimerKind,
@@ -50,7 +51,6 @@ from rebalance_audit.sim.brokers.topics import Topics
 from rebalance_audit.sim.scheduler import Scheduler
 from rebalance_audit.wire.records import Record, decode_record
 
-Response: TypeAlias = tuple[object, ...]
 Respond: TypeAlias = Callable[[Response], None]
 Changed: TypeAlias = list[tuple[GroupSlot, list[Change]]]
 

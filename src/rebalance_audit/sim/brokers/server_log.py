@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
+from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode, Response
 from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.brokers.server_log_classic import ClassicLines
 from rebalance_audit.sim.brokers.server_log_modern import modern_lines

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from rebalance_audit.coordinator.handling import Topic
+from rebalance_audit.coordinator.handling import TopicDescription
 from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.wire.topic_names import FRAME_VERSION, REMOVE_TOPIC_RECORD, TOPIC_RECORD
@@ -20,15 +20,15 @@ class TopicImageAt:
     """All topics at one version of the metadata."""
 
     metadata_version: int
-    by_name: dict[str, Topic]
-    by_id: dict[bytes, Topic]
+    by_name: dict[str, TopicDescription]
+    by_id: dict[bytes, TopicDescription]
     sorted_names: tuple[str, ...]
 
-    def topic(self, name: str) -> Topic | None:
+    def topic(self, name: str) -> TopicDescription | None:
         """The living topic of that name."""
         return self.by_name.get(name)
 
-    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+    def topic_by_id(self, topic_id: bytes) -> TopicDescription | None:
         """The living topic of that id."""
         return self.by_id.get(topic_id)
 
@@ -52,10 +52,10 @@ class Topics:
         self.listeners: list[Callable[[], None]] = []
         """Called after every change of the image."""
 
-    def create(self, name: str, partition_count: int) -> Topic:
+    def create(self, name: str, partition_count: int) -> TopicDescription:
         """A topic of that name with a fresh id; the name must be free."""
         assert name not in self.image.by_name
-        topic = Topic(self._chance.uuid(), name, ((),) * partition_count)
+        topic = TopicDescription(self._chance.uuid(), name, ((),) * partition_count)
         self._names[topic.topic_id] = name
         records = [
             _topic_record(topic),
@@ -73,7 +73,7 @@ class Topics:
         records = [_partition_record(grown, each) for each in range(first, partition_count)]
         self._change({**self.image.by_name, name: grown}, records)
 
-    def delete(self, name: str) -> Topic:
+    def delete(self, name: str) -> TopicDescription:
         """Delete a topic; its name is free again."""
         topic = self.image.by_name[name]
         rest = {each: kept for each, kept in self.image.by_name.items() if each != name}
@@ -88,7 +88,7 @@ class Topics:
         """The metadata log as one segment."""
         return b"".join(self._batches)
 
-    def _change(self, by_name: dict[str, Topic], values: list[bytes]) -> None:
+    def _change(self, by_name: dict[str, TopicDescription], values: list[bytes]) -> None:
         now_ms = self._now_ms()
         records = [
             LoggedRecord(self._next_offset + place, now_ms, None, value)
@@ -111,12 +111,12 @@ def _frame(record_type: int, fields: bytes) -> bytes:
     return bytes((FRAME_VERSION, record_type, 0)) + fields + _NO_TAGS
 
 
-def _topic_record(topic: Topic) -> bytes:
+def _topic_record(topic: TopicDescription) -> bytes:
     name = topic.name.encode()
     return _frame(TOPIC_RECORD, _uvarint(len(name) + 1) + name + topic.topic_id)
 
 
-def _partition_record(topic: Topic, number: int) -> bytes:
+def _partition_record(topic: TopicDescription, number: int) -> bytes:
     """Fields of PartitionRecord: id, topic, replicas, ISR, removing, adding, leader, leader epoch, partition epoch."""
     one_replica = b"\x02" + _int32(_ONLY_BROKER)
     nobody = b"\x01"

@@ -9,7 +9,7 @@ from rebalance_audit.coordinator.assignors.client_assignors import (
     RebalanceProtocol,
     rebalance_protocol,
 )
-from rebalance_audit.coordinator.assignors.client_members import ClassicMember, grouped
+from rebalance_audit.coordinator.assignors.client_members import JoinedMember, grouped
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import (
@@ -251,11 +251,11 @@ class ClassicClient(Client):
 
     def _assign(self, joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
         """Compute everybody's assignment, as the leader, unless it is told to keep the one there is."""
-        members: list[ClassicMember] = []
+        members: list[JoinedMember] = []
         for member in joined.members:
             subscription = decode_subscription(member.metadata)
             assert subscription is not None
-            members.append(ClassicMember(member.member_id, member.group_instance_id, subscription))
+            members.append(JoinedMember(member.member_id, member.group_instance_id, subscription))
         image = self.cluster.topics.image
         asked = {topic for member in members for topic in member.subscription.topics}
         found = {name: image.topic(name) for name in sorted(asked)}

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.coordinator.handling import ErrorCode, Topic
+from rebalance_audit.coordinator.handling import ErrorCode, TopicDescription
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -220,7 +220,7 @@ class Client(ABC):
             self.owned -= partitions
             self.cluster.holdings.release(self, partitions, self._scheduler.now_ms)
 
-    def _topic(self, topic_id: bytes) -> Topic | None:
+    def _topic(self, topic_id: bytes) -> TopicDescription | None:
         return self.cluster.topics.image.topic_by_id(topic_id)
 
     # --- time --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupPrepareAssignmentRequest,
     ConsumerGroupPrepareAssignmentResponse,
     InstalledMember,
-    TopicPartitions,
+    TopicIdPartitions,
 )
 from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.chance import Chance
@@ -170,12 +170,12 @@ class ConsumerClient(Client):
             )
         return request._replace(topic_partitions=owned) if tells_owned else request
 
-    def _owned_by_topic(self) -> tuple[TopicPartitions, ...]:
+    def _owned_by_topic(self) -> tuple[TopicIdPartitions, ...]:
         by_topic: dict[bytes, list[int]] = {}
         for topic_id, number in sorted(self.owned):
             by_topic.setdefault(topic_id, []).append(number)
         return tuple(
-            TopicPartitions(topic_id, tuple(numbers)) for topic_id, numbers in by_topic.items()
+            TopicIdPartitions(topic_id, tuple(numbers)) for topic_id, numbers in by_topic.items()
         )
 
     def _unheard(self) -> None:
@@ -283,7 +283,7 @@ class ConsumerClient(Client):
         """Deal the partitions of each topic to its subscribers in turn, and bring the result."""
         if prepared.error_code is not ErrorCode.NONE or self.member_epoch < JOIN_EPOCH:
             return
-        dealt: dict[str, list[TopicPartitions]] = {
+        dealt: dict[str, list[TopicIdPartitions]] = {
             member.member_id: [] for member in prepared.members
         }
         for topic in prepared.topics:
@@ -295,7 +295,7 @@ class ConsumerClient(Client):
             for place, member_id in enumerate(takers):
                 share = tuple(range(place, topic.num_partitions, len(takers)))
                 if share:
-                    dealt[member_id].append(TopicPartitions(topic.topic_id, share))
+                    dealt[member_id].append(TopicIdPartitions(topic.topic_id, share))
         request = ConsumerGroupInstallAssignmentRequest(
             self.group_id,
             self.member_id,

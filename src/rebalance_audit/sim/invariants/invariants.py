@@ -5,6 +5,7 @@ The rules look at the coordinators and the clients from outside; they share no b
 
 from collections.abc import Callable, Iterable, Sequence
 
+from rebalance_audit.coordinator.handling import Response
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -21,7 +22,7 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder
 from rebalance_audit.sim.invariants import no_member_ahead, one_owner

@@ -1,9 +1,8 @@
 """Rule: a generation has one leader, who is a member, and all who are told of it are told of the same."""
 
-from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.handling import ErrorCode, Response
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
 from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.sim.brokers.broker import Response
 from rebalance_audit.sim.invariants.broken import require
 
 

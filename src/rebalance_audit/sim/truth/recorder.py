@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.coordinator.handling import Response
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.replay.changes import (
     Change,
@@ -22,7 +23,7 @@ from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Response, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.truth.assignments import AssignmentTruth, assignment_rows

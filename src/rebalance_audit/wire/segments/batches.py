@@ -106,7 +106,7 @@ def header_is_plausible(raw_header: RawHeader, data: bytes, at: int) -> bool:
     return (
         magic in (0, 1)
         and raw_header[LENGTH] <= BATCH_BYTES_MAX
-        and legacy.header_is_plausible(data, at)
+        and legacy.message_header_is_plausible(data, at)
     )
 
 
@@ -123,7 +123,7 @@ def is_plausible_v2(raw_header: RawHeader) -> bool:
 def crc_holds(batch: memoryview) -> bool:
     """Whether a whole batch, log overhead included, has the checksum of its header."""
     if batch[legacy.MAGIC_AT] < 2:
-        return legacy.crc_holds(batch)
+        return legacy.message_crc_holds(batch)
     from rebalance_audit.wire.segments.c_reader import crc32c  # noqa: PLC0415 - loaded on first use, see there
 
     return bool(crc32c(batch[CRC_COVERS_FROM:]) == HEADER.unpack_from(batch)[CRC])

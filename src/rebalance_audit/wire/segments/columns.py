@@ -231,7 +231,7 @@ class _ChunkBuilder:
         if self._is_bounded and header[BASE_OFFSET] < self._from:
             self.excluded_count += 1
             return None
-        if not legacy.crc_holds(message):
+        if not legacy.message_crc_holds(message):
             return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
         records = legacy_records(message)
         if isinstance(records, str):

@@ -39,7 +39,7 @@ class LegacyMessage(NamedTuple):
     value: bytes | None
 
 
-def header_is_plausible(data: bytes, at: int) -> bool:
+def message_header_is_plausible(data: bytes, at: int) -> bool:
     """Whether the bytes could begin a message: cheap, and no proof without the checksum."""
     length: int
     attributes: int
@@ -51,7 +51,7 @@ def header_is_plausible(data: bytes, at: int) -> bool:
     return -1 <= key_length <= room and (attributes & CODEC_MASK) <= LZ4
 
 
-def crc_holds(message: memoryview) -> bool:
+def message_crc_holds(message: memoryview) -> bool:
     """Whether a whole message, log overhead included, has the CRC-32 of its header."""
     expected = int.from_bytes(message[CRC_AT:MAGIC_AT])
     return bool(zlib.crc32(message[MAGIC_AT:]) == expected)

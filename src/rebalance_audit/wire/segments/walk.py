@@ -31,7 +31,7 @@ from rebalance_audit.wire.segments.batches import (
     is_plausible_v2,
 )
 
-Step: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
+WalkStop: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
 """Byte position, the next one, and the header of the batch between them or what stands there instead."""
 
 WINDOW_BYTES: Final = 4 << 20
@@ -76,7 +76,7 @@ class SegmentWalk:
     ) -> None:
         os.close(self._file)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[WalkStop]:
         """Every batch header and every trouble in file order. `view` serves the batch until the next step."""
         end = self.size_bytes if self._end is None else min(self._end, self.size_bytes)
         position = self._start
