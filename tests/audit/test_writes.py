@@ -34,6 +34,12 @@ CASES = {
     ],
     "two classic records": ["2 1 range A=0-5", "2 2 range A=0-2 B=3-5"],
     "a deletion": ["6t; 16t ^f; 3t"],
+    "a join without topics, then another member's": ["5 A topics=", "5 B; 3 3"],
+    "a join without topics, then a leave": ["5 A topics=", "8t B; 7t B; 5t B; 3 3"],
+    "a resolution without news, then a join": ["16 ^f foo", "5 B; 3 3"],
+    "a resolution without news, then a leave": ["16 ^f foo", "8t B; 7t B; 5t B; 16t ^f; 3 3"],
+    "another expression, then its resolution": ["5 A regex=^b; 16t ^f", "16 ^b bar; 3 3"],
+    "a target, then a topic that grew": ["7 A 0-5; 6 3", "3 4 h9; 7 A 0-8; 6 4"],
     "two regex refreshes": ["16 ^f foo; 3 2", "16 ^f foo,bar; 3 3"],
 }
 

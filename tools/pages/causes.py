@@ -36,16 +36,16 @@ have begun it; that is *proven*.
 _RULES: Final = """\
 ## What bumps a group epoch
 
-Kafka's coordinator decides in a few places whether a request or a timer begins a new epoch. What cannot bump is no cause,
-however close it was written to the epoch: a join without topics, an expression that is still to be resolved, a static
-member under a new id. What always bumps is *proven*, whatever else happened. What depends on more than the records hold
-is *proven* only where nothing else is left. Which release wrote a record follows from what it holds, as far as it does;
-where releases differ and the record does not tell, the row counts as *may bump*.
+Kafka's coordinator decides in a few places whether a request or a timer begins a new epoch. What cannot bump is no
+cause, however close it was written to the epoch: a join without topics, an expression that is still to be resolved, a
+static member under a new id. What always bumps is *proven*, whatever else happened. What depends on more than the
+records hold is *proven* only where nothing else is left. Which release wrote a record follows from what it holds, as
+far as it does; where releases differ and the record does not tell, the row counts as *may bump*.
 """
 
 _ORDERS: Final = """\
-The records of one request have one order. What cannot stand in one of these rows is two requests of one millisecond, and
-is judged as two. `[3]` is a record of type 3 and `[3t]` its tombstone; `?` at most one, `*` any number.
+The records of one request have one order. What cannot stand in one of these rows is two requests of one millisecond,
+and is judged as two. `[3]` is a record of type 3 and `[3t]` its tombstone; `?` at most one, `*` any number.
 """
 
 _TAIL: Final = """\

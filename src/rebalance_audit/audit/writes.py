@@ -2,8 +2,8 @@
 
 All records of a write carry one timestamp and contiguous offsets (Kafka's CoordinatorRuntime appends them in one
 batch). The reverse does not hold: two requests for one group in the same millisecond, or any two of a LogAppendTime
-batch, look contiguous too. The order of records inside a write is fixed, so a record that cannot follow the one before
-it starts a write of its own (reference: event -> record sequences).
+batch, look contiguous too. The order of records inside a write is fixed (`causes.bump_rules.WRITE_ORDERS`), so a record
+that cannot follow the one before it starts a write of its own.
 """
 
 from collections.abc import Mapping
@@ -106,6 +106,18 @@ _FOLLOWS_CLASSIC_TOMBSTONE = frozenset(
 )
 """What another protocol begins with in the place of a classic group: its topics and epoch, where nobody comes along."""
 
+_FOLLOWS_RESOLUTION = frozenset(
+    {
+        _Mark(Role.REGEX, tombstone=False),
+        _Mark(Role.TOPICS, tombstone=False),
+        _Mark(Role.GROUP, tombstone=False),
+    }
+)
+"""Behind a resolved expression come others, and the epoch that they bring about."""
+
+_REMOVALS = frozenset({Role.CURRENT, Role.TARGET, Role.MEMBER})
+"""Roles whose tombstones take a member out; who joins or changes takes out nobody but the one it replaces."""
+
 _CONVERSION_TAIL = frozenset({Role.GROUP, Role.TOPICS, Role.TARGET_METADATA, Role.REGEX})
 """Roles whose tombstones come right before the classic record when a modern group becomes a classic one."""
 
@@ -123,26 +135,47 @@ def adjoins(before: Position | None, position: Position) -> bool:
 class WriteSplitter:
     """Says of each record whether it begins a new write."""
 
-    __slots__ = ("_after_current", "_after_epoch", "_after_target", "_last", "_position")
+    __slots__ = (
+        "_after_current",
+        "_after_epoch",
+        "_after_removal",
+        "_after_resolution",
+        "_after_target",
+        "_converts",
+        "_last",
+        "_member_id",
+        "_position",
+    )
     _position: Position | None
     _last: _Mark | None
     _after_epoch: bool
     _after_target: bool
     _after_current: bool
+    _after_resolution: bool
+    _after_removal: bool
+    """A member was taken out: the next one may take its place."""
+    _converts: bool
+    """The write begins with a classic group's tombstone, so that all its members come over at once."""
+    _member_id: str | None
+    """The last member whose own record is in the write."""
 
     def __init__(self) -> None:
         self._position = None
         self._last = None
-        self._after_epoch = False
-        self._after_target = False
-        self._after_current = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._after_epoch = self._after_target = self._after_current = False
+        self._after_resolution = self._after_removal = self._converts = False
+        self._member_id = None
 
     def begins(self, record: Record, position: Position) -> bool:
         """True when the record at `position` cannot belong to the write of the record before it."""
         mark = _Mark(ROLES.get(record.record_type, Role.OTHER), record.value is None)
-        begins = not adjoins(self._position, position) or self._breaks_order(mark)
+        begins = not adjoins(self._position, position) or self._breaks_order(mark, record)
         if begins:
-            self._after_epoch = self._after_target = self._after_current = False
+            self._forget()
+            self._converts = mark == _Mark(Role.CLASSIC, tombstone=True)
         self._take(record, position, mark)
         return begins
 
@@ -157,7 +190,12 @@ class WriteSplitter:
 
     def _take(self, record: Record, position: Position, mark: _Mark) -> None:
         role = mark.role
-        if not mark.tombstone:
+        if mark.tombstone:
+            self._after_removal |= role is Role.MEMBER
+        else:
+            if role is Role.MEMBER:
+                self._member_id = getattr(record.key, "member_id", None)
+            self._after_resolution |= role is Role.REGEX
             self._after_epoch |= role is Role.GROUP
             self._after_target |= role is Role.TARGET_METADATA
             # The copy that a replaced static member leaves has epoch 0 and is followed by the rest of its write.
@@ -166,7 +204,7 @@ class WriteSplitter:
             )
         self._position, self._last = position, mark
 
-    def _breaks_order(self, mark: _Mark) -> bool:
+    def _breaks_order(self, mark: _Mark, record: Record) -> bool:
         last = self._last
         if last is None:
             return True
@@ -177,10 +215,25 @@ class WriteSplitter:
             return not (last.tombstone and last.role in _CONVERSION_TAIL)
         if self._after_epoch and mark in _STARTS_AFTER_EPOCH:
             return True
-        if self._after_target and role is Role.TARGET_METADATA:
+        if self._after_resolution and not self._after_epoch and mark not in _FOLLOWS_RESOLUTION:
+            return True
+        if self._member_id is not None and self._breaks_membership(mark, record):
             return True
         return (
-            self._after_current
+            (self._after_current or self._after_target)
             and role is not Role.OTHER
             and not (role is Role.CURRENT and not tombstone)
+        )
+
+    def _breaks_membership(self, mark: _Mark, record: Record) -> bool:
+        """One request tells of one member, beside the one whose place it takes."""
+        role, tombstone = mark
+        if role is Role.REGEX:
+            return not tombstone
+        if tombstone:
+            return role in _REMOVALS and not self._after_removal
+        return (
+            role is Role.MEMBER
+            and not self._converts
+            and getattr(record.key, "member_id", None) != self._member_id
         )

@@ -21,7 +21,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {6: "9dd0a93a9323"}
+SHAPES = {6: "f761b1307b9a"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
 
 KEPT_ELSEWHERE = {
