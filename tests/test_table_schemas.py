@@ -9,6 +9,7 @@ from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.table_checks import Check, TableSchemaError, Where
 from rebalance_audit.table_schemas import (
+    GOLD_TABLES,
     TableName,
     TableSchema,
     parse_table,
@@ -194,4 +195,6 @@ def test_the_readme_keeps_what_is_around_the_list(tmp_path: Path) -> None:
 
 def test_every_table_has_a_name_and_every_name_a_table() -> None:
     """The names that modules use are those of the files."""
-    assert sorted(TableName) == sorted(table_schemas())
+    named = {name for word, name in vars(TableName).items() if word.isupper()}
+    assert named == {*table_schemas()}
+    assert {*GOLD_TABLES} == {name for name in named if name.startswith("gold.")}
