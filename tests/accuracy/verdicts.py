@@ -24,11 +24,13 @@ def judge_epoch(
     about: str,
     *,
     primary_alone: bool = False,
+    meanwhile: Sequence[str] = (),
 ) -> None:
     """Count how the causes of one epoch stand to the true ones; both in order, the deciding one first.
 
     `primary_alone`: the truth is what a broker logged of the deciding cause, in the words that may stand for it; the
-    other causes are not held against it.
+    other causes are not held against it. `meanwhile`: what happened in the epoch and did not begin it; who claims that
+    for proven is not wrong about what happened, and is counted apart.
     """
     protocol, true = epoch["protocol"], frozenset(truth)
     ranked = sorted(causes, key=lambda cause: cause["cause_seq"])
@@ -44,6 +46,8 @@ def judge_epoch(
             tally.count("right", source, protocol, kind, "exact")
         if primary["certainty"] == "proven":
             tally.count("right", source, protocol, kind, "proven")
+    elif _right(primary["cause"], frozenset(meanwhile)):
+        tally.count("right", source, protocol, kind, "beside")
     elif kind == COMPLETE:
         tally.example(f"primary {source} {protocol} {truth[0]}", where)
     if truth[0] in named or _right(primary["cause"], true):
@@ -65,10 +69,15 @@ def judge_epoch(
     for claim in ranked[:1] if primary_alone else ranked:
         name, certainty = claim["cause"], claim["certainty"]
         tally.count("claim", source, protocol, name, certainty, "made")
-        if not _right(name, true):
-            tally.count("claim", source, protocol, name, certainty, "wrong")
-            if certainty == "proven":
-                tally.example("proven and wrong", where)
+        if _right(name, true):
+            continue
+        if certainty == "proven" and _right(name, frozenset(meanwhile)):
+            tally.count("claim", source, protocol, name, certainty, "beside")
+            tally.example("proven and beside", where)
+            continue
+        tally.count("claim", source, protocol, name, certainty, "wrong")
+        if certainty == "proven":
+            tally.example("proven and wrong", where)
 
 
 def _right(cause: str, truth: frozenset[str]) -> bool:

@@ -45,8 +45,8 @@ def sessions_never_end(patch: pytest.MonkeyPatch) -> None:
 def a_departure_bumps_nothing(patch: pytest.MonkeyPatch) -> None:
     """Members go, and the group epoch stays."""
 
-    def removed(work: Work, leaving: Any) -> None:
-        remove_members(work, leaving)
+    def removed(work: Work, *arguments: Any) -> None:
+        remove_members(work, *arguments)
         work.outcome.records = [
             draft
             for draft in work.outcome.records

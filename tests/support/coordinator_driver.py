@@ -19,6 +19,7 @@ from rebalance_audit.coordinator.handling import (
     Timer,
     TopicDescription,
 )
+from rebalance_audit.coordinator.reasons import Bump
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
@@ -115,6 +116,8 @@ class CoordinatorDriver:
     """Every answer, by token."""
     changes: list[Change] = field(default_factory=list)
     """What the last result changed."""
+    bumps: list[Bump] = field(default_factory=list)
+    """Why groups moved on, of all results."""
     deadlines: dict[Timer, int] = field(default_factory=dict)
     """Armed timers."""
     shard: Shard = field(init=False)
@@ -214,6 +217,7 @@ class CoordinatorDriver:
     # --- what a broker does ------------------------------------------------------------------------
 
     def _carry_out(self, result: Result) -> None:
+        self.bumps += result.bumps
         self.changes = []
         transaction = result.transaction
         producer_id = -1 if transaction is None else transaction.producer_id

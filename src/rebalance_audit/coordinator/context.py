@@ -16,6 +16,7 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     TopicImage,
 )
+from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.shard import Shard
@@ -110,7 +111,7 @@ class StatelessHandlers:
 class ResultDraft:
     """A `Result` in the making."""
 
-    __slots__ = ("records", "replies", "timers")
+    __slots__ = ("bumps", "departures", "meanwhile", "records", "replies", "timers")
 
     def __init__(self) -> None:
         """Nothing happened yet."""
@@ -118,6 +119,21 @@ class ResultDraft:
         self.replies: list[Reply] = []
         self.timers: dict[Timer, int | None] = {}
         """The last word on each timer, in the order they were first touched."""
+        self.bumps: list[Bump] = []
+        self.departures: list[Departure] = []
+        self.meanwhile: list[Meanwhile] = []
+
+    def bump(self, bump: Bump) -> None:
+        """Tell why a group goes on to another epoch or generation."""
+        self.bumps.append(bump)
+
+    def happen(self, meanwhile: Meanwhile) -> None:
+        """Tell what happens in a join phase."""
+        self.meanwhile.append(meanwhile)
+
+    def depart(self, departure: Departure) -> None:
+        """Tell why a member is none any more."""
+        self.departures.append(departure)
 
     def reply(self, token: int, response: tuple[object, ...]) -> None:
         """Answer a request."""
@@ -136,6 +152,9 @@ class ResultDraft:
         self.records += result.records
         self.replies += result.replies
         self.timers.update(result.timers)
+        self.bumps += result.bumps
+        self.departures += result.departures
+        self.meanwhile += result.meanwhile
 
     def result(self, *, atomic: bool = True) -> Result:
         """All of it as one write."""
@@ -144,4 +163,7 @@ class ResultDraft:
             tuple(self.replies),
             tuple(TimerChange(timer, deadline) for timer, deadline in self.timers.items()),
             atomic,
+            bumps=tuple(self.bumps),
+            departures=tuple(self.departures),
+            meanwhile=tuple(self.meanwhile),
         )

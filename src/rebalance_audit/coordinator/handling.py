@@ -10,6 +10,7 @@ from enum import Enum, IntEnum, StrEnum
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias
 
+from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.wire.generated.messages import Key, Value
 
 
@@ -140,6 +141,12 @@ class Result:
     """False for clean-ups, whose records may be cut between batches."""
     transaction: TransactionWrite | None = None
     """Set for writes of transactions, which share no batch with others."""
+    bumps: tuple[Bump, ...] = ()
+    """Why groups go on to other epochs or generations; for whoever watches."""
+    departures: tuple[Departure, ...] = ()
+    """Members that are none any more, as `bumps`."""
+    meanwhile: tuple[Meanwhile, ...] = ()
+    """What happens in join phases without beginning one, as `bumps`."""
 
 
 NOTHING_TO_DO = Result()

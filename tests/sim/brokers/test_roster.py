@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rebalance_audit.coordinator.handling import Response
+from rebalance_audit.coordinator.handling import Response, TimerKind
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, LeaveGroupRequest
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
@@ -12,7 +12,10 @@ from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.brokers.roster import Roster
 from rebalance_audit.sim.options import Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
-from rebalance_audit.sim.truth.classic import WATCHED_TIMERS
+
+WATCHED_TIMERS = frozenset(
+    {TimerKind.JOIN, TimerKind.SYNC, TimerKind.SESSION, TimerKind.PENDING_MEMBER}
+)
 
 
 class RosterCheck:

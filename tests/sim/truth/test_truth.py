@@ -3,14 +3,14 @@
 import pytest
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
 from rebalance_audit.replay.changes import MemberUnsubscribed, Position
-from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
-from rebalance_audit.sim.truth.causes import Reason
-from rebalance_audit.sim.truth.classic import ClassicWatch
+from rebalance_audit.sim.truth.causes import CAUSES, Reason, reasons_of
+from rebalance_audit.sim.truth.decisions import Decisions
 from rebalance_audit.sim.truth.group_look import GroupLook
 from rebalance_audit.sim.truth.members import MembersOf
 from rebalance_audit.sim.truth.recorder import EpochTruth, GroupTruth
@@ -49,16 +49,69 @@ def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None
         join B v=9   | B=B
         """
     )
-    driver, watch = stage.driver, ClassicWatch()
-    watch.moved(driver.coordinator, Happening(None), driver.now_ms)
+    driver = stage.driver
     member_id = stage.clients["B"].member_id
     leave = LeaveGroupRequest("g", (MemberIdentity(member_id),))
-    driver.send(leave)
-    watch.moved(driver.coordinator, Happening(leave), driver.now_ms)
-    group = driver.group()
-    assert isinstance(group, ClassicGroup)
-    left = Reason(RebalanceCause.MEMBER_LEFT, driver.now_ms, member_id)
-    assert watch.generation_recorded(group) == ([left], driver.now_ms)
+    result = driver.coordinator.handle(leave, 1_000, driver.now_ms)
+    left = BumpReason(Trigger.MEMBER_LEFT, member_id)
+    assert result.bumps == (Bump("g", 2, (left,)),)
+    assert result.departures == ()
+    [told] = reasons_of(result.bumps[0], Happening(leave), None, driver.now_ms)
+    assert told == Reason(RebalanceCause.MEMBER_LEFT, driver.now_ms, member_id)
+
+
+def test_what_happens_in_a_join_phase_does_not_begin_it() -> None:
+    """B's join asks everybody to join again; that C comes and A does not is no reason of the generation."""
+    stage = check(
+        """
+        join A v=3 session=10000 rebalance=20000 | | [2] 0 empty @1000
+        wait 3000    | A joined 1 range of A
+        sync A A=0-5 | A synced 0-5 | [2] 1 range A: A=0-5 @4000
+        """
+    )
+    driver = stage.driver
+    driver.bumps.clear()
+    stage.play("join B v=3")
+    stage.play("join C v=3")
+    driver.sleep(20_000)
+    live = stage.live()
+    assert live is not None
+    assert live.generation == 2
+    assert [reason.trigger for bump in driver.bumps for reason in bump.reasons] == [
+        Trigger.MEMBER_JOINED
+    ]
+
+
+def test_a_generation_that_an_upgrade_takes_over_has_the_reason_that_began_it() -> None:
+    """Its members had joined and not synced: the upgrade records the generation, and did not begin it."""
+    decisions = Decisions()
+    joined = Reason(RebalanceCause.MEMBER_JOINED, 1_000, "m")
+    void = Reason(RebalanceCause.LEADER_REJOINED, 2_000, "m")
+    upgraded = Reason(RebalanceCause.PROTOCOL_UPGRADED, 3_000)
+    decisions.bumped(Bump("g", 4, (BumpReason(Trigger.MEMBER_JOINED, "m"),)), [joined])
+    decisions.bumped(Bump("g", 5, (BumpReason(Trigger.LEADER_REJOINED, "m"),)), [void])
+    decisions.bumped(Bump("g", 4, (BumpReason(Trigger.GROUP_UPGRADED),)), [upgraded])
+    assert decisions.epoch_recorded("g", 4) == ((joined,), 1_000)
+    assert decisions.epoch_recorded("g", 5) == ((), None)
+
+
+def test_topics_that_differ_without_a_change_of_any_topic_are_a_subscription_given_up() -> None:
+    """An expression that its last member left without a bump: the next comparison finds fewer topics."""
+    differ = Bump("g", 3, (BumpReason(Trigger.TOPICS_DIFFER),), {"a": ("a", 1)})
+    found = [
+        [reason.cause for reason in reasons_of(differ, Happening(None), before, 1_000)]
+        for before in ({"a": ("a", 1), "b": ("b", 1)}, {"a": ("a", 2)}, {"a": ("a", 1)})
+    ]
+    assert found == [
+        [RebalanceCause.SUBSCRIPTION_CHANGED],
+        [RebalanceCause.TOPIC_METADATA_CHANGED],
+        [RebalanceCause.UNKNOWN],
+    ]
+
+
+def test_every_trigger_has_a_cause() -> None:
+    """The closed list names whatever the coordinator can decide."""
+    assert CAUSES.keys() == set(Trigger)
 
 
 def test_a_member_that_an_upgrade_brings_along_and_its_instance_replaces_at_once_was_one() -> None:
@@ -66,7 +119,7 @@ def test_a_member_that_an_upgrade_brings_along_and_its_instance_replaces_at_once
     members = MembersOf()
     gone = MemberUnsubscribed(Position(0, 1, 5_000, 0), "old", "i1", "client", "/host")
     look = GroupLook(is_whole=True, members={"new": "i1"}, instances={"i1"})
-    members.follow(look, [gone], Happening(None), (), 5_000)
+    members.follow(look, [gone], {"old": RebalanceCause.STATIC_MEMBER_REPLACED}, 5_000)
     assert [(each.member_id, each.ended_at_ms, each.end) for each in members.all()] == [
         ("old", 5_000, "static_member_replaced"),
         ("new", None, None),

@@ -33,6 +33,7 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     session_of,
 )
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     HeartbeatRequest,
@@ -184,7 +185,7 @@ class ClassicHandlers:
             for member in live.members.values():
                 turn.expect_heartbeat(live, member)
             if len(live.members) > self._context.config.group_max_size:
-                self._rebalance.start(live, turn)
+                self._rebalance.start(live, turn, BumpReason(Trigger.GROUP_OVER_CAPACITY))
         return turn.result()
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
@@ -238,7 +239,8 @@ class ClassicHandlers:
         for member in live.members.values():
             turn.expect_heartbeat(live, member)
         if rebalance:
-            self._rebalance.start(live, turn)
+            gone = [each.reason for each in outcome.departures if each.group_id == live.group_id]
+            self._rebalance.start(live, turn, BumpReason(Trigger.GROUP_DOWNGRADED), *gone)
         outcome.add(turn.result())
 
     def _record_creation(self, live: LiveGroup, turn: Turn) -> None:

@@ -20,6 +20,7 @@ from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.classic.turn import Turn, membership
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode, IdSource
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     JoinGroupRequest,
@@ -126,7 +127,8 @@ class Joining:
         live.add(member)
         live.parked_joins[member_id] = token
         turn.expect_heartbeat(live, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-        self._rebalance.needed(live, turn)
+        joined = BumpReason(Trigger.MEMBER_JOINED, member_id, member.instance_id)
+        self._rebalance.needed(live, turn, joined)
 
     def _replace(
         self,
@@ -142,6 +144,8 @@ class Joining:
         turn.turn_away(live, old_member_id, ErrorCode.FENCED_INSTANCE_ID, old_member_id)
         turn.expect_nothing(live, old_member_id)
         member = live.replace_static(old_member_id, new_member_id)
+        held = BumpReason(Trigger.STATIC_MEMBER_REPLACED, old_member_id, member.instance_id)
+        turn.departed(live, held)
         # Until its first heartbeat the member has the session timeout of before.
         turn.expect_heartbeat(live, member)
         _update(live, member, request, token)
@@ -150,7 +154,10 @@ class Joining:
                 self._give_back(live, request, member, old_leader, turn)
             case ClassicState.STABLE | ClassicState.COMPLETING_REBALANCE:
                 # The leader may be assigning to the old id just now, or by another protocol.
-                self._rebalance.start(live, turn)
+                reasons = [held._replace(member_id=new_member_id)]
+                if live.vote() != live.protocol_name:
+                    reasons.append(reasons[0]._replace(trigger=Trigger.PROTOCOL_CHANGED))
+                self._rebalance.start(live, turn, *reasons)
             case _:
                 self._rebalance.end_join_phase_if_complete(live, turn)
 
@@ -195,8 +202,9 @@ class Joining:
         member = live.members[member_id]
         counts = _REJOIN_COUNTS[live.state]
         if counts(live, member, request):
+            reasons = _rejoin_reasons(live, member, request)
             _update(live, member, request, token)
-            self._rebalance.needed(live, turn)
+            self._rebalance.needed(live, turn, *reasons)
             return
         # It did not get the answer before, or just asks again: SyncGroup will give it its assignment.
         leads = live.is_leader(member_id)
@@ -210,6 +218,23 @@ def _is_changed(_live: LiveGroup, member: LiveMember, request: JoinGroupRequest)
 def _leads_or_is_changed(live: LiveGroup, member: LiveMember, request: JoinGroupRequest) -> bool:
     # A leader may have seen new topics, so that its JoinGroup always means a rebalance.
     return live.is_leader(member.member_id) or _is_changed(live, member, request)
+
+
+def _rejoin_reasons(
+    live: LiveGroup, member: LiveMember, request: JoinGroupRequest
+) -> list[BumpReason]:
+    """Why its JoinGroup counts where no join phase is under way."""
+    triggers = {
+        Trigger.METADATA_CHANGED: _is_changed(live, member, request),
+        Trigger.LEADER_REJOINED: (
+            live.state is ClassicState.STABLE and live.is_leader(member.member_id)
+        ),
+    }
+    return [
+        BumpReason(trigger, member.member_id, member.instance_id)
+        for trigger, holds in triggers.items()
+        if holds
+    ]
 
 
 _REJOIN_COUNTS: Final[Mapping[ClassicState, RejoinRule]] = {

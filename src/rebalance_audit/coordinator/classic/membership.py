@@ -9,6 +9,7 @@ from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState
 from rebalance_audit.coordinator.classic.turn import Turn
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     HeartbeatRequest,
@@ -81,12 +82,16 @@ class Membership:
 
     def leave(self, live: LiveGroup, request: LeaveGroupRequest, turn: Turn) -> LeaveGroupResponse:
         """Serve a LeaveGroup: all members of it are out at once, and one rebalance follows."""
-        errors = [self._leave_one(live, identity, turn) for identity in request.members]
-        if ErrorCode.NONE in errors:
-            self._follow_departure(live, turn)
+        reasons: list[BumpReason] = []
+        errors = [self._leave_one(live, identity, turn, reasons) for identity in request.members]
+        if reasons and live.state is not ClassicState.EMPTY:
+            self._rebalance.needed(live, turn, *reasons)
         return leave_response(request, errors)
 
-    def _leave_one(self, live: LiveGroup, identity: MemberIdentity, turn: Turn) -> ErrorCode:
+    def _leave_one(
+        self, live: LiveGroup, identity: MemberIdentity, turn: Turn, reasons: list[BumpReason]
+    ) -> ErrorCode:
+        """Drop one member, or one that has not joined yet; tells the reason where it was there."""
         member_id = identity.member_id
         if member_id == UNKNOWN_MEMBER_ID:
             # An administrator knows the instance id only.
@@ -97,22 +102,20 @@ class Membership:
         elif member_id in live.pending_members:
             turn.expect_nothing(live, member_id)
             live.remove(member_id)
+            reasons.append(BumpReason(Trigger.MEMBER_LEFT, member_id, identity.group_instance_id))
             return ErrorCode.NONE
         else:
             error = live.member_error(member_id, identity.group_instance_id)
             if error is not ErrorCode.NONE:
                 return error
-        self._rebalance.member_gone(live, member_id, turn)
+        reasons.append(self._rebalance.member_gone(live, member_id, Trigger.MEMBER_LEFT, turn))
         return ErrorCode.NONE
-
-    def _follow_departure(self, live: LiveGroup, turn: Turn) -> None:
-        if live.state is not ClassicState.EMPTY:
-            self._rebalance.needed(live, turn)
 
     # --- sessions ----------------------------------------------------------------------------------
 
     def session_ended(self, live: LiveGroup, kind: TimerKind, member_id: str, turn: Turn) -> None:
         """A member was silent for its session timeout, or a pending one never came."""
+        reasons: list[BumpReason] = []
         if kind is TimerKind.PENDING_MEMBER:
             if member_id not in live.pending_members:
                 return
@@ -123,12 +126,13 @@ class Membership:
             if member is None or (waits and not member.is_new):
                 # Who waits for us cannot send heartbeats; the session goes on with the answer.
                 return
-            self._rebalance.member_gone(live, member_id, turn)
+            gone = self._rebalance.member_gone(live, member_id, Trigger.SESSION_ENDED, turn)
             if live.state in {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE}:
-                self._rebalance.start(live, turn)
+                self._rebalance.start(live, turn, gone)
                 return
+            reasons.append(gone)
         if live.state is ClassicState.PREPARING_REBALANCE and live.all_joined():
-            self._rebalance.end_join_phase(live, turn)
+            self._rebalance.end_join_phase(live, turn, *reasons)
 
 
 def leave_response(request: LeaveGroupRequest, errors: list[ErrorCode]) -> LeaveGroupResponse:

@@ -3,7 +3,7 @@
 The methods change soft state and say what follows; the only record that they make is that of a group that became empty.
 """
 
-from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
+from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup, LiveMember
 from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import (
     ClassicEvent,
@@ -18,6 +18,7 @@ from rebalance_audit.coordinator.classic.turn import (
     sync_timer,
 )
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import UNKNOWN_MEMBER_ID, SyncGroupResponse
 
 
@@ -28,15 +29,17 @@ class RebalancePhases:
         """Of the settings only the initial delay matters here."""
         self._config = config
 
-    def needed(self, live: LiveGroup, turn: Turn) -> None:
+    def needed(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
         """Start a rebalance; where one is under way, see whether its join phase can end."""
         if can_rebalance(live.state):
-            self.start(live, turn)
+            self.start(live, turn, *reasons)
         else:
-            self.end_join_phase_if_complete(live, turn)
+            turn.happens(live, reasons)
+            self.end_join_phase_if_complete(live, turn, *reasons)
 
-    def start(self, live: LiveGroup, turn: Turn) -> None:
+    def start(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
         """Enter the join phase. An empty group first waits for more members, the others for those they have."""
+        turn.begins(live, reasons)
         if live.state is ClassicState.COMPLETING_REBALANCE:
             self._abort_sync(live, turn)
         live.pending_sync.clear()
@@ -65,18 +68,19 @@ class RebalancePhases:
             return
         self.end_join_phase(live, turn)
 
-    def end_join_phase_if_complete(self, live: LiveGroup, turn: Turn) -> None:
+    def end_join_phase_if_complete(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
         """End the join phase when everybody joined; an initial one lasts as long as its delay all the same."""
         if (
             live.state is ClassicState.PREPARING_REBALANCE
             and not live.is_initial_rebalance()
             and live.all_joined()
         ):
-            self.end_join_phase(live, turn)
+            self.end_join_phase(live, turn, *reasons)
 
-    def end_join_phase(self, live: LiveGroup, turn: Turn) -> None:
+    def end_join_phase(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
         """Go on with who joined: the next generation, counted, or an empty group, recorded.
 
+        `reasons` tell who went just before, which begins nothing unless nobody is left.
         Dynamic members that did not join are out. Static ones stay until their session ends; where nobody but them is
         left, the join phase goes on.
         """
@@ -86,13 +90,17 @@ class RebalancePhases:
             for member in live.in_order()
             if member.member_id not in live.parked_joins and member.instance_id is None
         ]
-        for member in missing:
+        late = [_late(member) for member in missing]
+        for member, reason in zip(missing, late, strict=True):
             turn.expect_nothing(live, member.member_id)
+            turn.departed(live, reason)
             live.remove(member.member_id)
         live.new_member_added = False
         if not live.elect_joined_leader() and live.members:
             turn.arm(join_timer(live), turn.now_ms + live.rebalance_timeout_ms())
             return
+        if not live.members:
+            turn.begins(live, [*reasons, *late, BumpReason(Trigger.GROUP_EMPTIED)])
         live.start_generation(turn.now_ms)
         if live.state is ClassicState.EMPTY:
             turn.records.append(generation_record(live, {}))
@@ -117,16 +125,23 @@ class RebalancePhases:
         waiting = live.state in {ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE}
         if not waiting or not live.pending_sync:
             return
-        for member_id in list(live.pending_sync):
+        late = [_late(live.members[member_id]) for member_id in live.pending_sync]
+        for member_id, reason in zip(list(live.pending_sync), late, strict=True):
             turn.expect_nothing(live, member_id)
+            turn.departed(live, reason)
             live.remove(member_id)
-        self.start(live, turn)
+        self.start(live, turn, *late)
 
-    def member_gone(self, live: LiveGroup, member_id: str, turn: Turn) -> None:
+    def member_gone(
+        self, live: LiveGroup, member_id: str, trigger: Trigger, turn: Turn
+    ) -> BumpReason:
         """Drop a member; its parked requests tell it that it is unknown. The caller says what follows."""
+        reason = BumpReason(trigger, member_id, live.members[member_id].instance_id)
+        turn.departed(live, reason)
         turn.turn_away(live, member_id, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER_ID)
         turn.cancel(session_timer(live, member_id))
         live.remove(member_id)
+        return reason
 
     def _abort_sync(self, live: LiveGroup, turn: Turn) -> None:
         """The generation is void before its assignment came: who waits for it has to join again."""
@@ -135,3 +150,8 @@ class RebalancePhases:
             void = SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS)
             if turn.answer_sync(live, member.member_id, void):
                 turn.expect_heartbeat(live, member)
+
+
+def _late(member: LiveMember) -> BumpReason:
+    """It did not join or sync in time."""
+    return BumpReason(Trigger.REBALANCE_TIMEOUT, member.member_id, member.instance_id)

@@ -1,8 +1,11 @@
 """One request or one timer on its way through the classic handlers."""
 
+from collections.abc import Sequence
+
 from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
 from rebalance_audit.coordinator.context import ResultDraft
 from rebalance_audit.coordinator.handling import ErrorCode, Timer, TimerKind
+from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Meanwhile
 from rebalance_audit.coordinator.requests.classic import (
     UNKNOWN_MEMBER_ID,
     JoinGroupResponse,
@@ -19,6 +22,21 @@ class Turn(ResultDraft):
         """Nothing happened yet at this moment."""
         super().__init__()
         self.now_ms = now_ms
+
+    # --- reasons -----------------------------------------------------------------------------------
+
+    def begins(self, live: LiveGroup, reasons: Sequence[BumpReason]) -> None:
+        """Tell why the group goes on to its next generation."""
+        self.bump(Bump(live.group_id, live.generation + 1, tuple(reasons)))
+
+    def happens(self, live: LiveGroup, reasons: Sequence[BumpReason]) -> None:
+        """Tell what happens in the join phase of the next generation."""
+        for reason in reasons:
+            self.happen(Meanwhile(live.group_id, live.generation + 1, reason))
+
+    def departed(self, live: LiveGroup, reason: BumpReason) -> None:
+        """Tell why a member goes."""
+        self.depart(Departure(live.group_id, live.generation + 1, reason))
 
     # --- timers ------------------------------------------------------------------------------------
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernMember
 from rebalance_audit.replay.partitions import NOTHING
 
 
-def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:
+def remove_members(work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> None:
     """Drafts [8t][7t][5t] per member, [16t]*, [4]?, one [3], and [6] where nobody is left. Their timers end.
 
     The records are the same whatever made the members go, and also where the topics stay as they were.
@@ -19,6 +20,12 @@ def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:
     for member_id in gone:
         draft_removal(work, member_id)
         work.cancel_all(member_id)
+    for member in leaving:
+        work.departed(member, trigger)
+    reasons = [BumpReason(trigger, each.member_id, each.instance_id) for each in leaving]
+    is_empty = group.members.keys() <= set(gone)
+    if is_empty:
+        reasons.append(BumpReason(Trigger.GROUP_EMPTIED))
     regexes = dict(group.regexes)
     for expression in {member.subscribed_topic_regex: None for member in leaving}:
         left = sum(member.subscribed_topic_regex == expression for member in leaving)
@@ -26,9 +33,9 @@ def remove_members(work: Work, leaving: Collection[ModernMember]) -> None:
             work.records.append(drafts.regex_gone(expression))
             regexes.pop(expression, None)
     names = work.topic_names_with(without=gone)
-    group_epoch = bump_for_topics(work, names, regexes, bumps=True)
+    group_epoch = bump_for_topics(work, names, regexes, reasons)
     assert group_epoch is not None
-    if group.members.keys() <= set(gone) and work.release.emptied_group_has_target:
+    if is_empty and work.release.emptied_group_has_target:
         # Time 0: the next member's target need not wait for the assignment interval.
         work.records.append(drafts.target_epoch(group_epoch, 0))
 
@@ -58,6 +65,7 @@ def replace_member(work: Work, old: ModernMember, new_member_id: str) -> ModernM
     draft_removal(work, old.member_id)
     if old.member_id != new_member_id:
         work.cancel_all(old.member_id)
+        work.departed(old, Trigger.STATIC_MEMBER_REPLACED)
     new = replace(old, member_id=new_member_id, member_epoch=0, previous_member_epoch=0)
     work.records.append(drafts.member(new))
     work.records.append(drafts.target(new_member_id, work.group.target_of(old.member_id)))

@@ -56,6 +56,7 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     session_of,
 )
+from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -112,9 +113,9 @@ class ConsumerHandlers:
             Route(LeaveGroupRequest, CONSUMER): self.classic_leave,
         }
         self.timers: Mapping[TimerRoute, TimerHandler] = {
-            TimerRoute(TimerKind.SESSION, CONSUMER): self._on_group(self._fence),
-            TimerRoute(TimerKind.JOIN, CONSUMER): self._on_group(self._fence),
-            TimerRoute(TimerKind.SYNC, CONSUMER): self._on_group(self._fence),
+            TimerRoute(TimerKind.SESSION, CONSUMER): self._on_group(self._session_is_over),
+            TimerRoute(TimerKind.JOIN, CONSUMER): self._on_group(self._rebalance_time_is_up),
+            TimerRoute(TimerKind.SYNC, CONSUMER): self._on_group(self._rebalance_time_is_up),
             TimerRoute(TimerKind.REBALANCE): self._on_group(self._revocation_time_is_up),
             TimerRoute(TimerKind.REGEX): self._on_group(self._resolve),
             TimerRoute(TimerKind.CLIENT_ASSIGNOR): self._on_group(client_assignment.time_is_up),
@@ -203,6 +204,7 @@ class ConsumerHandlers:
         if live is None or live.state is ClassicState.EMPTY:
             made = ModernGroup(group_id, CONSUMER)
             work = Work(context, made, self._soft.drafted(made), now_ms)
+            work.beginning = (BumpReason(Trigger.GROUP_BEGAN),)
             if group is not None:
                 work.records.extend(group_tombstones(group))
             return work, live is not None
@@ -210,6 +212,13 @@ class ConsumerHandlers:
         made, records = upgraded(live, context.config, context.image, drafts)
         work = Work(context, made, self._soft.drafted(made), now_ms)
         work.records.extend(records)
+        work.beginning = (BumpReason(Trigger.GROUP_UPGRADED),)
+        topics = {
+            name: context.image.topic(name)
+            for member in made.members.values()
+            for name in member.subscribed_topic_names
+        }
+        work.outcome.bump(Bump(group_id, live.generation, work.beginning, topics))
         return work, True
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
@@ -222,25 +231,38 @@ class ConsumerHandlers:
         if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is not None:
             leave_for_a_while(work, member)
             return work.outcome.result()
-        return self._without(work, [member])
+        return self._without(work, [member], Trigger.MEMBER_LEFT)
 
     # --- members that go ---------------------------------------------------------------------------
 
-    def _without(self, work: Work, leaving: Collection[ModernMember]) -> Result:
+    def _without(self, work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> Result:
         """Take these out of the group; where only classic members stay, it becomes a classic group."""
         if not leaving:
             return work.outcome.result()
         if may_downgrade(work, leaving):
             live = downgraded(work, leaving)
+            for member in leaving:
+                work.departed(member, trigger)
             self._classic.adopt(live, work.outcome, work.now_ms, rebalance=True)
         else:
-            remove_members(work, leaving)
+            remove_members(work, leaving, trigger)
         return work.outcome.result()
 
-    def _fence(self, work: Work, member_id: str) -> Result:
-        """A member's session, or a classic member's time to join or sync, is over."""
+    def _session_is_over(self, work: Work, member_id: str) -> Result:
+        """A member was silent for its session timeout, or did not come back within it."""
         member = work.group.members.get(member_id)
-        return NOTHING_TO_DO if member is None else self._without(work, [member])
+        if member is None:
+            return NOTHING_TO_DO
+        was_away = member.member_epoch == STATIC_LEAVE_EPOCH
+        trigger = Trigger.STATIC_MEMBER_EXPIRED if was_away else Trigger.SESSION_ENDED
+        return self._without(work, [member], trigger)
+
+    def _rebalance_time_is_up(self, work: Work, member_id: str) -> Result:
+        """A classic member's time to join or sync is over."""
+        member = work.group.members.get(member_id)
+        if member is None:
+            return NOTHING_TO_DO
+        return self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
 
     def _revocation_time_is_up(self, work: Work, member_id: str) -> Result:
         """A member had its rebalance timeout to give partitions up, and is still at the epoch it had then."""
@@ -248,7 +270,7 @@ class ConsumerHandlers:
         expected = work.soft.revoking_epochs.get(member_id)
         if member is None or member.member_epoch != expected:
             return NOTHING_TO_DO
-        return self._without(work, [member])
+        return self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
 
     # --- classic members ---------------------------------------------------------------------------
 
@@ -305,7 +327,7 @@ class ConsumerHandlers:
                 MemberResponse(identity.member_id, identity.group_instance_id, error_code)
             )
         work.outcome.reply(token, LeaveGroupResponse(ErrorCode.NONE, tuple(answers)))
-        return self._without(work, leaving.values())
+        return self._without(work, leaving.values(), Trigger.MEMBER_LEFT)
 
     # --- client-side assignors ---------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from rebalance_audit.coordinator.consumer.departure import draft_removal, replac
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode
+from rebalance_audit.coordinator.reasons import Trigger
 from rebalance_audit.coordinator.requests.consumer import (
     JOIN_EPOCH,
     ConsumerGroupHeartbeatRequest,
@@ -77,6 +78,8 @@ def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str
         return Sender(copied, copied)
     draft_removal(work, holder.member_id)
     work.cancel_all(holder.member_id)
+    if holder.member_id != member_id:
+        work.departed(holder, Trigger.STATIC_MEMBER_REPLACED)
     return Sender(holder, ModernMember(member_id, assigned=holder.assigned), replaced=True)
 
 

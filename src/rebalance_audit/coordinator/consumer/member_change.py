@@ -5,6 +5,7 @@
 3. `settle`: the member's own step towards its target.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
@@ -26,6 +27,7 @@ from rebalance_audit.coordinator.consumer.targets import (
 )
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TimerKind
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernMember
 from rebalance_audit.replay.partitions import Partitions
 
@@ -55,15 +57,23 @@ def note_member(
         names_changed = updated.subscribed_topic_names != member.subscribed_topic_names
     regex = follow_regex(work, member, updated, new_topics_version)
     subscription_changed = names_changed or regex.changed
-    if updated.classic is not None:
-        bumps = subscription_changed
-    else:
-        bumps = names_changed or regex.bumps or _assignor_changed(work, member, updated)
-    bumps = bumps or (work.release.new_group_bumps and work.group_epoch == 0)
-    bumps = bumps or _client_assignors_changed(member, updated)
+    expression_bumps = regex.changed if updated.classic is not None else regex.bumps
+    triggers = {
+        Trigger.NAMES_CHANGED: names_changed,
+        Trigger.EXPRESSION_CHANGED: expression_bumps,
+        Trigger.SERVER_ASSIGNOR_CHANGED: _assignor_changed(work, member, updated),
+        Trigger.CLIENT_ASSIGNOR_CHANGED: _client_assignors_changed(member, updated),
+    }
+    found = [trigger for trigger, holds in triggers.items() if holds]
+    if work.release.new_group_bumps and work.group_epoch == 0:
+        found.append(Trigger.MEMBER_JOINED)
+    reasons = [
+        BumpReason(trigger, updated.member_id, updated.instance_id)
+        for trigger in _as_seen(member, found)
+    ]
     bumped_to = None
-    if bumps or work.soft.checked_version != work.image.metadata_version:
-        bumped_to = _check_topics(work, member, updated, bumps=bumps)
+    if reasons or work.soft.checked_version != work.image.metadata_version:
+        bumped_to = _check_topics(work, member, updated, reasons)
     return MemberChange(
         work.group_epoch if bumped_to is None else bumped_to,
         bumped_to is not None,
@@ -71,7 +81,20 @@ def note_member(
     )
 
 
+def _as_seen(member: ModernMember, triggers: Sequence[Trigger]) -> list[Trigger]:
+    """Whatever a member brings that was not there before, it brings by joining; only an assignor speaks for itself."""
+    if member.described:
+        return list(triggers)
+    seen = {
+        trigger if trigger is Trigger.SERVER_ASSIGNOR_CHANGED else Trigger.MEMBER_JOINED: None
+        for trigger in triggers
+    }
+    return list(seen)
+
+
 def _assignor_changed(work: Work, member: ModernMember, updated: ModernMember) -> bool:
+    if updated.classic is not None:
+        return False
     if not work.release.assignor_change_bumps or member.server_assignor == updated.server_assignor:
         return False
     return server_assignor(work) != server_assignor(work, updated)
@@ -86,14 +109,14 @@ def _client_assignors_changed(member: ModernMember, updated: ModernMember) -> bo
 
 
 def _check_topics(
-    work: Work, member: ModernMember, updated: ModernMember, *, bumps: bool
+    work: Work, member: ModernMember, updated: ModernMember, reasons: Sequence[BumpReason]
 ) -> int | None:
     group = work.group
     regexes = dict(group.regexes)
     old = member.subscribed_topic_regex
     if old and old != updated.subscribed_topic_regex and work.soft.expressions[old] == 1:
         regexes.pop(old, None)
-    bumped_to = bump_for_topics(work, work.topic_names_with(updated), regexes, bumps=bumps)
+    bumped_to = bump_for_topics(work, work.topic_names_with(updated), regexes, reasons)
     if not work.release.topic_metadata_record and group.recorded_topics is not None:
         # The record that an earlier release kept; the hash has taken its place.
         work.records.append(work.drafts.topic_metadata_gone())

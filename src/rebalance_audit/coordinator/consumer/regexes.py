@@ -14,6 +14,7 @@ from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.replay.java_order import hash_map_order
 from rebalance_audit.replay.modern.group import ModernMember
 
@@ -123,4 +124,5 @@ def resolve(work: Work) -> bool:
         work.records.append(
             work.drafts.regex(expression, topics, work.image.metadata_version, work.now_ms)
         )
-    return bump_for_topics(work, work.topic_names_with(), regexes, bumps=changed) is not None
+    reasons = (BumpReason(Trigger.EXPRESSION_RESOLVED),) if changed else ()
+    return bump_for_topics(work, work.topic_names_with(), regexes, reasons) is not None

@@ -17,6 +17,7 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
     TopicImage,
 )
+from rebalance_audit.coordinator.reasons import BumpReason, Departure, Trigger
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import Topic
@@ -45,7 +46,10 @@ def member_times(config: CoordinatorConfig, group_id: str) -> MemberTimes:
 class Work:
     """A group as replay left it (or as the records drafted so far would leave it), and the result in the making."""
 
-    __slots__ = ("config", "drafts", "group", "image", "now_ms", "outcome", "release", "soft")
+    __slots__ = (
+        *("beginning", "config", "drafts", "group", "image"),
+        *("now_ms", "outcome", "release", "soft"),
+    )
 
     def __init__(
         self, context: CoordinatorContext, group: ModernGroup, soft: SoftGroup, now_ms: int
@@ -59,6 +63,8 @@ class Work:
         self.now_ms = now_ms
         self.drafts = Drafts(group.group_id, self.release)
         self.outcome = ResultDraft()
+        self.beginning: tuple[BumpReason, ...] = ()
+        """What this request made the group of, where it made it."""
 
     @property
     def records(self) -> list[RecordDraft]:
@@ -80,6 +86,11 @@ class Work:
         if group.has_assignment_record:
             return group.assignment_epoch
         return max(group.assignment_epoch, self.release.first_epoch)
+
+    def departed(self, member: ModernMember, trigger: Trigger) -> None:
+        """Tell why a member goes."""
+        reason = BumpReason(trigger, member.member_id, member.instance_id)
+        self.outcome.depart(Departure(self.group.group_id, self.group_epoch + 1, reason))
 
     def is_free(self, topic: Topic, number: int) -> bool:
         """Whether nobody has the partition."""

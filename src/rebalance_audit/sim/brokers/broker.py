@@ -25,6 +25,7 @@ from rebalance_audit.coordinator.handling import (
     TimerKind,
 )
 from rebalance_audit.coordinator.offset_removal import CHECK_INTERVAL_MS
+from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.coordinator.requests.offsets import TopicsDeleted
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.java_order import hash_code
@@ -65,6 +66,12 @@ class Happening(NamedTuple):
     timer: Timer | None = None
     intent: RebalanceCause | None = None
     """What the sender of the request wants by it, where the request itself does not tell."""
+    bumps: tuple[Bump, ...] = ()
+    """Why the coordinator moved groups on to other epochs or generations."""
+    departures: tuple[Departure, ...] = ()
+    """Whom the coordinator let go, and why."""
+    meanwhile: tuple[Meanwhile, ...] = ()
+    """What happened in join phases that were under way."""
 
 
 class Observer(Protocol):
@@ -211,6 +218,9 @@ class ServedPartition:
             changed = self._write_transaction(result)
         elif result.records:
             changed = self._write(result.records)
+        happening = happening._replace(
+            bumps=result.bumps, departures=result.departures, meanwhile=result.meanwhile
+        )
         for observer in self._observers:
             observer.moved(self, happening, changed)
         if self._open:

@@ -6,9 +6,11 @@ What the coordinator does counts once it is in the log: a batch that a dying bro
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import Response
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.replay.changes import (
     Change,
@@ -27,14 +29,17 @@ from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartiti
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.truth.assignments import AssignmentTruth, assignment_rows
-from rebalance_audit.sim.truth.causes import Reason, modern_reasons
-from rebalance_audit.sim.truth.classic import ClassicWatch
+from rebalance_audit.sim.truth.causes import Reason, Topics, cause_of, reasons_of
+from rebalance_audit.sim.truth.decisions import Decisions
 from rebalance_audit.sim.truth.group_look import GroupLook, look_at
 from rebalance_audit.sim.truth.members import MembersOf, MemberTruth
 from rebalance_audit.wire.topic_names import topic_id_text
 
 Row = dict[str, object]
 Note = Callable[[], None]
+
+
+_UPGRADED: Final = BumpReason(Trigger.GROUP_UPGRADED)
 
 
 @dataclass(slots=True)
@@ -50,15 +55,20 @@ class EpochTruth:
     join_started_at_ms: int | None = None
     target_installed_at_ms: int | None = None
     converged_at_ms: int | None = None
+    meanwhile: tuple[Reason, ...] = ()
+    """What else happened in it, or on the way to it, and did not begin it."""
     is_empty: bool = False
     """It left nobody behind; a member that comes later without an epoch of its own does not converge for it."""
 
     def rows(self) -> Iterator[Row]:
-        """One row per cause, the first to happen first."""
+        """One row per cause, the first to happen first; then one per thing that happened beside."""
         unknown = Reason(RebalanceCause.UNKNOWN, self.started_at_ms)
-        for reason in self.reasons or (unknown,):
+        for kind, reason in (
+            *(("epoch", reason) for reason in self.reasons or (unknown,)),
+            *(("meanwhile", reason) for reason in self.meanwhile),
+        ):
             yield {
-                "kind": "epoch",
+                "kind": kind,
                 "group_id": self.group_id,
                 "incarnation": self.incarnation,
                 "epoch": self.epoch,
@@ -86,6 +96,12 @@ class GroupTruth:
     """Epochs of the consumer protocol without a target so far."""
     members: MembersOf = field(default_factory=MembersOf)
     assignments: AssignmentTruth = field(default_factory=AssignmentTruth)
+    topics: Topics | None = None
+    """Consumer groups: the subscribed topics as the newest epoch has them."""
+
+    def covers(self, topics: Topics | None) -> None:
+        """The newest epoch has these topics."""
+        self.topics = topics or self.topics
 
     def begin_anew(self) -> None:
         """The group was deleted, or an empty one starts its counter again."""
@@ -104,6 +120,11 @@ class GroupTruth:
         epoch.incarnation = self.incarnation
         self.epochs.append(epoch)
         self.had_epochs = True
+
+    def happened(self, beside: tuple[Reason, ...]) -> None:
+        """Something happened in the newest epoch without another one."""
+        if beside and self.epochs:
+            self.epochs[-1].meanwhile += beside
 
     def target_installed(self, assignment_epoch: int, at_ms: int) -> None:
         """Epochs up to this one have a target."""
@@ -133,7 +154,7 @@ class TruthRecorder:
         self._now_ms = now_ms
         self._name_of = name_of
         self._groups: dict[str, GroupTruth] = {}
-        self._watches: dict[int, ClassicWatch] = {}
+        self._decisions: dict[int, Decisions] = {}
         self._pending: dict[int, list[Note]] = {}
         self._alone_behind: dict[int, dict[str, str | None]] = {}
         """Partition -> groups of which no more than one member is behind their epoch, with that member."""
@@ -142,16 +163,13 @@ class TruthRecorder:
 
     def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
         """Note what a request or timer did; it counts when its batch is written."""
-        watch = self._watches.get(shard.number)
-        if watch is None:
-            watch = self._watches[shard.number] = ClassicWatch()
         now_ms = self._now_ms()
-        watch.moved(shard.coordinator, happening, now_ms)
+        self._note_decisions(self._decisions[shard.number], happening, now_ms)
         if not changed or isinstance(happening.request, OffsetCommitRequest):
             return
         notes = self._pending.setdefault(shard.number, [])
         for slot, changes in _by_group(changed):
-            self._note_group(shard, slot, changes, happening, watch, now_ms, notes)
+            self._note_group(shard, slot, changes, happening, now_ms, notes)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
         """Answers tell nothing that the records do not."""
@@ -169,7 +187,7 @@ class TruthRecorder:
         """What was not written never happened, and phases in memory are forgotten."""
         del lost
         self._pending.pop(shard.number, None)
-        self._watches[shard.number] = ClassicWatch()
+        self._decisions[shard.number] = Decisions()
         self._alone_behind.pop(shard.number, None)
 
     # --- what it says ------------------------------------------------------------------------------
@@ -200,6 +218,24 @@ class TruthRecorder:
         """All epochs."""
         return [epoch for truth in self._groups.values() for epoch in truth.epochs]
 
+    # --- what the coordinator decides --------------------------------------------------------------
+
+    def _note_decisions(self, decisions: Decisions, happening: Happening, now_ms: int) -> None:
+        for departure in happening.departures:
+            group_id, epoch, why = departure
+            end = Reason(cause_of(why, happening), now_ms, why.member_id, why.instance_id)
+            decisions.ended(group_id, why.member_id, end.cause)
+            decisions.happened(group_id, epoch, end)
+        for group_id, generation, why in happening.meanwhile:
+            also = Reason(cause_of(why, happening), now_ms, why.member_id, why.instance_id)
+            decisions.happened(group_id, generation, also)
+        for bump in happening.bumps:
+            group_id = bump.group_id
+            truth = self._groups.get(group_id)
+            recorded = None if truth is None else truth.topics
+            before = decisions.topics.get(group_id, recorded)
+            decisions.bumped(bump, reasons_of(bump, happening, before, now_ms))
+
     # --- one write of one group --------------------------------------------------------------------
 
     def _note_group(
@@ -208,7 +244,6 @@ class TruthRecorder:
         slot: GroupSlot,
         changes: list[Change],
         happening: Happening,
-        watch: ClassicWatch,
         now_ms: int,
         notes: list[Note],
     ) -> None:
@@ -216,22 +251,19 @@ class TruthRecorder:
             return
         truth = self._groups.setdefault(slot.group_id, GroupTruth(slot.group_id))
         group = slot.group
-        removed = [change for change in changes if isinstance(change, GroupRemoved)]
-        if removed:
+        decisions = self._decisions[shard.number]
+        upgraded = any(
+            bump.group_id == slot.group_id and _UPGRADED in bump.reasons for bump in happening.bumps
+        )
+        if any(isinstance(change, GroupRemoved) for change in changes):
             # An upgrade takes along whoever is there, also nobody in the middle of a join phase.
-            goes_on = isinstance(group, ModernGroup) and watch.is_under_way(slot.group_id)
-            going_on = partial(truth.taken_over, goes_on=goes_on)
+            going_on = partial(truth.taken_over, goes_on=upgraded)
             notes.append(truth.begin_anew if group is None else going_on)
-        reasons: tuple[Reason, ...] = ()
         if isinstance(group, ModernGroup):
-            if removed:
-                reasons = tuple(watch.taken_away(slot.group_id))
-            self._note_modern(truth, group, changes, happening, now_ms, notes)
+            self._note_modern(truth, group, changes, decisions, now_ms, notes, upgraded=upgraded)
         elif isinstance(group, ClassicGroup):
-            reasons = self._note_classic(truth, group, changes, happening, watch, now_ms, notes)
-            live = shard.coordinator.live_group(slot.group_id)
-            if live is not None and group.members and _was_modern(changes):
-                watch.converted(live, now_ms)
+            self._note_classic(truth, group, changes, decisions, now_ms, notes)
+        ends = decisions.take_ends(slot.group_id)
         look = look_at(group, changes)
         behind = self._alone_behind.setdefault(shard.number, {})
         if isinstance(group, ClassicGroup) and _goes_on_without_rebalance(group, look, behind):
@@ -242,31 +274,39 @@ class TruthRecorder:
         notes.append(
             lambda: truth.assignments.arrive(truth.incarnation, left, look.arrived, now_ms)
         )
-        notes.append(lambda: truth.members.follow(look, changes, happening, reasons, now_ms))
+        notes.append(lambda: truth.members.follow(look, changes, ends, now_ms))
 
     def _note_modern(
         self,
         truth: GroupTruth,
         group: ModernGroup,
         changes: list[Change],
-        happening: Happening,
+        decisions: Decisions,
         now_ms: int,
         notes: list[Note],
+        *,
+        upgraded: bool,
     ) -> None:
-        reasons = modern_reasons(group, changes, happening, now_ms)
+        notes.append(partial(truth.covers, decisions.topics.get(group.group_id)))
         for change in changes:
             if isinstance(change, GroupEpochBumped) and change.new_epoch != change.old_epoch:
+                group_id, epoch = group.group_id, change.new_epoch
+                reasons, _ = decisions.epoch_recorded(group_id, epoch)
                 found = EpochTruth(
-                    group.group_id,
+                    group_id,
                     0,
-                    change.new_epoch,
+                    epoch,
                     GroupType.CONSUMER,
-                    tuple(reasons[change.new_epoch]),
+                    reasons,
                     now_ms,
+                    meanwhile=decisions.meanwhile(group_id, epoch, reasons),
                 )
-                notes.append(partial(_add_modern, truth, found))
+                notes.append(partial(_add_modern, truth, found, upgraded=upgraded))
             elif isinstance(change, TargetInstalled) and change.new_assignment_epoch >= 0:
                 notes.append(partial(truth.target_installed, change.new_assignment_epoch, now_ms))
+        # What bumped nothing happened in the epoch that there was.
+        beside = decisions.meanwhile(group.group_id, group.group_epoch + 1, ())
+        notes.append(partial(truth.happened, beside))
         if not group.members:
             notes.append(truth.emptied)
         if group.group_state() == "Stable":
@@ -277,39 +317,34 @@ class TruthRecorder:
         truth: GroupTruth,
         group: ClassicGroup,
         changes: list[Change],
-        happening: Happening,
-        watch: ClassicWatch,
+        decisions: Decisions,
         now_ms: int,
         notes: list[Note],
-    ) -> tuple[Reason, ...]:
-        told: tuple[Reason, ...] = ()
+    ) -> None:
         for change in changes:
             if not isinstance(change, GenerationCompleted):
                 continue
             was_modern = change.old_generation is None and _was_modern(changes)
             if change.new_generation == (change.old_generation or 0) and not was_modern:
                 continue
-            if was_modern and not group.members:
-                continue
             if was_modern:
                 # The epoch was there before: what follows from the downgrade is the next generation's.
-                told = tuple(modern_reasons(None, changes, happening, now_ms)[0])
                 continue
-            reasons, join_started_ms = watch.generation_recorded(group)
-            told = tuple(reasons)
+            generation = change.new_generation
+            reasons, join_started_ms = decisions.epoch_recorded(group.group_id, generation)
             found = EpochTruth(
                 group.group_id,
                 0,
-                change.new_generation,
+                generation,
                 GroupType.CLASSIC,
-                told,
+                reasons,
                 group.current_state_timestamp_ms,
                 join_started_ms,
                 now_ms if group.members else None,
                 now_ms if group.members else None,
+                decisions.meanwhile(group.group_id, generation, reasons),
             )
             notes.append(partial(_add_classic, truth, found))
-        return told
 
 
 def _was_modern(changes: list[Change]) -> bool:
@@ -341,10 +376,10 @@ def _goes_on_without_rebalance(
     )
 
 
-def _add_modern(truth: GroupTruth, epoch: EpochTruth) -> None:
+def _add_modern(truth: GroupTruth, epoch: EpochTruth, *, upgraded: bool) -> None:
     if truth.had_epochs and truth.epochs[-1].epoch == epoch.epoch:
         return  # an upgrade takes the generation over: no new epoch
-    if not truth.had_epochs:
+    if upgraded and not truth.had_epochs:
         created = Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms)
         member = next((each for each in epoch.reasons if each.member_id), None)
         if member is not None:
