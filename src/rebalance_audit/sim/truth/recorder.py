@@ -379,12 +379,12 @@ def _goes_on_without_rebalance(
 def _add_modern(truth: GroupTruth, epoch: EpochTruth, *, upgraded: bool) -> None:
     if truth.had_epochs and truth.epochs[-1].epoch == epoch.epoch:
         return  # an upgrade takes the generation over: no new epoch
-    if upgraded and not truth.had_epochs:
-        created = Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms)
-        member = next((each for each in epoch.reasons if each.member_id), None)
-        if member is not None:
-            created = created._replace(member_id=member.member_id, instance_id=member.instance_id)
+    created = Reason(RebalanceCause.GROUP_CREATED, epoch.started_at_ms)
+    if not truth.had_epochs and upgraded:
         epoch.reasons = (created, *epoch.reasons)
+    elif not truth.had_epochs and created.cause not in {each.cause for each in epoch.reasons}:
+        # Its first members brought no topics that were known, which from 4.3 on leaves no epoch.
+        epoch.meanwhile = (created, *epoch.meanwhile)
     truth.add(epoch)
     truth.awaiting.append(epoch)
 
