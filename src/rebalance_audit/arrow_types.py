@@ -6,12 +6,16 @@ The core has moments as epoch milliseconds; tables have timestamps of microsecon
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_audit.moments import MICROS_PER_MILLI, MILLIS_MAX, micros_of
+from rebalance_audit.table_schemas import TableSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOMENT: Final = pa.timestamp("us", tz="UTC")
 ATOMIC: Final[Mapping[str, pa.DataType]] = {
@@ -30,6 +34,35 @@ def arrow_type(ddl: str) -> pa.DataType:
     found, rest = _parse(ddl.strip())
     assert not rest, f"{rest!r} follows the type in {ddl!r}"
     return found
+
+
+def arrow_schema(schema: TableSchema) -> pa.Schema:
+    """The Arrow schema of a table."""
+    return pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])
+
+
+def arrow_table(schema: TableSchema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """An Arrow table of plain rows, a missing column as null; moments are epoch milliseconds."""
+    return pa.table(
+        [
+            column_of(column.type, [row.get(column.name) for row in rows])
+            for column in schema.columns
+        ],
+        schema=arrow_schema(schema),
+    )
+
+
+def to_pandas(table: pa.Table) -> "pd.DataFrame":
+    """A data frame whose integers and booleans stay what they are where some are null."""
+    import pandas as pd  # noqa: PLC0415 - Arrow is used without pandas, too
+
+    nullable = {
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+    }
+    frame: pd.DataFrame = table.to_pandas(types_mapper=nullable.get)
+    return frame
 
 
 def column_of(ddl: str, values: Sequence[Any]) -> pa.Array:

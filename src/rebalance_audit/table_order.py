@@ -4,9 +4,12 @@ The life of a group that is going on now comes before its earlier ones.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from rebalance_audit.table_schemas import table_schemas
+
+LATEST_FIRST: Final = frozenset({"incarnation"})
+"""Columns of keys that count down."""
 
 
 def in_key_order(table: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -18,7 +21,7 @@ def in_key_order(table: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, A
 
     def of_row(row: dict[str, Any]) -> list[tuple[bool, Any]]:
         return [
-            (row[column] is not None, -row[column] if column == "incarnation" else row[column])
+            (row[column] is not None, -row[column] if column in LATEST_FIRST else row[column])
             for column in key
         ]
 

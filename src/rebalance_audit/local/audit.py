@@ -13,15 +13,20 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import TOPICS, Row
-from rebalance_audit.errors import require_known
+from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.garbage import collecting_less
+from rebalance_audit.gold_rows import GoldRows, schema_of
+from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.local.clocks import aligned_with
 from rebalance_audit.local.feed import Feed
-from rebalance_audit.local.state import group_ids_of
+from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.local.survey import Survey, survey
+from rebalance_audit.moment_text import MomentLike
+from rebalance_audit.replay.state import State
 from rebalance_audit.table_order import in_key_order
+from rebalance_audit.table_rows import bounds
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -29,9 +34,9 @@ from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What an audit found."""
+@dataclass(frozen=True, repr=False)
+class Audit(GoldRows):
+    """What the audit of a log found: the gold tables, as `epochs` and `causes`, and facts about the log."""
 
     tables: dict[str, list[Row]]
     """Gold table (`epochs`) -> rows in order of the table's key, without `cluster`; times are epoch milliseconds."""
@@ -41,6 +46,28 @@ class Audit:
     """The groups that the log has records of, those with nothing but offset commits aside."""
     cluster: str
     """Name of the Kafka cluster, as the caller gave it."""
+    folder: LogFolder
+    """The files that were read."""
+
+    def table(self, name: str) -> AuditRows:
+        """The rows of a gold table by its full name, as `gold.epochs`. Raises BadRequest for one that is not here."""
+        schema = schema_of(name)
+        if schema.layer != "gold" or schema.name not in self.tables:
+            raise BadRequest(f"{name} is a table of a lake: the audit of a log does not fill it.")
+        return AuditRows(schema, self.tables[schema.name], self.cluster)
+
+    def state(self, at: MomentLike | None = None, groups: Collection[str] = ()) -> State:
+        """The groups as they were at a moment, or at the end of the log, replayed from the segments.
+
+        `groups`: only these. Each group has the shape of Kafka's own describe commands (`replay.describe`), with its
+        members, assignments and committed offsets. Raises UnknownGroup, BadRequest for text that is no moment, and
+        OSError that names the file.
+        """
+        return segment_state(self.folder, groups, bounds(at, None)[0])
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(rows):,} {name}" for name, rows in self.tables.items())
+        return f"<audit of {self.facts.source}: {counts}>"
 
 
 def audit_segments(
@@ -91,7 +118,7 @@ def audit_segments(
     tables[TOPICS] = _topics(names)
     in_order_of_key = {name: in_key_order(name, rows) for name, rows in tables.items()}
     facts = _facts(str(path), folder, total, feed, [*names.notes, *_notes(clocks, group_ids)])
-    return Audit(in_order_of_key, facts, group_ids, cluster)
+    return Audit(in_order_of_key, facts, group_ids, cluster, folder)
 
 
 def _facts(

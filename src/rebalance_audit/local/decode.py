@@ -1,30 +1,43 @@
-"""Records of a byte range as JSON lines, in the shape of Kafka's own JSON converters."""
+"""Records of segments as objects or lines of JSON, in the shape of Kafka's own JSON converters."""
 
+import re
 from base64 import b64encode
 from collections.abc import Collection, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from rebalance_audit.errors import UnknownPartition
+from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.moment_text import MomentLike
+from rebalance_audit.table_rows import bounds
 from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.batches import parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
-from rebalance_audit.wire.segments.folder import LogFolder
+from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
 
 Shape: TypeAlias = dict[str, Any]
 Raw: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp, key, value."""
 
+MARKERS: Final = "control"
+"""Stands for transaction markers among record types: they have none."""
+_TYPES: Final[dict[str, int | str]] = {
+    MARKERS: MARKERS,
+    **{record_type.name.lower().replace("_", ""): int(record_type) for record_type in RecordType},
+}
+"""Name in lower case without separators -> number."""
+
 
 class Wanted(NamedTuple):
-    """Which records to print; None = no limit. Damaged stretches are always printed: they may hold any record."""
+    """Which records to decode; None = no limit. Damaged stretches are always reported: they may hold any record."""
 
     group_ids: tuple[str, ...] | None = None
     record_types: frozenset[int] | None = None
@@ -33,6 +46,65 @@ class Wanted(NamedTuple):
     from_ms: int | None = None
     to_ms: int | None = None
     """The first moment that is too late."""
+
+
+def decode_segments(
+    path: str | Path,
+    groups: Collection[str] = (),
+    record_types: Collection[int | str] = (),
+    partitions: Collection[int] = (),
+    *,
+    start: MomentLike | None = None,
+    end: MomentLike | None = None,
+) -> Iterator[Shape]:
+    """Every record of a folder of segments, partition by partition in offset order, as `rebalance-audit decode` has it.
+
+    A record has `partition`, `offset`, `timestamp` (epoch milliseconds), `leaderEpoch`, `key` {type, data} and `value`
+    {version, data}, None for a tombstone, with data in the shape of Kafka's own JSON converters. A transaction marker
+    has `control` as well; its key and value are not there. What cannot be decoded has `error`, and its bytes in base64.
+
+    `groups`, `partitions`: only these. `record_types`: only these, by number, by name as `OffsetCommit`, or `control`
+    for transaction markers. `start`, `end`: only records from the one moment on and before the other. Records are read
+    as they are asked for.
+
+    Raises SourceNotReadable, UnknownPartition, BadRequest for what is no record type or no moment, and OSError that
+    names the file.
+    """
+    folder = open_log_folder(path)
+    types = [record_type_of(kind) for kind in record_types]
+    wanted = wanted_records(groups, types, *bounds(start, end))
+    for part in ranges_of(folder, _chosen(folder, partitions)):
+        yield from _shapes(part, wanted)
+
+
+def record_type_of(kind: int | str) -> int | str:
+    """The number of a record type that is given by number or by name, or MARKERS. Raises BadRequest."""
+    name = re.sub(r"[^a-z0-9]", "", str(kind).lower())
+    if name.isdecimal() and int(name) < 1 << 15:
+        return int(name)
+    if name not in _TYPES:
+        raise BadRequest(
+            f"{str(kind)!r} is no record type: give 0 to {max(RecordType)}, a name such as OffsetCommit"
+            f" or ConsumerGroupMemberMetadata, or {MARKERS} for transaction markers."
+        )
+    return _TYPES[name]
+
+
+def wanted_records(
+    groups: Collection[str],
+    record_types: Collection[int | str],
+    from_ms: int | None,
+    to_ms: int | None,
+) -> Wanted:
+    """What to decode; no groups and no types stand for all of them. Types are numbers, or MARKERS."""
+    numbers = frozenset(kind for kind in record_types if isinstance(kind, int))
+    return Wanted(
+        group_ids=tuple(groups) or None,
+        record_types=numbers if record_types else None,
+        markers=MARKERS in record_types or not (record_types or groups),
+        from_ms=from_ms,
+        to_ms=to_ms,
+    )
 
 
 def decoded_lines(
@@ -109,7 +181,7 @@ class _Records:
                 place["error"] = f"{record.reason}: {record.detail}"
                 place["key"], place["value"] = _base64(key), _base64(value)
             else:
-                place["key"] = {"type": record.record_type, "data": key_data(record)}
+                place["key"] = {"type": int(record.record_type), "data": key_data(record)}
                 place["value"] = None if record.value is None else _value(record)
             yield place
 

@@ -5,14 +5,12 @@ as epoch milliseconds. A row belongs to the window if it begins in it; states an
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import duckdb
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.readers.tables import lacking_columns, open_table
-
-Rows: TypeAlias = list[dict[str, Any]]
 
 FIRST_MS: Final = -(1 << 62)
 LAST_MS: Final = 1 << 62
@@ -227,29 +225,29 @@ class ReportRows:
         """One row of sums over everything."""
         return self._rows(_TOTALS)[0]
 
-    def groups(self) -> Rows:
+    def groups(self) -> list[Row]:
         """A row per group, those that need attention most first."""
         return self._rows(_GROUPS)
 
-    def causes(self) -> Rows:
+    def causes(self) -> list[Row]:
         """A row per primary cause of rebalances, the most frequent first."""
         return self._rows(_CAUSES)
 
-    def buckets(self, size_ms: int) -> Rows:
+    def buckets(self, size_ms: int) -> list[Row]:
         """Rebalances by the piece of time of this size in which they began, and by cause."""
         return self._rows(_BUCKETS, size=size_ms)
 
-    def findings(self, limit: int, group_ids: Sequence[str] | None = None) -> Rows:
+    def findings(self, limit: int, group_ids: Sequence[str] | None = None) -> list[Row]:
         """The gravest first: at most `limit` of each kind over all groups, or of each of the groups named."""
         return self._rows(
             _FINDINGS, group_ids=None if group_ids is None else list(group_ids), limit=limit
         )
 
-    def finding_counts(self) -> Rows:
+    def finding_counts(self) -> list[Row]:
         """How often each kind was found, with which severity, in how many groups."""
         return self._rows(_FINDING_COUNTS)
 
-    def of_groups(self, what: str, group_ids: Sequence[str], limit: int) -> Rows:
+    def of_groups(self, what: str, group_ids: Sequence[str], limit: int) -> list[Row]:
         """Rows about some groups, at most `limit` for each; `what` is a key of the questions above."""
         return self._rows(_OF_GROUPS[what], group_ids=list(group_ids), limit=limit)
 
@@ -277,6 +275,6 @@ class ReportRows:
             f" where cluster = '{quoted}' and {inside}"
         )
 
-    def _rows(self, question: str, **values: object) -> Rows:
-        rows: Rows = self._sql.sql(question, params=values).to_arrow_table().to_pylist()
+    def _rows(self, question: str, **values: object) -> list[Row]:
+        rows: list[Row] = self._sql.sql(question, params=values).to_arrow_table().to_pylist()
         return rows

@@ -1,6 +1,5 @@
 """`rebalance-audit decode`: every record of the log as a line of JSON."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Final
@@ -10,17 +9,9 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import debug_option
-from rebalance_audit.local.decode import Wanted, decoded_lines
-from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.local.decode import decoded_lines, record_type_of, wanted_records
 from rebalance_audit.wire.segments.folder import open_log_folder
-
-MARKERS: Final = "control"
-
-_TYPES: Final[dict[str, int | str]] = {
-    MARKERS: MARKERS,
-    **{record_type.name.lower().replace("_", ""): int(record_type) for record_type in RecordType},
-}
-"""Name in lower case without separators -> number."""
 
 EXAMPLES: Final = """\b
 Examples:
@@ -40,17 +31,10 @@ class TypeOfRecord(click.ParamType[int | str]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
         """The number, or MARKERS."""
-        name = re.sub(r"[^a-z0-9]", "", str(value).lower())
-        if name.isdecimal() and int(name) < 1 << 15:
-            return int(name)
-        if name not in _TYPES:
-            self.fail(
-                f"{str(value)!r} is no record type: give 0 to {max(RecordType)}, a name such as OffsetCommit"
-                f" or ConsumerGroupMemberMetadata, or {MARKERS} for transaction markers.",
-                param,
-                ctx,
-            )
-        return _TYPES[name]
+        try:
+            return record_type_of(str(value))
+        except BadRequest as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command(epilog=EXAMPLES)
@@ -91,15 +75,7 @@ def decode(
     in base64.
     """
     folder = open_log_folder(segments)
-    wanted = Wanted(
-        group_ids=group_ids or None,
-        record_types=frozenset(kind for kind in record_types if isinstance(kind, int))
-        if record_types
-        else None,
-        markers=MARKERS in record_types or not (record_types or group_ids),
-        from_ms=from_ms,
-        to_ms=to_ms,
-    )
+    wanted = wanted_records(group_ids, record_types, from_ms, to_ms)
     with bad_arguments():
         for lines in decoded_lines(folder, wanted, log_partitions):
             sys.stdout.buffer.write(lines)

@@ -1,0 +1,83 @@
+"""The tables of a lake for Python programs, without Spark. Importing this imports nothing heavy."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.extras import require_extra
+from rebalance_audit.gold_rows import GoldRows, schema_of
+from rebalance_audit.moment_text import MomentLike
+from rebalance_audit.table_rows import Rows, bounds
+
+if TYPE_CHECKING:
+    from rebalance_audit.replay.state import State
+
+
+class LakeReader(GoldRows):
+    """The tables of a lake, of one cluster or of all. Each table is read at its first use, as it is then."""
+
+    def __init__(self, path: str, cluster: str | None) -> None:
+        self.path = path
+        self.cluster = cluster
+        """None: the rows of all clusters."""
+
+    def table(self, name: str) -> Rows:
+        """The rows of any table by its full name, as `gold.group_hours` or `silver.offset_commits`.
+
+        Rows are read into memory at their first use: limit large tables with `where` before. Raises BadRequest for a
+        table that there is not; reading raises LakeNotReadable.
+        """
+        import pyarrow.compute as pc  # noqa: PLC0415 - the package must start fast
+        import pyarrow.dataset as ds  # noqa: PLC0415
+
+        from rebalance_audit.readers.lake_rows import LakeRows  # noqa: PLC0415
+
+        everything = pc.scalar(value=True)
+        wanted = everything if self.cluster is None else ds.field("cluster") == self.cluster
+        return LakeRows(self.path, schema_of(name), wanted)
+
+    def clusters(self) -> list[str]:
+        """Names of the clusters that a run was about, sorted. Raises LakeNotReadable."""
+        from rebalance_audit.readers.tables import RUNS, clusters  # noqa: PLC0415 - imports Arrow
+
+        return clusters(self.path, RUNS)
+
+    def state(self, at: MomentLike | None = None, groups: Collection[str] = ()) -> "State":
+        """The groups as they were at a moment, or as the newest record has left them, replayed from bronze.
+
+        `groups`: only these. Raises LakeNotReadable, also if the lake has several clusters and none was chosen,
+        UnknownGroup, and BadRequest for text that is no moment.
+        """
+        from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
+
+        return lake_state(self.path, self._one_cluster(), groups, bounds(at, None)[0])
+
+    def _one_cluster(self) -> str:
+        if self.cluster is not None:
+            return self.cluster
+        found = self.clusters()
+        if len(found) != 1:
+            raise LakeNotReadable(
+                f"{self.path} has {len(found)} clusters ({', '.join(found)}): open it with the name of one."
+            )
+        return found[0]
+
+    def __repr__(self) -> str:
+        return f"<lake {self.path}, {'all clusters' if self.cluster is None else self.cluster}>"
+
+
+def open_lake(path: object, cluster: str | None = None) -> LakeReader:
+    """The tables that `rebalance-audit run` writes: a folder, or a URL such as `s3://bucket/lake`.
+
+    `cluster`: only the rows of this cluster. Raises MissingExtra without the extra `readers`, and LakeNotReadable if
+    there is no lake, or no run of the cluster in it.
+    """
+    require_extra("readers")
+    from rebalance_audit.readers.tables import RUNS, open_table, require_cluster  # noqa: PLC0415 - imports Arrow
+
+    lake = LakeReader(str(path), cluster)
+    if cluster is None:
+        open_table(lake.path, RUNS)
+    else:
+        require_cluster(lake.path, cluster)
+    return lake

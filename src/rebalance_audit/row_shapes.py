@@ -1,0 +1,50 @@
+"""Rows of a table with every column of its contract, their times as the reader wants them."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from rebalance_audit.table_schemas import TableSchema
+
+Convert: TypeAlias = Callable[[Any], Any]
+
+_TIMES_IN_STRUCT: Final = re.compile(r"(\w+):timestamp")
+
+
+def shaper(
+    schema: TableSchema, time: Convert
+) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
+    """A function of a row and the name of its cluster; the row's times, also nested ones, are epoch milliseconds.
+
+    It returns the columns in order, a missing one as None, with `time` applied to every time.
+    """
+    columns = [(column.name, _converter(column.type, time)) for column in schema.columns]
+
+    def shape(row: Mapping[str, Any], cluster: str) -> dict[str, Any]:
+        shaped = {name: convert(row.get(name)) for name, convert in columns}
+        shaped["cluster"] = cluster
+        return shaped
+
+    return shape
+
+
+def _converter(column_type: str, time: Convert) -> Convert:
+    if column_type == "timestamp":
+        return time
+    times = _TIMES_IN_STRUCT.findall(column_type)
+    return _in_structs(times, time) if times else _as_it_is
+
+
+def _in_structs(times: list[str], time: Convert) -> Convert:
+    """For a list of structs: their fields that are times, converted."""
+
+    def convert(structs: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        if structs is None:
+            return None
+        return [{**struct, **{name: time(struct[name]) for name in times}} for struct in structs]
+
+    return convert
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

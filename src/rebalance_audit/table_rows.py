@@ -1,0 +1,143 @@
+"""Rows of one output table for a program or a notebook, wherever they come from."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.extras import require_extra
+from rebalance_audit.moment_text import MomentLike, moment_ms
+from rebalance_audit.table_schemas import TableSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Row: TypeAlias = dict[str, Any]
+
+ROWS_SHOWN: Final = 20
+"""Rows that a notebook displays; there may be millions."""
+CELL_MAX: Final = 120
+"""Characters of one cell that a notebook displays."""
+
+
+class Rows(Sequence[Row], ABC):
+    """The rows of one table: a sequence of dictionaries, keyed by column name.
+
+    Every row has every column of the table's contract, in order. Times are `datetime` in UTC, columns that end in `_ms`
+    are milliseconds, ids are text; None where the value is unknown. Rows are in order of the table's key, the latest
+    incarnation of a group first.
+    """
+
+    schema: TableSchema
+    """Columns with their meanings, key and checks of the table (`schemas/tables`)."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self.schema = schema
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self._row(number) for number in range(*index.indices(len(self)))]
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
+            raise IndexError(f"row {index} of {len(self)} rows of {self.schema.full_name}")
+        return self._row(number)
+
+    @abstractmethod
+    def _row(self, number: int) -> Row:
+        """The row at a position from 0 to below the length."""
+
+    @abstractmethod
+    def _filtered(
+        self, groups: frozenset[str], start_ms: int | None, end_ms: int | None
+    ) -> "Rows": ...
+
+    @abstractmethod
+    def _arrow(self) -> "pa.Table": ...
+
+    def where(
+        self,
+        groups: Collection[str] = (),
+        *,
+        start: MomentLike | None = None,
+        end: MomentLike | None = None,
+    ) -> "Rows":
+        """The rows of these groups that begin at `start` or later and before `end`.
+
+        What is not given limits nothing. The column that says when a row begins is `schema.begins_at`; a row whose
+        beginning is unknown is in no window. A moment is a `datetime` (UTC if it has no zone), epoch milliseconds, or
+        text such as `2026-11-21T03:12Z` or `-2h`. Raises BadRequest for a table without groups or without times, and
+        for text that is no moment.
+        """
+        if groups and "group_id" not in self.schema.column_names:
+            raise BadRequest(f"{self.schema.full_name} has no column group_id.")
+        window = bounds(start, end)
+        if window != (None, None) and self.schema.begins_at is None:
+            raise BadRequest(f"Rows of {self.schema.full_name} have no time.")
+        return self._filtered(frozenset(groups), *window)
+
+    def to_arrow(self) -> "pa.Table":
+        """The rows as an Arrow table with the columns of the contract; times are `timestamp[us, tz=UTC]`.
+
+        An empty table has its types too. Raises MissingExtra without the extra `readers`.
+        """
+        require_extra("readers")
+        return self._arrow()
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The rows as a data frame; integers and booleans are nullable types, times are `datetime64[us, UTC]`.
+
+        Raises MissingExtra without the extra `notebook`.
+        """
+        require_extra("notebook")
+        from rebalance_audit.arrow_types import to_pandas  # noqa: PLC0415 - imports Arrow and pandas
+
+        return to_pandas(self._arrow())
+
+    def _first(self, most: int) -> Iterator[Row]:
+        return islice(self, most)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} rows of {self.schema.full_name}>"
+
+    def _repr_html_(self) -> str:
+        """A table of the first rows, for notebooks."""
+        names = self.schema.column_names
+        head = "".join(
+            f'<th title="{escape(column.meaning)}">{escape(column.name)}</th>'
+            for column in self.schema.columns
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in names) + "</tr>"
+            for row in self._first(ROWS_SHOWN)
+        )
+        more = max(0, len(self) - ROWS_SHOWN)
+        caption = f"{len(self):,} rows of {self.schema.full_name}"
+        caption += f", the first {ROWS_SHOWN} of them" if more else ""
+        return (
+            f"<table><caption>{escape(caption)}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def bounds(start: MomentLike | None, end: MomentLike | None) -> tuple[int | None, int | None]:
+    """A window in epoch milliseconds. Raises BadRequest for text that is no moment."""
+    try:
+        return moment_ms(start), moment_ms(end)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    return escape(text if len(text) <= CELL_MAX else text[: CELL_MAX - 1] + "…")
