@@ -5,6 +5,7 @@ import pytest
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.regexes import compiled, matching
 from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.coordinator.reasons import Trigger
 from tests.coordinator.consumer.play import Scenario, perform, play
 from tests.support.coordinator_driver import Topics
 
@@ -124,3 +125,17 @@ def test_a_topic_made_again_is_another_topic() -> None:
     group = acting.driver.group()
     assert group is not None
     assert list(group.members["A"].assigned) == [b"2" * 16]
+
+
+def test_a_given_up_expression_bumps_nothing_until_the_topics_are_compared_again() -> None:
+    """Its topics stay in the hash of the newest epoch; a topic of nobody's is no reason to compare, a fail-over is."""
+    acting = play(Topics.of(1, foo=6, bar=3))
+    for command in ("A joins regex=fo.*", "wait 1", "A beats", "B joins topics=bar"):
+        acting.run(command)
+    assert acting.run("A beats regex=fo*bar") == "5 A; 16t fo.*; 8 A 2/2 UNREVOKED -|0-5@2"
+    acting.run("topics foo=6 bar=3 baz=1")
+    assert acting.run("B beats") == ""
+    acting.run("fail over")
+    assert acting.run("B beats").startswith("3 4 hC; 7 A -; 6 4 ")
+    [reason] = acting.driver.bumps[-1].reasons
+    assert reason.trigger is Trigger.TOPICS_DIFFER

@@ -101,6 +101,7 @@ class ConsumerHandlers:
         self._classic = classic
         self._soft = SoftState()
         self._new_topics = NewTopics()
+        self._image = context.image
         self._meter = RebalanceMeter()
         self.requests: Mapping[Route, RequestHandler] = {
             Route(ConsumerGroupHeartbeatRequest): self.heartbeat,
@@ -139,11 +140,7 @@ class ConsumerHandlers:
         group_id, member_id, *_ = request
         group = self._context.group(group_id)
         soft = self._soft.known(group_id)
-        if (
-            not isinstance(group, ModernGroup)
-            or soft is None
-            or not is_quiet(group, soft, self._context.image, request)
-        ):
+        if not isinstance(group, ModernGroup) or soft is None or not is_quiet(group, soft, request):
             return None
         config = self._context.config
         if soft.expressions and may_resolve(
@@ -392,7 +389,12 @@ class ConsumerHandlers:
 
     def image_changed(self, _now_ms: int) -> Result:
         """Note topics that are new; groups see changes of theirs with the next heartbeat of any member."""
-        self._new_topics.see(self._context.image)
+        image, before = self._context.image, self._image
+        self._image = image
+        self._new_topics.see(image)
+        names = frozenset((*before.names(), *image.names()))
+        changed = {name for name in names if before.topic(name) != image.topic(name)}
+        self._soft.topics_changed(changed)
         return NOTHING_TO_DO
 
     def _new_topics_version(self) -> int:

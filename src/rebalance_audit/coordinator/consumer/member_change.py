@@ -72,7 +72,7 @@ def note_member(
         for trigger in _as_seen(member, found)
     ]
     bumped_to = None
-    if reasons or work.soft.checked_version != work.image.metadata_version:
+    if reasons or not work.soft.topics_are_checked:
         bumped_to = _check_topics(work, member, updated, reasons)
     return MemberChange(
         work.group_epoch if bumped_to is None else bumped_to,
@@ -120,7 +120,7 @@ def _check_topics(
     if not work.release.topic_metadata_record and group.recorded_topics is not None:
         # The record that an earlier release kept; the hash has taken its place.
         work.records.append(work.drafts.topic_metadata_gone())
-    work.soft.checked_version = work.image.metadata_version
+    work.soft.topics_are_checked = True
     return bumped_to
 
 

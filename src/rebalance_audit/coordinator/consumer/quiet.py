@@ -8,7 +8,7 @@ from typing import Final
 
 from rebalance_audit.coordinator.consumer.member_change import NO_TARGET_EPOCH
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
-from rebalance_audit.coordinator.handling import CoordinatorConfig, TopicImage
+from rebalance_audit.coordinator.handling import CoordinatorConfig
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.modern.group import STABLE, ModernGroup, ModernMember
@@ -20,7 +20,6 @@ _TELLS_NOTHING: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]
 def is_quiet(
     group: ModernGroup,
     soft: SoftGroup,
-    image: TopicImage,
     request: ConsumerGroupHeartbeatRequest,
 ) -> bool:
     """Whether the heartbeat's member has arrived, and its group, and their topics are as they were.
@@ -39,7 +38,7 @@ def is_quiet(
         and soft.group is group
         and not soft.is_draft
         and soft.client_run is None
-        and soft.checked_version == image.metadata_version
+        and soft.topics_are_checked
         and group.has_epoch_record
         and group.has_assignment_record
         and group.group_type is GroupType.CONSUMER

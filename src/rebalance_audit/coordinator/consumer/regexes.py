@@ -125,4 +125,7 @@ def resolve(work: Work) -> bool:
             work.drafts.regex(expression, topics, work.image.metadata_version, work.now_ms)
         )
     reasons = (BumpReason(Trigger.EXPRESSION_RESOLVED),) if changed else ()
-    return bump_for_topics(work, work.topic_names_with(), regexes, reasons) is not None
+    bumped = bump_for_topics(work, work.topic_names_with(), regexes, reasons) is not None
+    if bumped:
+        soft.topics_are_checked = True
+    return bumped

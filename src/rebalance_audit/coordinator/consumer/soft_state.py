@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from rebalance_audit.coordinator.consumer.client_run import ClientRun
@@ -23,8 +24,8 @@ class SoftGroup:
 
     group: ModernGroup
     """The group it belongs to: a group made again under the same id starts anew."""
-    checked_version: int | None = None
-    """Version of the topic image that the group's topics were last compared with."""
+    topics_are_checked: bool = False
+    """The subscribed topics were compared with those on record, and none of them has changed since."""
     expressions: Counter[str] = field(default_factory=Counter)
     """Regular expression -> members that subscribe to it."""
     expression_of: dict[str, str] = field(default_factory=dict)
@@ -128,6 +129,14 @@ class SoftState:
     def known(self, group_id: str) -> SoftGroup | None:
         """The group's soft state as it is, if there is any."""
         return self._groups.get(group_id)
+
+    def topics_changed(self, topic_names: AbstractSet[str]) -> None:
+        """These were created, deleted or changed: groups that subscribe to one of them compare again."""
+        for soft in self._groups.values():
+            named = {name for name, count in soft.topic_names.items() if count}
+            subscribed = named.union(*soft.group.regexes.values())
+            if not subscribed.isdisjoint(topic_names):
+                soft.topics_are_checked = False
 
     def drafted(self, group: ModernGroup) -> SoftGroup:
         """Soft state for a group that the records of this very request will make."""
