@@ -63,6 +63,12 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(file), target
 
 
+def test_every_page_is_reachable_from_the_readme() -> None:
+    """By its own list of links: nobody has to know that a page exists."""
+    linked = set(LINK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {f"docs/{page.name}" for page in PAGES[1:]} <= linked
+
+
 def test_everything_that_is_named_is_there(page: Path) -> None:
     """Paths of the project, targets of make, modules to run, configuration files."""
     text = page.read_text(encoding="utf-8")

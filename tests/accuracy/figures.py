@@ -196,8 +196,8 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
         (
             "Times",
             (
-                "Against the truth by the coordinator's clock; *not found*: only one of the two has the time. Where "
-                "records are stamped when they are appended (LogAppendTime) they bear that time, up to the linger late."
+                "Against the truth by the coordinator's clock; *not found*: only one of the two has the time. With "
+                "LogAppendTime, records have the time at which they were appended, late by up to the linger."
             ),
             times_table(tally),
         ),
@@ -251,13 +251,13 @@ def page(tally: Tally, command: str) -> str:
         "",
         (
             f"Written by {command}: {seeds} simulated clusters with {epochs} epochs in the layouts of releases "
-            f"{releases}, audited as they were written, some with the brokers' logs beside them, and behind a log "
+            f"{releases}, audited as they were written, some with the brokers' logs, some after a log "
             "cleaner; and the captures of real brokers in `tests/golden/captures`, against what those logged. "
             f"**Proven and wrong: {proven_and_wrong(tally)}.**"
         ),
         "",
         (
-            "The simulator knows why every epoch came about, since it made it happen: members crash, freeze, leave, "
+            "The simulator knows why every epoch came about, since it caused it: members crash, freeze, leave, "
             "are cut off, removed, deployed and scaled; coordinators move, topics grow and go. No rule of the audit "
             "sees that truth."
         ),
@@ -268,7 +268,7 @@ def page(tally: Tally, command: str) -> str:
     lines += [
         "## At the members",
         "",
-        f"A client began to use a partition behind the record that gave it: {client_sentence(tally)}.",
+        f"A client began to use a partition after the record that gave it: {client_sentence(tally)}.",
         "",
     ]
     return "\n".join(lines)

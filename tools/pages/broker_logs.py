@@ -43,7 +43,7 @@ def tables() -> str:
             "",
             *_table(("releases", "wording", "fact"), _rows(PLAIN)),
             "",
-            "Lines behind `[GroupId g]`, `[Group g]` or `[GroupId=g]`:",
+            "Lines after `[GroupId g]`, `[Group g]` or `[GroupId=g]`:",
             "",
             *_table(("releases", "wording", "fact"), _rows(SCOPED)),
             "",

@@ -17,17 +17,17 @@ _HEAD: Final = """\
 # Causes
 
 Records of `__consumer_offsets` do not say why they were written. The audit takes the records of one *write* together
-(one request or one timer of the coordinator leaves records with one timestamp and neighbouring offsets), applies them
-as the coordinator does, and looks at what they changed. Below: each cause, what it looks like in the log, and how sure
-it can be at best. How often that is right: [accuracy.md](accuracy.md). Brokers' logs, where you have them, decide what
-records leave open: [broker-logs.md](broker-logs.md).
+(one request or one timer of the coordinator leaves records with one timestamp and contiguous offsets), applies them
+as the coordinator does, and looks at what they changed. The table below lists each cause, what it looks like in the log, and how
+sure it can be at best. How often that is right: [accuracy.md](accuracy.md). Brokers' logs decide what the records leave open:
+[broker-logs.md](broker-logs.md).
 
 *Consumer* stands for groups whose coordinator assigns: the consumer protocol, share and streams groups. There every
-epoch has a record of its own, written with the change that caused it. *Classic* groups write one record per generation,
-when the leader's assignment arrives: it is a picture of the outcome, and causes follow from the difference to the
-picture before. A difference is a fact, but what began the join phase left no record: a member that joined and left
-again within it, a leader that rejoined, a subscription that changed back. So causes of a classic generation are
-*probable*, with all that leaves no trace as alternatives. Only where the group was empty before nothing but a join can
+group epoch has a record of its own, written with the change that caused it. *Classic* groups write one record per
+generation, when the leader's assignment arrives. It is a picture of the outcome, and causes follow from its difference to the
+previous picture. The difference is a fact, but what began the join phase may have left no record: a member that joined and
+left again, a leader that rejoined, a subscription that changed back. So causes of a classic generation are
+*probable*, with everything that leaves no trace as alternatives. Only if the group was empty before can nothing but a join
 have begun it; that is *proven*.
 
 <!-- written by `python -m tools.pages.causes --write` -->
@@ -52,45 +52,45 @@ _TAIL: Final = """\
 ## Telling departures apart
 
 An explicit leave, an expired session, a rebalance timeout and a removal by an administrator run the same code in the
-coordinator and write the same records. What is left are times and company. In the consumer protocol, the first that
-applies:
+coordinator and write the same records. Only times and the other records of the write tell them apart. In the consumer
+protocol, the first rule that applies decides:
 
-1. Other members went in the same write: one request named them all, an administrator's, or a client library's on
+1. Other members went in the same write: one request named them all, from an administrator, or from a client library on
    behalf of many. *member removed by admin*
 2. The member had left for a while (a static one does so when it closes) and did not return. *static member expired*
-3. The member was told to give up partitions, and is removed at most {slack} ms behind its rebalance timeout: that
-   timeout. A deleted topic can be behind it: the Java client's commit for the deleted partition is retried until the
+3. The member was told to give up partitions, and was removed at most {slack} ms after its rebalance timeout. A
+   deleted topic can be the reason: the Java client retries its commit for the deleted partition until the
    timeout. *member rebalance timeout*
 4. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
-   is static, since static members leave for a while only. The broker's `group.consumer.session.timeout.ms` is not in
-   the log; tell it with `audit.consumer_session_timeout_ms` (or
-   `REBALANCE_AUDIT_AUDIT__CONSUMER_SESSION_TIMEOUT_MS`). Without it no session is taken to be shorter
+   is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
+   the log; set it with `audit.consumer_session_timeout_ms` (or
+   `REBALANCE_AUDIT_AUDIT__CONSUMER_SESSION_TIMEOUT_MS`). Otherwise no session is taken to be shorter
    than {shortest} ms (`audit.shortest_session_ms`).
 5. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
-   was there: each living member does so with its next heartbeat. *member session expired*
-6. A younger member of the same client and host was there, the only one: the process had been started anew without
+   was available: each living member does so with its next heartbeat. *member session expired*
+6. There was exactly one younger member of the same client and host: the process had been restarted without
    leaving. *member session expired*
-7. It is static: it would have left for a while. *member session expired*
-8. Otherwise *member departed*, with what is not excluded beside it: a member of a stable group writes nothing, so that
+7. The member is static: on closing it would have left for a while. *member session expired*
+8. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing, so
    a leave and an expiry look alike.
 
-A classic group's record tells when its join phase ended. All timers of its members start anew then, and all of them are
-in the log: what is gone at the end of the next join phase, sooner than its session and its rebalance timeout last, has
-*left* (or was *removed*, if it is static). Otherwise it is *member departed*.
+A classic group's record shows when its join phase ended. All timers of its members restart then, and all of them are
+in the log: a member that is gone by the end of the next join phase, sooner than its session and its rebalance timeout last,
+has *left* (or was *removed*, if it is static). Otherwise it is *member departed*.
 
 All these are *probable*, never proven.
 
 ## What can make a cause wrong, and what is done about it
 
-- **Compaction** removes records that a later one replaces. An epoch number that is skipped, an offset that is missing
-  and a member without a beginning show it; such epochs are marked `gap`, and their causes are *possible* at best. An
-  epoch 2 is taken for a group's first only where its records are those of a release that begins with 2.
-- **Damaged or undecodable records** make what follows them in their group, or in the whole partition where nobody can
-  tell whose they were, incomplete in the same way.
-- **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are taken
-  apart.
+- **Compaction** removes records that a later one replaces. A skipped epoch number, a missing offset
+  and a member without a first record reveal it; such epochs are marked `gap`, and their causes are *possible* at best.
+  Epoch 2 is taken for a group's first only if its records are those of a release that begins with 2.
+- **Damaged or undecodable records** make what follows them incomplete in the same way: in their group, or in the whole
+  partition if it is unknown whose they were.
+- **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are
+  separated.
 - **Clocks**: after a fail-over, times come from another broker.
-- **LogAppendTime**: the records bear the time of their batch, some milliseconds behind the request.
+- **LogAppendTime**: the records have the time of their batch, some milliseconds after the request.
 """
 
 

@@ -15,31 +15,33 @@ from tools import generated_files
 PAGE: Final = "docs/findings.md"
 
 NOT_FOUND: Final = {
-    "a wait for UNRELEASED_INSTANCE_ID without a broker's log": "a refused join writes no record; question 9",
+    "a wait for UNRELEASED_INSTANCE_ID without a broker's log": (
+        "a refused join writes no record (question 9 of [questions.md](questions.md))"
+    ),
     "a classic group that hangs in its join phase": "nothing is written before the generation is complete",
-    "clients that an old broker refuses, without a move of the coordinator": "what is refused writes no record",
+    "clients that an old broker refuses, without a move of the coordinator": "a refused request writes no record",
 }
 """What users may expect and the audit does not find, with the reason."""
 
 _HEAD: Final = """\
 # Findings
 
-What deserves attention in a group's history. `inspect` prints findings, the gravest first; `inspect --json` has
-them in the list `findings`, `explain` where they touch the epoch that was asked for. Each has the records that
-show it and one sentence of advice. Columns: [tables.md](tables.md), `gold.findings`.
+What deserves attention in a group's history. `inspect` prints findings, the most severe first; `inspect --json` has
+them in the list `findings`; `explain` shows those that concern the epoch in question. Each has the records that
+show it and one sentence of advice. Columns: [gold.findings](tables.md#goldfindings).
 
 Findings follow from the same records as everything else, so they say *probably* where the records leave room.
-Thresholds are those of `[findings]` in `conf/base.toml`; the figures below are its defaults. A group that goes
-about its business has none.
+Thresholds are set in `[findings]` of `conf/base.toml`; the figures below are its defaults. A healthy group has no
+findings.
 
-A finding is about the group's records. The log's end changes it only where time has to pass: then the text says
-"at least" while it lasts, `to_at` is null, and the row stays the same, whatever is written for other groups, until
-a record of the group or the passing of the threshold makes it another one. The kinds that this holds for say so.
+A finding is about the group's records. The end of the log changes it only if time has to pass: while it lasts, the text
+says "at least", `to_at` is null, and the row stays the same, whatever is written for other groups, until
+a record of the group or the threshold changes it. The kinds that behave so say so.
 
-`hanging_transaction`, `topic_growth` and `sources_differ` are found in a lake only, by the runs that decode offset
-commits and by ingests; `inspect` does not have them.
+`hanging_transaction`, `topic_growth` and `sources_differ` are found only in a lake, by ingests and by runs that decode
+offset commits; `inspect` does not have them.
 
-Severity: *critical*, records are probably not consumed or consumed twice; *warning*, it costs time or hides a fault;
+Severity: *critical*, records are probably not consumed, or consumed twice; *warning*, it costs time or hides a fault;
 *info*, worth knowing.
 
 <!-- written by `python -m tools.pages.findings --write` -->

@@ -36,19 +36,19 @@ class FactKind(StrEnum):
 
 
 MEANINGS = {
-    FactKind.REBALANCE_PREPARED: "A join phase of a classic group begins; the text says what set it off.",
+    FactKind.REBALANCE_PREPARED: "A join phase of a classic group begins; the text says why.",
     FactKind.GENERATION_STABILIZED: "The join phase of a generation is over; the leader's assignment is awaited.",
     FactKind.GROUP_EMPTIED: "A generation of a classic group ended without members.",
     FactKind.ASSIGNMENT_RECEIVED: "The leader's assignment came: the generation is written.",
-    FactKind.MEMBER_ID_GIVEN: "A dynamic member was given its id and has to come again with it.",
-    FactKind.MEMBER_JOINED: "A member was taken in.",
-    FactKind.STATIC_MEMBER_REPLACED: "A new member id took an instance id over.",
-    FactKind.MEMBER_LEFT: "A member of the consumer protocol said that it leaves.",
-    FactKind.MEMBER_LEFT_BY_REQUEST: "A LeaveGroup request, a member's own or an administrator's, took a member out.",
+    FactKind.MEMBER_ID_GIVEN: "A dynamic member was given its id and has to join again with it.",
+    FactKind.MEMBER_JOINED: "A member joined.",
+    FactKind.STATIC_MEMBER_REPLACED: "A new member id took over an instance id.",
+    FactKind.MEMBER_LEFT: "A member of the consumer protocol left.",
+    FactKind.MEMBER_LEFT_BY_REQUEST: "A LeaveGroup request, from the member or an administrator, removed a member.",
     FactKind.MEMBER_AWAY: "A static member left for a while.",
     FactKind.MEMBER_EXPIRED: "A classic member sent no heartbeat for its session timeout.",
-    FactKind.MEMBER_FENCED: "The coordinator took a member out; the text says why.",
-    FactKind.MEMBERS_NOT_REJOINED: "Members that did not come to the join phase in time were dropped.",
+    FactKind.MEMBER_FENCED: "The coordinator removed a member; the text says why.",
+    FactKind.MEMBERS_NOT_REJOINED: "Members that did not rejoin in time were removed.",
     FactKind.MEMBER_REFUSED: "A member was refused because another holds its instance id.",
     FactKind.SUBSCRIPTION_CHANGED: "A member of the consumer protocol changed what it subscribes to.",
     FactKind.REGEXES_SCANNED: "The group's regular expressions were resolved.",
@@ -56,12 +56,12 @@ MEANINGS = {
     FactKind.TARGET_COMPUTED: "A target assignment was computed.",
     FactKind.GROUP_UPGRADED: "A classic group became a consumer group.",
     FactKind.GROUP_DOWNGRADED: "A consumer group became a classic group.",
-    FactKind.GROUP_LOADED: "A coordinator took a group over.",
-    FactKind.GROUP_UNLOADED: "A coordinator gave a group away.",
+    FactKind.GROUP_LOADED: "A coordinator loaded a group.",
+    FactKind.GROUP_UNLOADED: "A coordinator unloaded a group.",
     FactKind.GROUP_DELETED: "A group was deleted.",
     FactKind.OFFSETS_REMOVED: "Offsets expired or were deleted.",
     FactKind.PARTITION_LOADED: "A broker became the coordinator of a partition of the offsets topic.",
-    FactKind.PARTITION_UNLOADED: "A broker is the coordinator of a partition no longer.",
+    FactKind.PARTITION_UNLOADED: "A broker is no longer the coordinator of a partition.",
 }
 
 

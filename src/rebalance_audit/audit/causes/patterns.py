@@ -37,13 +37,19 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     RebalanceCause.MEMBER_JOINED: CausePattern(
         Look("the record of a new member id without instance id that brings topics", _PROVEN),
         Look(
-            "a member id that the generation before did not have; proven where the group was empty",
+            "a member id that the generation before did not have; proven only where the group was empty",
             _PROVEN,
         ),
     ),
     RebalanceCause.STATIC_MEMBER_JOINED: CausePattern(
-        Look("the same, with an instance id that the group did not have", _PROVEN),
-        Look("the same, with an instance id that the group did not have", _PROVEN),
+        Look(
+            "the record of a new member id that brings topics, with an instance id that the group did not have",
+            _PROVEN,
+        ),
+        Look(
+            "an instance id that the generation before did not have; proven only where the group was empty",
+            _PROVEN,
+        ),
     ),
     RebalanceCause.STATIC_MEMBER_REPLACED: CausePattern(
         Look(

@@ -33,7 +33,7 @@ class TwoOwners(Watcher):
     kind = "two_owners"
     definition = (
         "A partition was in the assignments of two members at once: of one classic generation, or of a consumer "
-        "group whose coordinator should have refused it; only worth knowing where records are missing."
+        "group whose coordinator should have refused it; info where records are missing."
     )
     changes = (Anomaly, GenerationCompleted)
     severity = Severity.CRITICAL
@@ -309,7 +309,7 @@ class UnstickyAssignment(Watcher):
     kind = "unsticky_assignment"
     definition = (
         "Over one life of the group assignments moved at least {unsticky_moves} partitions from one member to "
-        "another, and at least {unsticky_factor} times as many as the comings and goings of members needed (by "
+        "another, and at least {unsticky_factor} times as many as members that came and went required (by "
         "equal shares)."
     )
     severity = Severity.INFO

@@ -100,7 +100,7 @@ class LogGap(Watcher):
     kind = "log_gap"
     definition = (
         "Records of the group are missing between two epochs that the log has: compaction or damage took them. A "
-        "log that begins in the middle of a group's life is not meant."
+        "log that begins in the middle of a group's life does not count."
     )
     severity = Severity.INFO
     advice = (

@@ -15,7 +15,7 @@ class BrokerLogContradiction(Watcher):
 
     kind = "broker_log_contradiction"
     definition = (
-        "A broker's log (`--broker-log`) says of an epoch what its records deny: another number of members, another "
+        "A broker's log (`--broker-log`) contradicts the records of an epoch: another number of members, another "
         "hash of the topics, or a member gone that is there. The epoch's causes then rest on the records alone."
     )
     severity = Severity.WARNING

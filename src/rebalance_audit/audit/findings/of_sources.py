@@ -9,7 +9,7 @@ class SourcesDiffer(FindingKind):
 
     kind = "sources_differ"
     definition = (
-        "Two sources of one cluster have other bytes for one offset. What came first is in bronze and was audited, the "
+        "Two sources of one cluster have different bytes for one offset. What came first is in bronze and was audited, the "
         "other is kept in `silver.quarantine`. One finding for each partition and source."
     )
     severity = Severity.WARNING

@@ -22,7 +22,7 @@ class SessionExpiries(Watcher):
     kind = "session_expiries"
     definition = (
         "At least {expiries} members' sessions ran out within {expiries_window_ms}. Without a broker's log "
-        "(`--broker-log`) that is probable at best, and what may as well have been a leave does not count: see "
+        "(`--broker-log`) that is probable at best, and a departure that may have been a leave does not count: see "
         "`audit.consumer_session_timeout_ms`."
     )
     severity = Severity.WARNING
