@@ -22,7 +22,7 @@ def test_defaults_need_nothing() -> None:
     """Without file, environment and flags every key has the default of conf/base.toml."""
     config = load_config()
     assert config.cluster == "default"
-    assert config.audit.consumer_session_timeout_ms == 0
+    assert value_of(config, SESSION) == 0
     assert config.spark.settings == {}
 
 

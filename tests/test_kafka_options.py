@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.config import ConfigError, effective_config, load_config
-from rebalance_audit.kafka_options import HIDDEN, BadOption, hide, jaas_options, resolved, shown
+from rebalance_audit.kafka_options import (
+    HIDDEN,
+    BadOption,
+    hide,
+    jaas_options,
+    resolved,
+    shown_value,
+)
 
 JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required username='u' password="
 
@@ -32,7 +39,7 @@ JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required usernam
 )
 def test_what_is_shown(name: str, value: str, seen: str) -> None:
     """Harmless options, and mere references to secrets; whatever else there is might be one."""
-    assert shown(name, value) == seen
+    assert shown_value(name, value) == seen
 
 
 def test_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

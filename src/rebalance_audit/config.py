@@ -1,15 +1,17 @@
 """Configuration: defaults < file < environment < flags; an unknown key anywhere is an error.
 
-`conf/base.toml` holds every key with its default and what it means; the classes here hold the types. Importing this
-module imports pydantic (0.3 s), so commands that need no configuration should not.
+`conf/base.toml` holds every key with its default and what it means; the classes here hold the types. Times and
+thresholds of the audit are the fields of `DepartureRules` and `FindingRules`, and a test holds the file to their
+defaults. Importing this module imports pydantic (0.3 s), so commands that need no configuration should not.
 """
 
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +21,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    create_model,
 )
 from pydantic_settings import (
     BaseSettings,
@@ -30,7 +33,7 @@ from pydantic_settings import (
 
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.kafka_options import HIDDEN, shown
+from rebalance_audit.kafka_options import HIDDEN, shown_value
 from rebalance_audit.resources import read_text
 from rebalance_audit.time_zones import zone_of
 
@@ -72,7 +75,7 @@ def _as_text(value: object) -> object:
 
 
 ClientOption = Annotated[SecretStr, BeforeValidator(_as_text)]
-"""A value that stays unseen wherever the configuration is printed, but for what `kafka_options.shown` lets through."""
+"""A value that stays unseen wherever the configuration is printed, but for what `shown_value` lets through."""
 
 
 class KafkaConfig(_Section):
@@ -111,63 +114,46 @@ class LakeConfig(_Section):
     path: str
 
 
-class AuditConfig(_Section):
-    """Times of the cluster that the log does not hold."""
+def _fields_of(rules: type[DepartureRules | FindingRules]) -> dict[str, Any]:
+    """Fields of a section, with their types and defaults: those of the rules, 0 for a time that is not known."""
+    return {
+        field.name: (Milliseconds if field.name.endswith("_ms") else Count, field.default or 0)
+        for field in fields(rules)
+    }
 
-    consumer_session_timeout_ms: Milliseconds
-    rebalance_timeout_slack_ms: Milliseconds
-    shortest_session_ms: Milliseconds
-    answer_within_ms: Milliseconds
-    broker_log_time_zone: Annotated[str, AfterValidator(_known_zone)]
+
+class _AuditSection(_Section):
+    broker_log_time_zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
 
     def departure_rules(self) -> DepartureRules:
         """The times as the audit takes them."""
-        return DepartureRules(
-            consumer_session_timeout_ms=self.consumer_session_timeout_ms or None,
-            rebalance_timeout_slack_ms=self.rebalance_timeout_slack_ms,
-            shortest_session_ms=self.shortest_session_ms,
-            answer_within_ms=self.answer_within_ms,
-        )
+        times = self.model_dump(include={field.name for field in fields(DepartureRules)})
+        times["consumer_session_timeout_ms"] = times["consumer_session_timeout_ms"] or None
+        return DepartureRules(**times)
 
 
-class FindingsConfig(_Section):
-    """Thresholds of the findings."""
-
-    storm_epochs: Count
-    storm_window_ms: Milliseconds
-    loop_epochs: Count
-    loop_pause_ms: Milliseconds
-    flapping_returns: Count
-    flapping_window_ms: Milliseconds
-    instance_takeovers: Count
-    instance_window_ms: Milliseconds
-    expiries: Count
-    expiries_window_ms: Milliseconds
-    wave_members: Count
-    wave_share_percent: Count
-    wave_pause_ms: Milliseconds
-    assumed_session_timeout_ms: Milliseconds
-    stuck_ms: Milliseconds
-    no_target_ms: Milliseconds
-    slow_revoke_ms: Milliseconds
-    slow_member_ms: Milliseconds
-    slow_sync_ms: Milliseconds
-    unowned_ms: Milliseconds
-    unbalanced_ms: Milliseconds
-    unbalanced_factor: Count
-    unbalanced_difference: Count
-    unsticky_moves: Count
-    unsticky_factor: Count
-    mixed_ms: Milliseconds
-    coordinator_window_ms: Milliseconds
-    dead_ms: Milliseconds
-    hanging_ms: Milliseconds
-    growth_records: Count
-    eager_generations: Count
-
+class _FindingsSection(_Section):
     def finding_rules(self) -> FindingRules:
         """The thresholds as the audit takes them."""
         return FindingRules(**self.model_dump())
+
+
+if TYPE_CHECKING:
+    AuditConfig: TypeAlias = _AuditSection
+    FindingsConfig: TypeAlias = _FindingsSection
+else:
+    AuditConfig = create_model(
+        "AuditConfig",
+        __base__=_AuditSection,
+        __doc__="Times of the cluster that the log does not hold.",
+        **_fields_of(DepartureRules),
+    )
+    FindingsConfig = create_model(
+        "FindingsConfig",
+        __base__=_FindingsSection,
+        __doc__="Thresholds of the findings.",
+        **_fields_of(FindingRules),
+    )
 
 
 class ChecksConfig(_Section):
@@ -258,7 +244,7 @@ def effective_config(config: Config) -> str:
     values = config.model_dump()
     kafka = config.source.kafka
     values["source"]["kafka"]["options"] = {
-        name: shown(name, value) for name, value in kafka.client_options().items()
+        name: shown_value(name, value) for name, value in kafka.client_options().items()
     }
     values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
     _merge(document, values)

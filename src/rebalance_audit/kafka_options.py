@@ -34,7 +34,7 @@ class BadOption(ValueError):  # noqa: N818 - named for what the user is told
     """An option cannot be used; the message is one sentence without any value."""
 
 
-def shown(name: str, value: str) -> str:
+def shown_value(name: str, value: str) -> str:
     """What people may see of a value as it was given: a text that only refers to a secret is none."""
     if HARMLESS.fullmatch(name) or _is_mere_reference(value):
         return value

@@ -23,7 +23,7 @@ def micros_of(moment_ms: int | None) -> int | None:
     return moment_ms * MICROS_PER_MILLI
 
 
-def utc(moment_ms: int | None) -> datetime | None:
+def utc_datetime(moment_ms: int | None) -> datetime | None:
     """A moment in UTC; None where `micros_of` has none."""
     micros = micros_of(moment_ms)
     return None if micros is None else _EPOCH + timedelta(microseconds=micros)

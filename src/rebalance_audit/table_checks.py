@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-Severity: TypeAlias = Literal["fail", "warn"]
+CheckSeverity: TypeAlias = Literal["fail", "warn"]
 CheckKind: TypeAlias = Literal[
     "unique",
     "not_null",
@@ -63,7 +63,7 @@ class Check:
     """
 
     kind: CheckKind
-    severity: Severity
+    severity: CheckSeverity
     columns: tuple[str, ...]
     values: tuple[str, ...] = ()
     minimum: int | None = None
@@ -84,7 +84,7 @@ class Check:
 
     def used_there(self) -> Iterator[str]:
         """Columns of `table` that it looks at."""
-        yield from (column_of(term) for term in self.there)
+        yield from (column_of_term(term) for term in self.there)
         yield from (where.column for where in self.there_where)
         if self.of not in {None, "*"}:
             assert self.of is not None
@@ -104,7 +104,7 @@ def single_checks(checks: Iterable[Check]) -> Iterator[Check]:
             yield check
 
 
-def column_of(term: str) -> str:
+def column_of_term(term: str) -> str:
     """The column that a term of `there` is about: `started_at` of `hour(started_at)`, else the term."""
     return term.removeprefix(HOUR).removesuffix(")") if term.startswith(HOUR) else term
 
@@ -143,7 +143,7 @@ def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -
     """The check that a JSON object of the file at `path` describes. Raises TableSchemaError."""
     every = ("list", "min", "max", "within", "table", "there", "there_where", "of", "limit")
     given = json_object(path, data, ("kind", "severity", "columns"), ("where", *every))
-    if given["kind"] not in SHAPES or given["severity"] not in get_args(Severity):
+    if given["kind"] not in SHAPES or given["severity"] not in get_args(CheckSeverity):
         raise TableSchemaError(f"{path}: no such kind or severity in {given}")
     shape = SHAPES[given["kind"]]
     extra = {key for key in every if key in given}

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.extras import require_extra
@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Row: TypeAlias = dict[str, Any]
-
 ROWS_SHOWN: Final = 20
 """Rows that a notebook displays; there may be millions."""
 CELL_MAX: Final = 120
 """Characters of one cell that a notebook displays."""
 
 
-class Rows(Sequence[Row], ABC):
+class Rows(Sequence[dict[str, Any]], ABC):
     """The rows of one table: a sequence of dictionaries, keyed by column name.
 
     Every row has every column of the table's contract, in order. Times are `datetime` in UTC, columns that end in `_ms`
@@ -38,12 +36,12 @@ class Rows(Sequence[Row], ABC):
         self.schema = schema
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
 
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(index, slice):
             return [self._row(number) for number in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
@@ -52,7 +50,7 @@ class Rows(Sequence[Row], ABC):
         return self._row(number)
 
     @abstractmethod
-    def _row(self, number: int) -> Row:
+    def _row(self, number: int) -> dict[str, Any]:
         """The row at a position from 0 to below the length."""
 
     @abstractmethod
@@ -102,7 +100,7 @@ class Rows(Sequence[Row], ABC):
 
         return to_pandas(self._arrow())
 
-    def _first(self, most: int) -> Iterator[Row]:
+    def _first(self, most: int) -> Iterator[dict[str, Any]]:
         return islice(self, most)
 
     def __repr__(self) -> str:

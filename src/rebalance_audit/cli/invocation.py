@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from rebalance_audit.cli.requirements import require_extra
+from rebalance_audit.cli.requirements import require_packages_of
 
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
@@ -44,13 +44,13 @@ class Invocation:
         """`config`, for a command that needs a lake and the packages of these extras.
 
         Raises ConfigError, click.UsageError with the sentence `without` where there is no lake, and what
-        `require_extra` raises.
+        `require_packages_of` raises.
         """
         config = self.config(flags)
         if not config.lake.path:
             raise click.UsageError(without)
         for extra in extras:
-            require_extra(extra)
+            require_packages_of(extra)
         return config
 
 

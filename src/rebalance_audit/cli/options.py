@@ -22,7 +22,7 @@ cluster: Final = click.option(
 )
 
 
-def moment(*names: str, text: str) -> Callable[[Decorated], Decorated]:
+def time_option(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     """An option that takes a moment; `text` is its help."""
     return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")
 

@@ -8,17 +8,17 @@ from typing import Final
 
 import click
 
-from rebalance_audit import extras
 from rebalance_audit.errors import MissingExtra
+from rebalance_audit.extras import require_extra
 
 OLDEST_JAVA: Final = 17
 """What Spark 4 runs on."""
 
 
-def require_extra(extra: str) -> None:
+def require_packages_of(extra: str) -> None:
     """Raises click.ClickException if packages of an extra are not installed."""
     try:
-        extras.require_extra(extra)
+        require_extra(extra)
     except MissingExtra as error:
         raise click.ClickException(
             f"{error} inspect, state and decode work on segments without it."

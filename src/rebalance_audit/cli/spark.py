@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.cli.progress import Tell
-from rebalance_audit.cli.requirements import require_extra, require_java
+from rebalance_audit.cli.requirements import require_java, require_packages_of
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.check_frames import Scope
@@ -89,7 +89,7 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
     """The source of the configuration; `from_ms` is where a live cluster's first ingest begins. Raises BadRequest."""
     kafka = config.source.kafka
     if config.source.spec.startswith("kafka:"):
-        require_extra("kafka")
+        require_packages_of("kafka")
     settings = KafkaSettings(
         start=kafka.start,
         start_ms=from_ms,
@@ -105,7 +105,7 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
     return parse_source(config.source.spec, config.source.split_target_bytes, settings)
 
 
-def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
+def audit_once(request: RunRequest, config: Config, tell: Tell) -> RunReport:
     """One run in a session of its own.
 
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
@@ -115,18 +115,18 @@ def audit(request: RunRequest, config: Config, tell: Tell) -> RunReport:
         return run_audit(spark, request, tell)
 
 
-def audits(
+def audit_rounds(
     requests: Iterator[RunRequest], config: Config, tell: Tell
 ) -> Iterator[tuple[RunRequest, RunReport]]:
-    """One run after the other in one session, which the first of them opens; raises as `audit`."""
+    """One run after the other in one session, which the first of them opens; raises as `audit_once`."""
     for first in requests:
         with session(first.command, first.lake, config, tell) as spark:
             for request in chain([first], requests):
                 yield request, run_audit(spark, request, tell)
 
 
-def ingest(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
-    """One ingest in a session of its own; raises as `audit`."""
+def ingest_once(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
+    """One ingest in a session of its own; raises as `audit_once`."""
     with session("ingest", request.lake, config, tell) as spark:
         return run_ingest(spark, request, tell)
 
@@ -149,14 +149,14 @@ def maintain_request_of(
     return request
 
 
-def maintain(config: Config, request: care.MaintainRequest, tell: Tell) -> care.MaintainReport:
-    """One maintenance in a session of its own; raises as `audit`."""
+def maintain_once(config: Config, request: care.MaintainRequest, tell: Tell) -> care.MaintainReport:
+    """One maintenance in a session of its own; raises as `audit_once`."""
     lake = absolute(config.lake.path)
     with session("maintain", lake, config, tell) as spark:
         return care.maintain(Lake(spark, lake), request, datetime.now(UTC), tell)
 
 
-def check(
+def check_once(
     config: Config,
     tell: Tell,
     *,
@@ -168,7 +168,7 @@ def check(
 ) -> "CheckReport":
     """One check in a session of its own.
 
-    Raises as `audit`; what is wrong with the request is told before Spark starts.
+    Raises as `audit_once`; what is wrong with the request is told before Spark starts.
     """
     from rebalance_audit.quality.check import (  # noqa: PLC0415 - Great Expectations takes six seconds
         CheckRequest,

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rebalance_audit.moments import utc
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.row_shapes import shaper
-from rebalance_audit.table_rows import Row, Rows
+from rebalance_audit.table_rows import Rows
 from rebalance_audit.table_schemas import TableSchema
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class AuditRows(Rows):
         super().__init__(schema)
         self._rows = rows
         self._cluster = cluster
-        self._shape = shaper(schema, utc)
+        self._shape = shaper(schema, utc_datetime)
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -23,7 +23,7 @@ from rebalance_audit.wire.segments.batches import parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
 
-Shape: TypeAlias = dict[str, Any]
+DecodedRecord: TypeAlias = dict[str, Any]
 Raw: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp, key, value."""
 
@@ -36,7 +36,7 @@ _TYPES: Final[dict[str, int | str]] = {
 """Name in lower case without separators -> number."""
 
 
-class Wanted(NamedTuple):
+class RecordFilter(NamedTuple):
     """Which records to decode; None = no limit. Damaged stretches are always reported: they may hold any record."""
 
     group_ids: tuple[str, ...] | None = None
@@ -56,7 +56,7 @@ def decode_segments(
     *,
     start: MomentLike | None = None,
     end: MomentLike | None = None,
-) -> Iterator[Shape]:
+) -> Iterator[DecodedRecord]:
     """Every record of a folder of segments, partition by partition in offset order, as `rebalance-audit decode` has it.
 
     A record has `partition`, `offset`, `timestamp` (epoch milliseconds), `leaderEpoch`, `key` {type, data} and `value`
@@ -72,7 +72,7 @@ def decode_segments(
     """
     folder = open_log_folder(path)
     types = [record_type_of(kind) for kind in record_types]
-    wanted = wanted_records(groups, types, *bounds(start, end))
+    wanted = record_filter(groups, types, *bounds(start, end))
     for part in ranges_of(folder, _chosen(folder, partitions)):
         yield from _shapes(part, wanted)
 
@@ -90,15 +90,15 @@ def record_type_of(kind: int | str) -> int | str:
     return _TYPES[name]
 
 
-def wanted_records(
+def record_filter(
     groups: Collection[str],
     record_types: Collection[int | str],
     from_ms: int | None,
     to_ms: int | None,
-) -> Wanted:
+) -> RecordFilter:
     """What to decode; no groups and no types stand for all of them. Types are numbers, or MARKERS."""
     numbers = frozenset(kind for kind in record_types if isinstance(kind, int))
-    return Wanted(
+    return RecordFilter(
         group_ids=tuple(groups) or None,
         record_types=numbers if record_types else None,
         markers=MARKERS in record_types or not (record_types or groups),
@@ -108,7 +108,7 @@ def wanted_records(
 
 
 def decoded_lines(
-    folder: LogFolder, wanted: Wanted, log_partitions: Collection[int] = ()
+    folder: LogFolder, wanted: RecordFilter, log_partitions: Collection[int] = ()
 ) -> Iterator[bytes]:
     """Lines of JSON, many at a time, partition by partition in offset order; from all cores where the log is large.
 
@@ -129,11 +129,11 @@ def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
     return sorted(set(log_partitions)) or present
 
 
-def _lines(part: Range, wanted: Wanted) -> bytes:
+def _lines(part: Range, wanted: RecordFilter) -> bytes:
     return b"".join(map(_line, _shapes(part, wanted)))
 
 
-def _shapes(part: Range, wanted: Wanted) -> Iterator[Shape]:
+def _shapes(part: Range, wanted: RecordFilter) -> Iterator[DecodedRecord]:
     records = _Records(part.segment.log_partition, wanted)
     for found in part.read():
         if isinstance(found, BadBytes):
@@ -145,7 +145,7 @@ def _shapes(part: Range, wanted: Wanted) -> Iterator[Shape]:
 class _Records:
     """Turns the records of one log partition into objects to print."""
 
-    def __init__(self, log_partition: int, wanted: Wanted) -> None:
+    def __init__(self, log_partition: int, wanted: RecordFilter) -> None:
         self._log_partition = log_partition
         self._markers = wanted.markers
         self._keys_begin = (
@@ -154,7 +154,7 @@ class _Records:
         self._groups = None if wanted.group_ids is None else key_bytes.of_groups(wanted.group_ids)
         self._times = None if (wanted.from_ms, wanted.to_ms) == (None, None) else wanted
 
-    def shapes(self, chunk: ColumnChunk) -> Iterator[Shape]:
+    def shapes(self, chunk: ColumnChunk) -> Iterator[DecodedRecord]:
         rows = zip(
             chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
         )
@@ -164,14 +164,14 @@ class _Records:
                 of_run = (row for row in of_run if _in_time(row[1], self._times))
             yield from self._control(run, of_run) if run.is_control else self._data(run, of_run)
 
-    def _data(self, run: Run, rows: Iterator[Raw]) -> Iterator[Shape]:
+    def _data(self, run: Run, rows: Iterator[Raw]) -> Iterator[DecodedRecord]:
         log_partition, leader_epoch = self._log_partition, run.leader_epoch
         everything = self._keys_begin is None and self._groups is None
         for log_offset, record_timestamp_ms, key, value in rows:
             if not everything and not self._wants(key):
                 continue
             record = decode_record(key, value)
-            place: Shape = {
+            place: DecodedRecord = {
                 "partition": log_partition,
                 "offset": log_offset,
                 "timestamp": record_timestamp_ms,
@@ -185,11 +185,11 @@ class _Records:
                 place["value"] = None if record.value is None else _value(record)
             yield place
 
-    def _control(self, run: Run, rows: Iterator[Raw]) -> Iterator[Shape]:
+    def _control(self, run: Run, rows: Iterator[Raw]) -> Iterator[DecodedRecord]:
         for log_offset, record_timestamp_ms, key, value in rows:
             if not self._markers:
                 continue
-            place: Shape = {
+            place: DecodedRecord = {
                 "partition": self._log_partition,
                 "offset": log_offset,
                 "timestamp": record_timestamp_ms,
@@ -219,8 +219,8 @@ class _Records:
         )
 
 
-def _value(record: Record) -> Shape:
-    shape: Shape = {"version": record.value_version, "data": value_data(record)}
+def _value(record: Record) -> DecodedRecord:
+    shape: DecodedRecord = {"version": record.value_version, "data": value_data(record)}
     if record.unknown_tags:
         shape["unknownTags"] = [
             {"path": path, "tag": tag, "data": _base64(data)}
@@ -229,13 +229,13 @@ def _value(record: Record) -> Shape:
     return shape
 
 
-def _in_time(record_timestamp_ms: int, wanted: Wanted) -> bool:
+def _in_time(record_timestamp_ms: int, wanted: RecordFilter) -> bool:
     return (wanted.from_ms is None or record_timestamp_ms >= wanted.from_ms) and (
         wanted.to_ms is None or record_timestamp_ms < wanted.to_ms
     )
 
 
-def _bad_bytes(log_partition: int, bad: BadBytes) -> Shape:
+def _bad_bytes(log_partition: int, bad: BadBytes) -> DecodedRecord:
     return {
         "partition": log_partition,
         "offset": bad.base_offset,
@@ -251,5 +251,5 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
 
-def _line(shape: Shape) -> bytes:
+def _line(shape: DecodedRecord) -> bytes:
     return orjson.dumps(shape, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,26 +1,13 @@
 """From the wall clock of a broker's log to epoch milliseconds."""
 
-import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
 
-_OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)")
+from rebalance_audit.time_zones import fixed_zone
+
 _TURNED_BACK: Final = timedelta(minutes=20)
 """Lines of several threads may be a little out of order; a clock set back for winter goes half an hour or more."""
-
-
-def offset_of(text: str) -> tzinfo | None:
-    """The zone of `Z`, `+02:00` or `+0200`; None for anything else."""
-    if text == "Z":
-        return UTC
-    found = _OFFSET.fullmatch(text)
-    if found is None:
-        return None
-    shift = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
-    if shift >= timedelta(days=1):
-        return None
-    return timezone(-shift if found["sign"] == "-" else shift)
 
 
 class WallClock:
@@ -39,7 +26,7 @@ class WallClock:
             return None
         millis = int((fraction or "0")[:3].ljust(3, "0"))
         if zone:
-            given = offset_of(zone)
+            given = fixed_zone(zone)
             return None if given is None else _ms(moment.replace(tzinfo=given)) + millis
         last, self._last = self._last, moment
         if last is not None and last - moment > _TURNED_BACK:

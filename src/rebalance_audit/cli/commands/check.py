@@ -34,8 +34,8 @@ KEYS_SHOWN: Final = 3
 @click.option(
     "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
 )
-@options.moment("--from", "from_ms", text="Only rows that begin at this moment or later.")
-@options.moment("--to", "to_ms", text="Only rows that begin before this moment.")
+@options.time_option("--from", "from_ms", text="Only rows that begin at this moment or later.")
+@options.time_option("--to", "to_ms", text="Only rows that begin before this moment.")
 @click.option(
     "--docs",
     type=click.Path(file_okay=False, path_type=Path),
@@ -60,7 +60,7 @@ def check(
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     with progress() as tell:
-        report = spark.check(config, tell, **limits)
+        report = spark.check_once(config, tell, **limits)
     hand_out(shape(config.lake.path, report), summary(config.lake.path, report))
     return exit_codes.CHECK_FAILED if report.failed else exit_codes.DONE
 

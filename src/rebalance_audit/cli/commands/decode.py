@@ -10,7 +10,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.local.decode import decoded_lines, record_type_of, wanted_records
+from rebalance_audit.local.decode import decoded_lines, record_filter, record_type_of
 from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
@@ -56,8 +56,8 @@ class TypeOfRecord(click.ParamType[int | str]):
     metavar="N",
     help="Only this partition of __consumer_offsets; may be repeated.",
 )
-@options.moment("--from", "from_ms", text="Only records from this moment on.")
-@options.moment("--to", "to_ms", text="Only records before this moment.")
+@options.time_option("--from", "from_ms", text="Only records from this moment on.")
+@options.time_option("--to", "to_ms", text="Only records before this moment.")
 @debug_option
 def decode(
     segments: Path,
@@ -75,7 +75,7 @@ def decode(
     in base64.
     """
     folder = open_log_folder(segments)
-    wanted = wanted_records(group_ids, record_types, from_ms, to_ms)
+    wanted = record_filter(group_ids, record_types, from_ms, to_ms)
     with bad_arguments():
         for lines in decoded_lines(folder, wanted, log_partitions):
             sys.stdout.buffer.write(lines)

@@ -56,7 +56,7 @@ def demo(invocation: Invocation, out: Path) -> None:
         tell("unpacking the log")
         extract_to(log)
         request = spark.run_request_of(config, command="demo")
-        report = spark.audit(request, config, tell)
+        report = spark.audit_once(request, config, tell)
     tables = gold_tables(request.lake, request.cluster)
     console = stdout_console()
     print_overview(Layout(console, tables), tables, everything=False)

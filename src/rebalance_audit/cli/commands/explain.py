@@ -53,7 +53,9 @@ _TABLE_OF: Final = {
 @options.broker_logs
 @options.broker_log_zone
 @click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
-@options.moment("--at", "at_ms", text="The epoch of this moment, and how the group stood then.")
+@options.time_option(
+    "--at", "at_ms", text="The epoch of this moment, and how the group stood then."
+)
 @click.option(
     "--incarnation", type=int, metavar="N", help="This life of the group id; else the last."
 )

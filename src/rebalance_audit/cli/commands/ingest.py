@@ -29,7 +29,7 @@ Examples:
 )
 @click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
 @options.cluster
-@options.moment(
+@options.time_option(
     "--from",
     "from_ms",
     text="Begin each partition with its first record of this moment or later.",
@@ -75,7 +75,7 @@ def ingest(
 
     with asked_to_end(goes_on=follow) as stopped, progress() as tell:
         request = spark.ingest_request_of(config, follow=follow, stopped=stopped.is_set, **flags)
-        report = spark.ingest(request, config, tell)
+        report = spark.ingest_once(request, config, tell)
     hand_out(_shape(request, report), _summary(request, report))
 
 

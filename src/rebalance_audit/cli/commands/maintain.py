@@ -84,7 +84,7 @@ def maintain(
         config, tables=tables, retentions=dict(retentions), dry_run=dry_run
     )
     with progress() as tell:
-        report = spark.maintain(config, request, tell)
+        report = spark.maintain_once(config, request, tell)
     hand_out(shape(config.lake.path, request, report), summary(config.lake.path, request, report))
 
 

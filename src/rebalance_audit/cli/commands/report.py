@@ -32,8 +32,8 @@ Examples:
     help="The page; its folder is made.",
 )
 @options.cluster
-@options.moment("--from", "from_ms", text="Only what begins at this moment or later.")
-@options.moment("--to", "to_ms", text="Only what begins before this moment.")
+@options.time_option("--from", "from_ms", text="Only what begins at this moment or later.")
+@options.time_option("--to", "to_ms", text="Only what begins before this moment.")
 @click.option(
     "--group",
     "group_ids",

@@ -44,8 +44,8 @@ Examples:
     metavar="REGEX",
     help="Only groups whose id has a match of this Java regular expression.",
 )
-@options.moment("--from", "from_ms", text="Only rows that begin at this moment or later.")
-@options.moment("--to", "to_ms", text="Only rows that begin before this moment.")
+@options.time_option("--from", "from_ms", text="Only rows that begin at this moment or later.")
+@options.time_option("--to", "to_ms", text="Only rows that begin before this moment.")
 @click.option("--full", is_flag=True, help="Rebuild everything, whatever earlier runs have left.")
 @click.option(
     "--layers",
@@ -107,12 +107,12 @@ def run(
     if every_s is None:
         only = request()
         with progress() as tell:
-            report = spark.audit(only, config, tell)
+            report = spark.audit_once(only, config, tell)
         hand_out(_shape(only, report), summary(only, report))
         return
     with asked_to_end(goes_on=True) as asked, progress() as tell:
         requests = (request() for _ in rounds(every_s, stop_after_s, asked))
-        for made, report in spark.audits(requests, config, tell):
+        for made, report in spark.audit_rounds(requests, config, tell):
             hand_out(_shape(made, report), summary(made, report))
 
 

@@ -30,7 +30,7 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
 @options.cluster
 @options.groups
-@options.moment(
+@options.time_option(
     "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
 )
 @configured

@@ -18,7 +18,14 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_checks import HOUR, Check, CheckKind, Where, column_of, single_checks
+from rebalance_audit.table_checks import (
+    HOUR,
+    Check,
+    CheckKind,
+    Where,
+    column_of_term,
+    single_checks,
+)
 from rebalance_audit.table_schemas import TableSchema
 
 Frame: TypeAlias = DataFrame
@@ -337,7 +344,7 @@ class _Sight:
 
 
 def _term(term: str) -> Column:
-    column = F.col(column_of(term))
+    column = F.col(column_of_term(term))
     return F.date_trunc("hour", column) if term.startswith(HOUR) else column
 
 

@@ -10,7 +10,7 @@ from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_checks import CheckKind, Severity
+from rebalance_audit.table_checks import CheckKind, CheckSeverity
 from rebalance_audit.table_schemas import TableName
 from rebalance_audit.version import __version__
 
@@ -25,7 +25,7 @@ class Finding:
     table: str
     expectation: str
     kind: CheckKind
-    severity: Severity
+    severity: CheckSeverity
     outcome: Outcome
     rows_checked: int | None = None
     unexpected_count: int | None = None
