@@ -18,17 +18,17 @@ _HEAD: Final = """\
 
 Records of `__consumer_offsets` do not say why they were written. The audit takes the records of one *write* together
 (one request or one timer of the coordinator leaves records with one timestamp and contiguous offsets), applies them
-as the coordinator does, and looks at what they changed. The table below lists each cause, what it looks like in the log, and how
-sure it can be at best. How often that is right: [accuracy.md](accuracy.md). Brokers' logs decide what the records leave open:
-[broker-logs.md](broker-logs.md).
+as the coordinator does, and looks at what they changed. The table lists each cause, what it looks like in the log, and
+how sure it can be at best. How often that is right: [accuracy.md](accuracy.md). Brokers' logs decide what the records
+leave open: [broker-logs.md](broker-logs.md).
 
 *Consumer* stands for groups whose coordinator assigns: the consumer protocol, share and streams groups. There every
 group epoch has a record of its own, written with the change that caused it. *Classic* groups write one record per
-generation, when the leader's assignment arrives. It is a picture of the outcome, and causes follow from its difference to the
-previous picture. The difference is a fact, but what began the join phase may have left no record: a member that joined and
-left again, a leader that rejoined, a subscription that changed back. So causes of a classic generation are
-*probable*, with everything that leaves no trace as alternatives. Only if the group was empty before can nothing but a join
-have begun it; that is *proven*.
+generation, when the leader's assignment arrives. It is a picture of the outcome, and causes follow from its difference
+to the previous picture. The difference is a fact, but what began the join phase may have left no record: a member that
+joined and left again, a leader that rejoined, a subscription that changed back. So causes of a classic generation are
+*probable*, with everything that leaves no trace as alternatives. Only if the group was empty before can nothing but a
+join have begun it; that is *proven*.
 
 <!-- written by `python -m tools.pages.causes --write` -->
 """
@@ -75,8 +75,8 @@ protocol, the first rule that applies decides:
    a leave and an expiry look alike.
 
 A classic group's record shows when its join phase ended. All timers of its members restart then, and all of them are
-in the log: a member that is gone by the end of the next join phase, sooner than its session and its rebalance timeout last,
-has *left* (or was *removed*, if it is static). Otherwise it is *member departed*.
+in the log: a member that is gone by the end of the next join phase, sooner than its session and its rebalance timeout
+last, has *left* (or was *removed*, if it is static). Otherwise it is *member departed*.
 
 All these are *probable*, never proven.
 

@@ -9,8 +9,8 @@ class SourcesDiffer(FindingKind):
 
     kind = "sources_differ"
     definition = (
-        "Two sources of one cluster have different bytes for one offset. What came first is in bronze and was audited, the "
-        "other is kept in `silver.quarantine`. One finding for each partition and source."
+        "Two sources of one cluster have different bytes for one offset. What came first is in bronze and was audited; "
+        "the other is kept in `silver.quarantine`. One finding for each partition and source."
     )
     severity = Severity.WARNING
     advice = (
