@@ -141,7 +141,7 @@ contracts: $(INSTALLED) ## Check who imports whom
 
 .PHONY: codegen
 codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and tables of the code
-	$(PY) -m tools.codegen.main --write
+	$(PY) -m tools.codegen --write
 	$(PY) -m tools.pages.tables --write
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m tools.pages.findings --write
@@ -150,7 +150,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and ta
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are fresh
-	$(PY) -m tools.codegen.main --check
+	$(PY) -m tools.codegen --check
 	$(PY) -m tools.pages.tables --check
 	$(PY) -m tools.pages.findings --check
 	$(PY) -m tools.pages.causes --check

@@ -60,6 +60,7 @@ KNOWN_CIRCLES = {
 
 STILL_TWICE: set[str] = {
     "Appended",
+    "Departure",
     "Downgrade",
     "Finding",
     "Layout",
@@ -68,6 +69,7 @@ STILL_TWICE: set[str] = {
     "Row",
     "Scene",
     "Tables",
+    "Trigger",
     "check_member",
     "check_request",
     "count",

@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
-from tools.codegen import main as codegen
+from tools.codegen import __main__ as codegen
 from tools.pages import broker_logs as broker_logs_page
 from tools.pages import causes as causes_page
 from tools.pages import findings as findings_page

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.wire import generic, instances
+from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated import compiled
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.primitives import DecodeError
 from rebalance_audit.wire.records import Record, decode_record, decode_record_by_schema
 from rebalance_audit.wire.schema import record_schemas
-from rebalance_audit.wire.straight import FAILURES
 from tests.wire.golden_records import all_golden
 from tests.wire.mutation import mutated
 from tests.wire.schema_values import UNITS, unit_name, values_of

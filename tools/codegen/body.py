@@ -2,7 +2,7 @@
 
 Three things make the decoders fast. Adjacent fixed-width fields, together with the length that
 follows them, are read by one unpack. The position is a variable plus a distance known at generation
-time. And nothing is checked twice: `wire.straight` says what a decoder leaves to the generic codec.
+time. And nothing is checked twice: `wire.decoder_runtime` says what a decoder leaves to the generic codec.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -13,7 +13,7 @@ _HEADER = '''\
 """Decoders of coordinator records, by message, version and layout. Generated; do not edit.
 
 Versions and layouts that are read alike share a decoder, which has them all in its name. A decoder
-reads the clean form of its message, to the last byte, and raises `straight.FAILURES` at anything
+reads the clean form of its message, to the last byte, and raises `decoder_runtime.FAILURES` at anything
 else; only an embedded message may be followed by more bytes. `make codegen` writes this file from
 schemas/records.
 """
@@ -26,7 +26,7 @@ from rebalance_audit.wire.generated.messages import (
 {imports}
 )
 from rebalance_audit.wire.primitives import read_uvarint
-from rebalance_audit.wire.straight import (
+from rebalance_audit.wire.decoder_runtime import (
     INT16S,
     INT32S,
     UnfitError,

@@ -1,6 +1,5 @@
 """The records that end a group."""
 
-from rebalance_audit.coordinator.classic.records import group_tombstone
 from rebalance_audit.coordinator.handling import RecordDraft
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.modern.group import ModernGroup
@@ -10,6 +9,7 @@ from rebalance_audit.wire.generated.messages import (
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupTargetAssignmentMetadataKey,
+    GroupMetadataKey,
     Key,
 )
 
@@ -17,11 +17,11 @@ from rebalance_audit.wire.generated.messages import (
 def group_tombstones(group: Group) -> tuple[RecordDraft, ...]:
     """Tombstones of an empty group in the order that replay demands: [2t], or [6t] [16t]* [4t] [3t].
 
-    [4t] comes also where no release of this dialect writes [4]: Kafka does so for the logs of releases before.
+    [4t] is written even by releases that never write [4], as Kafka does: the log may be older than its broker.
     """
     group_id = group.group_id
     if not isinstance(group, ModernGroup):
-        return (group_tombstone(group_id),)
+        return (RecordDraft(GroupMetadataKey(group_id), None),)
     assert group.group_type is GroupType.CONSUMER
     assert not group.members
     keys: tuple[Key, ...] = (

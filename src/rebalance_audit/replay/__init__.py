@@ -1,5 +1,17 @@
-"""Hard state: what the records of `__consumer_offsets` say of a group. Records in, state and changes out.
+"""Hard state: what records say of groups. Records in, state and changes out, and nothing else changes a group.
 
-Nothing else changes the state of a group. Production needs no more of the coordinator than this; the package
-`coordinator` makes the records.
+| where | what |
+|---|---|
+| `playback` | `apply`: the one way in, and `RULES`, record type to rule (Kafka: `CoordinatorPlayback.replay`) |
+| `shard` | the groups of one partition (Kafka: `GroupCoordinatorShard`) |
+| `slot` | all that is known of one group id: the group and its committed offsets |
+| `classic/` | groups whose leader assigns; each record is the snapshot of a generation |
+| `modern/` | consumer, share and streams groups; each record is a difference |
+| `offsets` | offset commits and transaction markers (Kafka: the replay half of `OffsetMetadataManager`) |
+| `changes` | what a record did, as values: the alphabet that `audit` reads |
+| `policy` | strict or lenient: what happens to a record that the rules exclude |
+| `describe` | a group as Kafka's describe commands show it |
+| `partitions`, `java_order` | sets of partitions; the iteration order of Java's maps, which breaks ties |
+
+Production needs no more than this. Records are decoded in `wire` and made in `coordinator`, where soft state is.
 """

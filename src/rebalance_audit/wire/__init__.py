@@ -1,1 +1,16 @@
-"""Bytes and records: segments and batches, keys and values, the embedded client protocol."""
+"""Bytes to records and back: what `__consumer_offsets` holds on disk and on the wire.
+
+| where | what |
+|---|---|
+| `segments/` | log segments: the folder, batches, compression, damage (Kafka: clients' `common.record`) |
+| `records` | `decode_record`, `encode_key`, `encode_value`: one key and value (Kafka: `GroupCoordinatorRecordSerde`) |
+| `schema`, `generic` | `schemas/records` as values, and the codec that walks them: it defines what bytes mean |
+| `generated/` | classes, decoders and JSON fields that `tools/codegen` writes from the same schemas |
+| `decoder_runtime` | what the generated decoders call |
+| `consumer_protocol` | subscriptions and assignments inside classic groups' records (Kafka: `ConsumerProtocol`) |
+| `json_shape` | records as `kafka-dump-log` prints them |
+| `key_bytes` | type and group id of a key without decoding it |
+| `topic_names` | topic id to name, from `__cluster_metadata` |
+
+Nothing here knows what a record does to a group: that is `replay`.
+"""

@@ -9,10 +9,10 @@ import functools
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import generic, instances
+from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.generated.compiled import EMBEDDED_DECODERS
 from rebalance_audit.wire.primitives import SCALARS, DecodeError
-from rebalance_audit.wire.straight import FAILURES
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """(topic name, partition numbers) in wire order."""

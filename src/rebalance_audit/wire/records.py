@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import Final, NamedTuple, cast
 
 from rebalance_audit.wire import generic, instances
+from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated.compiled import KEY_DECODERS, VALUE_DECODERS
 from rebalance_audit.wire.generated.messages import Key, RecordType, Value
 from rebalance_audit.wire.generic import UnknownTags
 from rebalance_audit.wire.primitives import SCALARS, DecodeError, TruncatedError
 from rebalance_audit.wire.schema import CURRENT_LAYOUT, Message, record_schemas
-from rebalance_audit.wire.straight import FAILURES
 
 _INT16: Final = SCALARS["int16"]
 _CACHED_KEYS: Final = 1 << 15

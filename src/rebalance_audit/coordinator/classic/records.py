@@ -45,8 +45,3 @@ def generation_record(live: LiveGroup, assignments: Mapping[str, bytes]) -> Reco
         live.state_since_ms,
     )
     return RecordDraft(GroupMetadataKey(live.group_id), value)
-
-
-def group_tombstone(group_id: str) -> RecordDraft:
-    """The end of a classic group."""
-    return RecordDraft(GroupMetadataKey(group_id), None)

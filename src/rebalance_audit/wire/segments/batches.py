@@ -6,7 +6,7 @@ Sources: DefaultRecordBatch, DefaultRecord, ControlRecordType, EndTransactionMar
 import struct
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from rebalance_audit.wire.segments import legacy
+from rebalance_audit.wire.segments import message_sets
 from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, BadBytesReason
 from rebalance_audit.wire.segments.codecs import CODEC_NAMES, CompressionError, decompress
 
@@ -106,7 +106,7 @@ def header_is_plausible(raw_header: RawHeader, data: bytes, at: int) -> bool:
     return (
         magic in (0, 1)
         and raw_header[LENGTH] <= BATCH_BYTES_MAX
-        and legacy.message_header_is_plausible(data, at)
+        and message_sets.message_header_is_plausible(data, at)
     )
 
 
@@ -122,8 +122,8 @@ def is_plausible_v2(raw_header: RawHeader) -> bool:
 
 def crc_holds(batch: memoryview) -> bool:
     """Whether a whole batch, log overhead included, has the checksum of its header."""
-    if batch[legacy.MAGIC_AT] < 2:
-        return legacy.message_crc_holds(batch)
+    if batch[message_sets.MAGIC_AT] < 2:
+        return message_sets.message_crc_holds(batch)
     from rebalance_audit.wire.segments.c_reader import crc32c  # noqa: PLC0415 - loaded on first use, see there
 
     return bool(crc32c(batch[CRC_COVERS_FROM:]) == HEADER.unpack_from(batch)[CRC])
@@ -247,10 +247,10 @@ CONTRADICTORY: Final = "has records that do not fit its size and record count"
 
 def legacy_records(message: memoryview) -> list[LogRecord] | str:
     """The records of a message of magic 0 or 1, unwrapped; or a clause that says what is wrong."""
-    outer = legacy.parse_message(message)
+    outer = message_sets.parse_message(message)
     if isinstance(outer, str):
         return outer
-    found = legacy.unwrap(outer) if outer.attributes & CODEC_MASK else [outer]
+    found = message_sets.unwrap(outer) if outer.attributes & CODEC_MASK else [outer]
     if isinstance(found, str):
         return found
     return [
@@ -313,9 +313,9 @@ def _header_of(raw: RawHeader, byte_position: int, size_bytes: int) -> BatchHead
 
 
 def _legacy_header_of(data: bytes, byte_position: int, size_bytes: int) -> BatchHeader:
-    magic = data[legacy.MAGIC_AT]
-    message_offset, _, _, _, attributes, *timestamp = legacy.HEADERS[magic].unpack_from(data)
-    timestamp_ms = timestamp[0] if timestamp else legacy.NO_TIMESTAMP
+    magic = data[message_sets.MAGIC_AT]
+    message_offset, _, _, _, attributes, *timestamp = message_sets.HEADERS[magic].unpack_from(data)
+    timestamp_ms = timestamp[0] if timestamp else message_sets.NO_TIMESTAMP
     return BatchHeader(
         base_offset=message_offset,
         last_offset=message_offset,

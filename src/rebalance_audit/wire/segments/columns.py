@@ -5,7 +5,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.wire.segments import legacy
+from rebalance_audit.wire.segments import message_sets
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason, TailNote
 from rebalance_audit.wire.segments.batches import (
     BASE_OFFSET,
@@ -231,7 +231,7 @@ class _ChunkBuilder:
         if self._is_bounded and header[BASE_OFFSET] < self._from:
             self.excluded_count += 1
             return None
-        if not legacy.message_crc_holds(message):
+        if not message_sets.message_crc_holds(message):
             return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
         records = legacy_records(message)
         if isinstance(records, str):

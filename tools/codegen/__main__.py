@@ -1,7 +1,7 @@
 """Writes the generated modules of `wire` from `schemas/records`.
 
-    python -m tools.codegen.main --write    write them
-    python -m tools.codegen.main --check    exit 1 if a file is stale
+    python -m tools.codegen --write    write the files
+    python -m tools.codegen --check    exit with 1 if one of them is stale
 
 The files are checked in: the type checker, the editor and a reader see plain code, and nothing is
 generated at run time.
