@@ -1,8 +1,8 @@
 """What classic consumers tell each other through the coordinator: subscriptions and assignments.
 
 The coordinator stores both as bytes that it never reads. They are an int16 version and a message
-without compact lengths or tags; a later version only adds fields at the end, so a reader takes the
-part that it knows of a version that it does not (`ConsumerProtocol` in Kafka).
+without compact lengths or tags. A later version only adds fields at the end, so a reader can take
+the part it knows from a version it does not know (`ConsumerProtocol` in Kafka).
 """
 
 import functools
@@ -31,13 +31,13 @@ class Subscription(NamedTuple):
     topics: tuple[str, ...]
     user_data: bytes | None
     owned_partitions: TopicPartitions = ()
-    """Version 1 and later; always empty in the eager protocol."""
+    """From version 1; always empty in the eager protocol."""
     generation_id: int = -1
-    """Generation of the owned partitions, version 2 and later; -1 = joined as new or not told."""
+    """Generation of the owned partitions, from version 2; -1 = the member is new, or did not say."""
     rack_id: str | None = None
-    """Version 3 and later."""
+    """From version 3."""
     protocol_version: int = NEWEST_VERSION
-    """As in the bytes; above `NEWEST_VERSION` there was more than this class shows."""
+    """As in the bytes; above `NEWEST_VERSION` the bytes held more than this class shows."""
 
 
 class Assignment(NamedTuple):
@@ -53,17 +53,17 @@ class Malformed(NamedTuple):
     """Bytes that hold no subscription or assignment."""
 
     detail: str
-    """A sentence that says why."""
+    """A clause that says why."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode subscription bytes; None when they are malformed, empty bytes included."""
+    """Decode subscription bytes; None when they are malformed or empty."""
     read = read_subscription(data)
     return read if isinstance(read, Subscription) else None
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """Decode assignment bytes; None when they are malformed, empty bytes (none yet) included."""
+    """Decode assignment bytes; None when they are malformed, or empty because there is none yet."""
     read = read_assignment(data)
     return read if isinstance(read, Assignment) else None
 
@@ -89,7 +89,7 @@ def read_assignment(data: bytes) -> Assignment | Malformed:
 
 
 def _read(data: bytes, cls: type) -> tuple[int, Any] | Malformed:
-    """Read the protocol version and an instance of `cls` in the newest version known up to it."""
+    """Read the protocol version, and an instance of `cls` in that version or the newest one known."""
     if len(data) < _INT16.size:
         return Malformed(f"{len(data)} bytes, and the version alone has 2")
     (protocol_version,) = _INT16.unpack_from(data)

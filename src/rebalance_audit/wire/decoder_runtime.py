@@ -1,8 +1,9 @@
-"""What the generated decoders of `compiled` share: they read the bytes that writers really make.
+"""What the generated decoders of `compiled` call. They read the bytes that writers really produce.
 
-A generated decoder raises `FAILURES` at anything else (unknown tags, odd forms, bytes left over,
-damage) and leaves the verdict to the generic codec. It checks the end of the bytes once, at its own
-end: until then a slice may come out short, and any other read behind the end raises.
+A generated decoder raises `FAILURES` at anything else (unknown tags, unusual encodings, bytes left
+over, damage) and leaves the verdict to the generic codec. It checks only once, when it is done, that
+it did not read past the end: until then a slice may come out short, and any other read past the end
+raises.
 """
 
 import struct
@@ -12,7 +13,7 @@ from rebalance_audit.wire.primitives import STRING_BYTES_MAX, read_uvarint
 
 
 class UnfitError(ValueError):
-    """The bytes are not of the form that the decoder was generated for."""
+    """The bytes are not in the form that the decoder was generated for."""
 
 
 FAILURES: Final = (ValueError, IndexError, struct.error)
@@ -25,21 +26,21 @@ INT16S: Final = tuple(struct.Struct(f">{count}h").unpack_from for count in range
 
 
 def int32s(data: bytes, position: int, count: int) -> tuple[int, ...]:
-    """Read `count` int32 at once. Raises struct.error when the bytes end before."""
+    """Read `count` int32 at once. Raises struct.error when the bytes end first."""
     if count < _TABLED:
         return INT32S[count](data, position)
     return struct.unpack_from(f">{count}i", data, position)
 
 
 def int16s(data: bytes, position: int, count: int) -> tuple[int, ...]:
-    """Read `count` int16 at once. Raises struct.error when the bytes end before."""
+    """Read `count` int16 at once. Raises struct.error when the bytes end first."""
     if count < _TABLED:
         return INT16S[count](data, position)
     return struct.unpack_from(f">{count}h", data, position)
 
 
 def uuids(data: bytes, position: int, count: int) -> tuple[bytes, ...]:
-    """Read `count` uuids."""
+    """Read `count` uuids. Raises UnfitError when the bytes end first."""
     end = position + 16 * count
     if end > len(data):
         raise UnfitError
@@ -49,7 +50,7 @@ def uuids(data: bytes, position: int, count: int) -> tuple[bytes, ...]:
 def long_length(data: bytes, position: int, distance: int) -> tuple[int, int]:
     """Read a compact length that is not 1 to 127 (bytes, arrays, sizes).
 
-    Returns it and a position such that `distance` behind it is the first byte after the length.
+    Returns the length and a position `distance` before the first byte after it. Raises UnfitError for a null.
     """
     length, end = read_uvarint(data, position)
     if length == 0:
@@ -58,7 +59,7 @@ def long_length(data: bytes, position: int, distance: int) -> tuple[int, int]:
 
 
 def long_string(data: bytes, position: int, distance: int) -> tuple[int, int]:
-    """Read the compact length of a string, as `long_length` does."""
+    """Read the compact length of a string, as `long_length` does. Raises UnfitError above Kafka's limit as well."""
     length, end = read_uvarint(data, position)
     if not 0 < length <= STRING_BYTES_MAX + 1:
         raise UnfitError

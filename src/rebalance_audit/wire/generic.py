@@ -1,7 +1,7 @@
 """The codec that walks the schema. Slow and plain: it defines what `compiled` must do.
 
 Values are dicts by attribute name (a struct), lists (an array), str, bytes, int and None. It reads
-what Kafka's own generated readers read, so also forms that no writer makes.
+whatever Kafka's own generated readers read, even encodings that no writer produces.
 """
 
 import struct
@@ -41,9 +41,9 @@ class Decoded(NamedTuple):
     value: dict[str, Any]
     unknown_tags: UnknownTags
     end_position: int
-    """Behind the last byte of the message; bytes may follow."""
+    """The position after the last byte of the message; more bytes may follow."""
     odd: bool
-    """Whether a field shows a value that no release writes: another layout may fit better."""
+    """Whether a field has a value that no release writes: another layout may fit better."""
 
 
 def decode(
@@ -68,7 +68,7 @@ def encode(
 ) -> bytes:
     """Bytes of one message. Raises ValueError that names the field.
 
-    A field that the version or layout lacks must show what it shows there, so nothing is lost.
+    A field that the version or layout does not have must hold the value it reads as there, or it would be lost.
     """
     flexible = message.is_flexible(version)
     tags: dict[str, list[UnknownTag]] = {}

@@ -1,4 +1,4 @@
-"""Between the dicts of the generic codec and the classes of `messages`, both ways."""
+"""Converts between the dicts of the generic codec and the classes of `messages`."""
 
 import functools
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from rebalance_audit.wire.schema import Layout, Message, Struct, record_schemas
 
 
 def to_instance(message: Message, layout: Layout, value: Mapping[str, Any]) -> Any:
-    """Instance of the message's class; fields that the value lacks show their `ifLacking`."""
+    """Instance of the message's class; fields that the value lacks get their `ifLacking`."""
     return _instance(message, layout, layout.body, value)
 
 
 def to_dict(layout: Layout, instance: Any) -> dict[str, Any]:
     """Plain dict of an instance: the fields that the layout has in any version, by attribute name.
 
-    Raises ValueError when a field of another layout does not show its default, so it would be lost.
+    Raises ValueError when a field of another layout does not hold its default, since it would be lost.
     """
     return _dict(layout, layout.body, instance)
 
@@ -60,4 +60,4 @@ def message_of(class_name: str) -> Message:
     for message in record_schemas().messages():
         if message.name == class_name:
             return message
-    raise ValueError(f"{class_name} is no key and no value of a record")
+    raise ValueError(f"{class_name} is neither a key nor a value of a record")

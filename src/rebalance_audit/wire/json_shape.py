@@ -16,9 +16,9 @@ from rebalance_audit.wire.records import Record
 _SUBSCRIPTION_FIELDS: Final = json_fields.EMBEDDED_FIELDS["ConsumerProtocolSubscription"]
 _ASSIGNMENT_FIELDS: Final = json_fields.EMBEDDED_FIELDS["ConsumerProtocolAssignment"]
 _KNOWN: Final = 1024
-"""So many of the last subscriptions, and assignments, are kept: a generation repeats those of most of its members."""
+"""How many subscriptions, and assignments, are cached: most members of a generation repeat theirs."""
 _KNOWN_BYTES: Final = 1024
-"""Longer ones are always read, so that what is kept stays below some megabytes."""
+"""Longer ones are decoded each time, so that the cache stays below a few megabytes."""
 _Shape: TypeAlias = Callable[[bytes], dict[str, Any] | None]
 
 
@@ -30,7 +30,7 @@ def key_data(record: Record) -> dict[str, Any]:
 def value_data(record: Record) -> dict[str, Any]:
     """Fields of the record's value, which must not be a tombstone.
 
-    Treat what is nested as read-only: values that repeat each other share it.
+    Treat nested objects as read-only: equal values share them.
     """
     value = record.value
     assert value is not None
@@ -47,7 +47,7 @@ def value_data(record: Record) -> dict[str, Any]:
 
 
 def _show_payloads(subscription: bytes, assignment: bytes, shown: dict[str, Any]) -> None:
-    """Replace the base64 of a member's bytes by what they say; malformed bytes stay as they are."""
+    """Replace the base64 of a member's bytes with what they say; malformed bytes stay as they are."""
     said = _again(_known_subscription, _subscription, subscription)
     if said is not None:
         shown["subscription"] = said

@@ -1,4 +1,4 @@
-"""Keys of coordinator records as bytes: enough to pass over a record without decoding it."""
+"""Keys of coordinator records as bytes: enough to skip a record without decoding it."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from rebalance_audit.wire.generated.messages import RecordType
 
 TYPE_BYTES: Final = 2
-"""Every key begins with its type as an int16; the group's id comes next, its length as an int16 first."""
+"""Every key begins with its type as an int16; the group id follows, preceded by its length as an int16."""
 
 
 def of_types(record_types: Iterable[int]) -> tuple[bytes, ...]:
@@ -15,19 +15,19 @@ def of_types(record_types: Iterable[int]) -> tuple[bytes, ...]:
 
 
 OFFSET_COMMIT_TYPES: Final = frozenset({RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT})
-"""Record types of offset commits: 0 is that of early releases, which brokers still load."""
+"""Record types of offset commits; brokers still load type 0, which early releases wrote."""
 OFFSET_COMMIT_PREFIXES: Final = of_types(OFFSET_COMMIT_TYPES)
 """What the key of an offset commit begins with."""
 
 
 def of_groups(group_ids: Iterable[str]) -> tuple[bytes, ...]:
-    """What keys of these groups have from TYPE_BYTES on."""
+    """What keys of these groups contain from byte TYPE_BYTES on."""
     encoded = (group_id.encode() for group_id in group_ids)
     return tuple(len(group_id).to_bytes(2) + group_id for group_id in encoded)
 
 
 def group_bytes(key: bytes | None) -> bytes | None:
-    """The id of the group that a key names; None for a key that is none or too short, as a transaction marker's is."""
+    """The id of the group that a key names; None without a key, or for one too short, as a transaction marker's is."""
     if key is None or len(key) <= TYPE_BYTES + 2:
         return None
     begin = TYPE_BYTES + 2

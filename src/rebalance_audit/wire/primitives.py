@@ -35,11 +35,11 @@ class TruncatedError(DecodeError):
 
 
 class CorruptError(DecodeError):
-    """The bytes hold something that no message of this schema holds."""
+    """The bytes hold something that no message of this schema can hold."""
 
 
 def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
-    """Read an unsigned varint; returns it and the position behind it.
+    """Read an unsigned varint; returns it and the position after it.
 
     Raises TruncatedError, and CorruptError above 2^31 - 1: lengths and tags are Java ints.
     """

@@ -1,7 +1,7 @@
 """Coordinator records: a key and a value in bytes, and what they say.
 
-Decoding never raises on bytes: what cannot be read is an `Undecodable` with its reason. A record is
-first given to the compiled decoders; whatever they refuse is judged by the generic codec.
+Decoding never raises, whatever the bytes: a record that cannot be read is an `Undecodable` with its
+reason. The compiled decoders try first; whatever they refuse is judged by the generic codec.
 """
 
 import functools
@@ -33,11 +33,11 @@ class Record(NamedTuple):
     value_version: int | None
     """None for a tombstone."""
     layout: str = CURRENT_LAYOUT
-    """Of the value; the release that wrote it where that was an incompatible early one."""
+    """Layout of the value: the release that wrote it, if an early one wrote an incompatible layout."""
     unknown_tags: UnknownTags = ()
     """Tagged fields of the value that the schema does not have."""
     key_trailing: bytes = b""
-    """Bytes behind the key's last field, and behind the value's; Kafka ignores them."""
+    """Bytes after the key's last field, and after the value's; Kafka ignores them."""
     value_trailing: bytes = b""
 
 
@@ -49,29 +49,29 @@ class UndecodableReason(StrEnum):
     KEY_TRUNCATED = "key_truncated"
     """The key ends before its fields do."""
     KEY_CORRUPT = "key_corrupt"
-    """The key holds something that its fields exclude."""
+    """The key holds something that its fields do not allow."""
     UNKNOWN_RECORD_TYPE = "unknown_record_type"
     """The key begins with a number that no known record type has; Kafka skips such a record."""
     VALUE_TRUNCATED = "value_truncated"
     """The value ends before its fields do."""
     VALUE_CORRUPT = "value_corrupt"
-    """The value holds something that its fields exclude, in every known layout."""
+    """The value holds something that its fields do not allow, in any known layout."""
     UNKNOWN_VALUE_VERSION = "unknown_value_version"
     """The value begins with a version number that the record type does not have."""
 
 
 class Undecodable(NamedTuple):
-    """Why one record could not be decoded. Its bytes are with whoever asked."""
+    """Why one record could not be decoded. The caller has the bytes."""
 
     reason: UndecodableReason
     detail: str
     """A sentence with the field and the position where it went wrong."""
     record_type: int | None
-    """The number that the key begins with; None where it has none."""
+    """The number that the key begins with; None if it has none."""
     value_version: int | None
     """None where the value was not reached."""
     key: Key | None = None
-    """The key, where only the value is at fault."""
+    """The key, if only the value is at fault."""
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> Record | Undecodable:
@@ -102,7 +102,7 @@ def _decode_clean_key(key: bytes) -> tuple[RecordType, Key]:
 
 
 def decode_record_by_schema(key: bytes | None, value: bytes | None) -> Record | Undecodable:
-    """Decode one record with the generic codec alone: the meaning of `decode_record`, slowly."""
+    """Decode one record with the generic codec alone: what `decode_record` means, but slower."""
     if key is None:
         return Undecodable(UndecodableReason.NO_KEY, "the record has no key", None, None)
     if len(key) < _INT16.size:
@@ -156,8 +156,8 @@ def _with_value(tombstone: Record, data: bytes) -> Record | Undecodable:
         if layout is layouts[0]:
             newest = read
     if newest is not None:
-        # Only the newest layout may have come with something new: an early one belongs to releases
-        # that will not change any more, and must fit to the byte.
+        # Only the newest layout may bring something new. An early one belongs to releases that will
+        # not change any more, so it must fit to the last byte.
         return tombstone._replace(
             value=instances.to_instance(message, layouts[0], newest.value),
             value_version=version,
@@ -165,7 +165,7 @@ def _with_value(tombstone: Record, data: bytes) -> Record | Undecodable:
             unknown_tags=newest.unknown_tags,
             value_trailing=data[newest.end_position :],
         )
-    # Of the newest layout that the bytes follow to their end, or else of the one they follow furthest.
+    # Report the newest layout that the bytes follow to their end, or else the one that they follow furthest.
     ended_early = (refusal for refusal in problems if isinstance(refusal, TruncatedError))
     told = next(ended_early, None) or max(problems, key=lambda refusal: refusal.position)
     reason = _reason(told, UndecodableReason.VALUE_TRUNCATED, UndecodableReason.VALUE_CORRUPT)
@@ -205,7 +205,7 @@ def encode_value(
 ) -> bytes:
     """Bytes of a value in a version and layout.
 
-    Raises ValueError that names the field, also for a field that these bytes could not hold.
+    Raises ValueError that names the field, also when the version or layout has no room for it.
     """
     message = instances.message_of(type(value).__name__)
     shape = message.layout_named(value_version, layout)

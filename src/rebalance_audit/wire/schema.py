@@ -36,11 +36,11 @@ _FIELD_ATTRIBUTES: Final = {
 
 
 class SchemaError(ValueError):
-    """A schema file that breaks the grammar; the message names file and place."""
+    """A schema file breaks the grammar; the message names the file and the place."""
 
 
 class VersionRange(NamedTuple):
-    """Message versions from `lowest` to `highest`, both included; `highest` None = without end."""
+    """Message versions from `lowest` to `highest`, both included; `highest` None = no end."""
 
     lowest: int
     highest: int | None
@@ -73,9 +73,9 @@ class Field:
     default: Any
     """What an absent tag means: a dict by attribute for a struct, a list for an array."""
     if_lacking: Any
-    """What the field shows in a version or layout that does not have it."""
+    """Value of the field in a version or layout that does not have it."""
     known: tuple[int, ...]
-    """All values that releases wrote; () = any. Another one speaks against the layout."""
+    """All values that releases wrote; () = any. Another value is evidence against the layout."""
     about: str
 
     @property

@@ -1,7 +1,7 @@
-"""Topic ids and their names, from every record that carries both.
+"""Topic ids and their names, from every record that has both.
 
-An id belongs to one topic for ever: a topic that is deleted and made again gets a new id. So a name may have several
-ids, and an id with two names is a contradiction in the log.
+An id belongs to one topic for ever: a topic that is deleted and created again gets a new id. So a name may have several
+ids, but an id with two names is a contradiction in the log.
 """
 
 import base64
@@ -27,7 +27,7 @@ from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import LogFolder, not_readable
 
 ZERO_TOPIC_ID: Final = bytes(16)
-"""What a record holds that knows no topic id."""
+"""What a record holds if its writer knew no topic id."""
 TOPIC_ID_BYTES: Final = 16
 
 TOPIC_RECORD: Final = 2
@@ -36,12 +36,12 @@ FRAME_VERSION: Final = 1
 
 
 class TopicNameSource(StrEnum):
-    """Where a name was found; a later one of this list gives way to an earlier one."""
+    """Where a name was found, strongest source first."""
 
     CLUSTER_METADATA = "cluster_metadata"
     """Records of the `__cluster_metadata` log, which define the topics."""
     CLUSTER = "cluster"
-    """The live cluster, asked: topics that are there now."""
+    """The live cluster: topics that exist now."""
     PARTITION_METADATA = "partition_metadata"
     """Coordinator records about the topics of a group: types 4, 9 and 15."""
     OFFSET_COMMIT = "offset_commit"
@@ -60,11 +60,11 @@ class TopicName(NamedTuple):
     record_timestamp_ms: int | None
     """Time of the record that the name comes from."""
     deleted_at_ms: int | None = None
-    """Time of the topic's deletion, where the metadata log has it."""
+    """Time of the topic's deletion, if the metadata log has it."""
 
     @property
     def made_at_ms(self) -> int | None:
-        """Time of the topic's making, where the metadata log has it; any other record only speaks of the topic."""
+        """Time of the topic's creation, if the metadata log has it; any other record only mentions the topic."""
         is_made = self.source is TopicNameSource.CLUSTER_METADATA
         return self.record_timestamp_ms if is_made else None
 
@@ -81,7 +81,7 @@ class TopicNames(Mapping[bytes, TopicName]):
         self._by_id: dict[bytes, TopicName] = {}
         self._ids_by_name: dict[str, list[bytes]] = {}
         self.conflicts: list[tuple[TopicName, TopicName]] = []
-        """(name that stands, name that was turned down) for each id with two names."""
+        """(name kept, name rejected) for each id with two names."""
         self.notes: list[str] = []
         """Sentences about records of the metadata log that could not be read."""
 
@@ -101,7 +101,7 @@ class TopicNames(Mapping[bytes, TopicName]):
         source: TopicNameSource,
         record_timestamp_ms: int | None = None,
     ) -> None:
-        """Learn a name. Of two names for one id the stronger source's stands, of equally strong ones the first."""
+        """Learn a name. Of two names for one id, the stronger source wins; of equally strong ones, the first."""
         known = self._by_id.get(topic_id)
         if known is not None and known.name == name and STRENGTH[source] <= STRENGTH[known.source]:
             return
@@ -122,7 +122,7 @@ class TopicNames(Mapping[bytes, TopicName]):
             ids.append(topic_id)
 
     def add_record(self, key: Key, value: Value | None, record_timestamp_ms: int) -> None:
-        """Learn what a decoded coordinator record says of topics, if it says anything."""
+        """Learn what a decoded coordinator record says about topics, if anything."""
         if isinstance(value, OffsetCommitValue) and isinstance(key, OffsetCommitKey):
             source = TopicNameSource.OFFSET_COMMIT
             self.add(value.topic_id, key.topic, source, record_timestamp_ms)
@@ -131,7 +131,7 @@ class TopicNames(Mapping[bytes, TopicName]):
             self.add(topic_id, name, TopicNameSource.PARTITION_METADATA, record_timestamp_ms)
 
     def mark_deleted(self, topic_id: bytes, record_timestamp_ms: int) -> None:
-        """Note a topic's deletion; its name is kept, old records speak of it."""
+        """Note a topic's deletion. Its name is kept, since old records still refer to it."""
         known = self._by_id.get(topic_id)
         if known is not None:
             self._by_id[topic_id] = known._replace(deleted_at_ms=record_timestamp_ms)
@@ -144,17 +144,17 @@ class TopicNames(Mapping[bytes, TopicName]):
                 self.mark_deleted(other.topic_id, other.deleted_at_ms)
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """Name of the topic, None where no record has it."""
+        """Name of the topic; None if no record has it."""
         known = self._by_id.get(topic_id)
         return known.name if known else None
 
     def deleted_at_ms(self, topic_id: bytes) -> int | None:
-        """When the topic was deleted; None where it was not, or where no record says so."""
+        """When the topic was deleted; None if it was not, or if no record says so."""
         known = self._by_id.get(topic_id)
         return known.deleted_at_ms if known else None
 
     def lives_of(self, name: str) -> tuple[tuple[int | None, int | None], ...]:
-        """(time made, time deleted) of each topic that the metadata log has under the name; () where it has none."""
+        """(created, deleted), in ms, of each topic that the metadata log has by that name; () if it has none."""
         lives = (self._by_id[topic_id] for topic_id in self.ids_of(name))
         return tuple(
             (life.made_at_ms, life.deleted_at_ms)
@@ -167,7 +167,7 @@ class TopicNames(Mapping[bytes, TopicName]):
         return self.name_of(topic_id) or topic_id_text(topic_id)
 
     def ids_of(self, name: str) -> tuple[bytes, ...]:
-        """Ids that the name had, in the order they were learned: more than one where a topic was made again."""
+        """Ids that the name had, in the order they were learned: more than one if a topic was created again."""
         return tuple(self._ids_by_name.get(name, ()))
 
 
@@ -185,7 +185,7 @@ def topic_id_of(text: str) -> bytes:
 
 
 def read_topic_names(folder: LogFolder) -> TopicNames:
-    """The topics that the `__cluster_metadata` log beside the folder's segments defines; none where it is not there.
+    """The topics that the `__cluster_metadata` log beside the folder's segments defines; none if it is not there.
 
     Raises SourceNotReadable for a file that cannot be read.
     """
@@ -223,7 +223,7 @@ def _add_metadata_record(names: TopicNames, value: bytes, record_timestamp_ms: i
     """One record of the KRaft log: frame version, type, version, then a flexible message.
 
     Sources: MetadataRecordSerde, TopicRecord.json, RemoveTopicRecord.json of Kafka. Both have had version 0 only; a
-    later version may append fields, which are not read here.
+    later version may append fields, which this does not read.
     """
     frame_version, at = read_uvarint(value, 0)
     if frame_version != FRAME_VERSION:

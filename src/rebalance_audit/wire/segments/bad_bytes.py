@@ -1,4 +1,4 @@
-"""What a segment file may hold besides batches: damage, and the unfinished end. Both are values, never exceptions."""
+"""What a segment file may hold besides batches: damage and an unfinished end. Both are values, never exceptions."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ class BadBytesReason(StrEnum):
     """Why a stretch of a segment could not be read."""
 
     NOT_A_BATCH = "not_a_batch"
-    """No header of a known format stands where a batch should begin."""
+    """There is no header of a known format where a batch should begin."""
     CRC_MISMATCH = "crc_mismatch"
     """The checksum differs from the one in the header; nothing of the batch was decoded."""
     BAD_COMPRESSION = "bad_compression"
@@ -23,7 +23,7 @@ class BadBytesReason(StrEnum):
 
 
 class BadBytes(NamedTuple):
-    """A damaged stretch of a segment, kept for quarantine. Reading goes on behind it."""
+    """A damaged stretch of a segment, kept for quarantine. Reading continues after it."""
 
     path: str
     byte_position: int
@@ -32,9 +32,9 @@ class BadBytes(NamedTuple):
     detail: str
     """One sentence for people."""
     base_offset: int | None
-    """Offset of the first record as the header has it; None where no header could be read."""
+    """Offset of the first record according to the header; None if no header could be read."""
     raw: bytes
-    """The bytes themselves, the first RAW_BYTES_MAX of them."""
+    """The first RAW_BYTES_MAX of the bytes."""
     log_partition: int | None = None
 
 

@@ -36,10 +36,10 @@ LOG_OVERHEAD_BYTES: Final = 12
 """Base offset and length, which the length does not count."""
 LENGTH_MIN: Final = HEADER.size - LOG_OVERHEAD_BYTES
 BATCH_BYTES_MAX: Final = 128 << 20
-"""A length above this is taken for damage: `max.message.bytes` is 1 MiB by default."""
+"""A length above this is treated as damage: `max.message.bytes` is 1 MiB by default."""
 CRC_COVERS_FROM: Final = 21
 PADDING: Final = bytes(64)
-"""Behind every buffer that the compiled reader sees: misled by nonsense, it may look up to 20 bytes too far."""
+"""Follows every buffer that the compiled reader sees: nonsense may make it look up to 20 bytes too far."""
 
 CODEC_MASK: Final = 0x07
 LOG_APPEND_TIME: Final = 0x08
@@ -75,7 +75,7 @@ class BatchHeader(NamedTuple):
     """What a batch says about itself. Positions are bytes in the segment file."""
 
     base_offset: int
-    """Offset of the first record before compaction. A compressed message of magic 0 or 1 only tells its last one."""
+    """Offset of the first record before compaction; for a compressed message of magic 0 or 1, that of the last one."""
     last_offset: int
     leader_epoch: int | None
     """None for magic 0 and 1, which do not have it."""
@@ -85,21 +85,21 @@ class BatchHeader(NamedTuple):
     is_transactional: bool
     is_control: bool
     delete_horizon_ms: int | None
-    """When the cleaner may drop the batch's tombstones; set by compaction, which gives up the base timestamp for it."""
+    """When the cleaner may drop the batch's tombstones; compaction overwrites the base timestamp with it."""
     producer_id: int
     producer_epoch: int
     base_sequence: int
     record_count: int | None
     """None for a compressed message of magic 0 or 1."""
     base_timestamp_ms: int | None
-    """None where the delete horizon took its place."""
+    """None if the delete horizon took its place."""
     max_timestamp_ms: int
     byte_position: int
     size_bytes: int
 
 
 def header_is_plausible(raw_header: RawHeader, data: bytes, at: int) -> bool:
-    """Whether the bytes at `at` could begin a batch of any format: cheap, and no proof without the checksum."""
+    """Whether the bytes at `at` could begin a batch of any format. Cheap, but no proof without the checksum."""
     magic = raw_header[MAGIC]
     if magic == 2:
         return is_plausible_v2(raw_header)
@@ -139,7 +139,7 @@ def compiled_batch(batch: memoryview, raw_header: RawHeader) -> Any:
     codec = raw_header[ATTRIBUTES] & CODEC_MASK
     if codec == 0:
         return DefaultRecordBatch(batch)
-    # Decompressed here and not there: a bomb must be stopped, and the blob needs its padding too.
+    # Decompressed here, not in aiokafka: a bomb must be stopped, and the result needs padding too.
     blob = decompress(codec, bytes(batch[HEADER.size :]))
     plain = list(raw_header)
     plain[LENGTH] = HEADER.size - LOG_OVERHEAD_BYTES + len(blob)
@@ -150,7 +150,7 @@ def compiled_batch(batch: memoryview, raw_header: RawHeader) -> Any:
 
 
 def parse_marker(key: bytes | None, value: bytes | None) -> TransactionMarker | str | None:
-    """The marker in a control record; None for a control record of another kind, which Kafka's loader skips as well.
+    """The marker in a control record; None for another kind of control record, which Kafka's loader skips as well.
 
     A string is a clause that says what is wrong with the bytes.
     """
@@ -186,7 +186,7 @@ class Batch:
             self.header = _legacy_header_of(self._data, byte_position, size_bytes)
 
     def records(self) -> list[LogRecord] | BadBytes:
-        """The records in offset order, control records included; or the damage that hides behind a good checksum."""
+        """The records in offset order, control records included, or the damage that a good checksum hides."""
         if self.header.magic == 2:
             return self._records()
         records = legacy_records(self._view())
@@ -195,7 +195,7 @@ class Batch:
         return records
 
     def control_marker(self) -> TransactionMarker | BadBytes | None:
-        """How the transaction ended, of the control batch that ends one; None for every other batch."""
+        """How the transaction ended, if this is the control batch that ends one; else None."""
         if not self.header.is_control:
             return None
         records = self.records()
@@ -242,7 +242,7 @@ def offsets_fit(raw_header: RawHeader, first: int, last: int) -> bool:
 
 OUTSIDE_HEADER: Final = "has records whose offsets lie outside those of its header"
 CONTRADICTORY: Final = "has records that do not fit its size and record count"
-"""What the compiled reader says in detail may turn on bytes behind the batch, so it is not repeated."""
+"""The compiled reader's own message may depend on bytes after the batch, so it is not repeated."""
 
 
 def legacy_records(message: memoryview) -> list[LogRecord] | str:

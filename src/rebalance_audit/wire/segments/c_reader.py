@@ -1,6 +1,6 @@
-"""The compiled record reader of aiokafka, behind one import.
+"""The compiled record reader of aiokafka, in one import.
 
-Importing it costs as much as the rest of a short command together, so the modules around it load this one on first use.
+Importing it costs as much as the rest of a short command, so other modules load this one on first use.
 """
 
 from typing import Final
@@ -15,6 +15,6 @@ DECODE_ERRORS: Final = (
     CorruptRecordException,  # lengths and counts that contradict each other
     ValueError,  # a header key that is not UTF-8
     OverflowError,  # a length that no bytes object can have
-    MemoryError,  # a length that no machine has
+    MemoryError,  # a length that exceeds any machine's memory
 )
-"""All that iterating a batch raises on bytes whose checksum holds and whose records are nonsense."""
+"""All that iterating a batch raises if its checksum holds but its records are nonsense."""

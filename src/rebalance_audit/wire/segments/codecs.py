@@ -1,4 +1,4 @@
-"""Compression codecs of record batches, with a bound on what they may unfold to."""
+"""Compression codecs of record batches, with a bound on the decompressed size."""
 
 import zlib
 from collections.abc import Callable
@@ -29,9 +29,9 @@ class CompressionError(ValueError):
 
 
 def decompress(codec: int, data: bytes) -> bytes:
-    """The records blob of a batch, from the bytes behind its header.
+    """The records of a batch as bytes, from those after its header.
 
-    Raises CompressionError for an unknown codec, for bytes that are not of that codec, and for more than
+    Raises CompressionError for an unknown codec, for bytes not written with it, and for a result of more than
     DECOMPRESSED_BYTES_MAX. Sources: KafkaLZ4BlockInputStream, SnappyInputStream of snappy-java.
     """
     decoder = DECODERS.get(codec)
@@ -41,7 +41,7 @@ def decompress(codec: int, data: bytes) -> bytes:
 
 
 def repair_lz4_frame(frame: bytes) -> bytes:
-    """An LZ4 frame of a magic 0 message with the header checksum that the LZ4 format wants.
+    """An LZ4 frame of a magic 0 message with the header checksum that the LZ4 format requires.
 
     Kafka before 0.10 took that checksum over the frame's magic number as well (KAFKA-3160). Its frames have a
     descriptor of two bytes: no content size, no dictionary.
@@ -105,7 +105,7 @@ def _snappy_blocks(blocks: list[bytes]) -> list[bytes]:
 
 
 def _unframe(name: str) -> Callable[[bytes], bytes]:
-    """A decoder of frames that do not say how long they unfold to: into ever larger buffers, up to the bound."""
+    """A decoder of frames that do not give their decompressed size: it tries ever larger buffers, up to the bound."""
     codec = getattr(cramjam, name)
 
     def decode(data: bytes) -> bytes:

@@ -40,12 +40,12 @@ TROUBLE: Final = (BadBytes, TailNote)
 Damage: TypeAlias = tuple[BadBytesReason, str]
 """Reason, and a clause that completes "the batch ..."."""
 _RunFields: TypeAlias = tuple[int | None, int, int, int, int]
-"""Leader epoch, producer id and epoch, magic, attribute bits: what the records of a run share."""
+"""Leader epoch, producer id and epoch, magic and attribute bits: what the records of a run have in common."""
 NO_RUN: Final[_RunFields] = (None, -1, -1, -1, 0)
 
 
 class Run(NamedTuple):
-    """Neighbouring records whose batches agree in these fields: in most logs thousands of batches."""
+    """Consecutive records whose batches agree in these fields; in most logs that is thousands of batches."""
 
     record_count: int
     leader_epoch: int | None
@@ -65,12 +65,12 @@ class ColumnChunk(NamedTuple):
     values: list[bytes | None]
     runs: list[Run]
     excluded_count: int
-    """Records that the caller did not want: of an excluded type, or outside the offsets asked for."""
+    """Records left out: of an excluded type, or outside the requested offsets."""
     excluded_last_ms: int | None = None
     """Largest time of a batch that had records of an excluded type; None where there was none."""
 
     def column(self, name: str) -> list[Any]:
-        """One field of the runs, a value per record."""
+        """One field of the runs, with one value per record."""
         at = Run._fields.index(name)
         return [value for run in self.runs for value in [run[at]] * run.record_count]
 
@@ -87,10 +87,10 @@ def read_columns(
 ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
     """The records of the batches that begin in [start_byte, end_byte), in file order, in chunks of about chunk_records.
 
-    Start and end must come from `segments.split_points`. Only records with from_offset <= offset < end_offset are
+    Start and end must come from `segment_file.split_points`. Only records with from_offset <= offset < end_offset are
     returned, and none of `without_record_types` (the number that a coordinator record's key begins with; control
     records and keys too short for a type are always returned). A chunk ends before each damaged stretch, so everything
-    comes in file order. Raises OSError that names the file where the file cannot be read; never raises on bytes.
+    comes in file order. Raises OSError that names the file if it cannot be read; never raises because of the bytes.
     """
     builder = _ChunkBuilder(from_offset, end_offset, without_record_types)
     add_batch = builder.add_batch
@@ -144,7 +144,7 @@ class _ChunkBuilder:
         self.weight = 0
 
     def take(self) -> ColumnChunk:
-        """What came together since the last call."""
+        """What was collected since the last call."""
         self._end_run(len(self.log_offsets))
         chunk = ColumnChunk(
             self.log_offsets,
@@ -163,7 +163,7 @@ class _ChunkBuilder:
         return chunk
 
     def add_batch(self, header: RawHeader, batch: memoryview) -> Damage | None:
-        """Take the records of a batch of magic 2; or say what is wrong with it."""
+        """Take the records of a batch of magic 2, or say what is wrong with it."""
         (
             base,
             _,
@@ -216,7 +216,7 @@ class _ChunkBuilder:
             clause = self._marker_damage(mark)
             if clause is not None:
                 return self._cut(mark, BadBytesReason.BAD_MARKER, clause)
-        # A compressed batch counts for what it may have unfolded to.
+        # A compressed batch counts with the size that it may have had before compression.
         self.weight += len(batch) * (COMPRESSED_WEIGHT if bits & CODEC_MASK else 1)
         if self._is_bounded:
             self._drop_outside(mark)
@@ -226,7 +226,7 @@ class _ChunkBuilder:
         return None
 
     def add_legacy(self, header: RawHeader, message: memoryview) -> Damage | None:
-        """Take the records of a message of magic 0 or 1; or say what is wrong with it."""
+        """Take the records of a message of magic 0 or 1, or say what is wrong with it."""
         # A compressed message has the offset of its last record.
         if self._is_bounded and header[BASE_OFFSET] < self._from:
             self.excluded_count += 1
@@ -249,13 +249,13 @@ class _ChunkBuilder:
         return None
 
     def _cut(self, mark: int, reason: BadBytesReason, clause: str) -> Damage:
-        """Take back what was added from `mark` on: a batch counts whole or not at all."""
+        """Remove what was added from `mark` on: a batch is taken whole or not at all."""
         del self.log_offsets[mark:], self._timestamps[mark:]
         del self._keys[mark:], self._values[mark:]
         return reason, clause
 
     def _marker_damage(self, mark: int) -> str | None:
-        """What keeps `parse_marker` from reading the control records from `mark` on, so that no caller has to ask."""
+        """Why `parse_marker` cannot read a control record from `mark` on, so that no caller has to check; else None."""
         for key, value in zip(self._keys[mark:], self._values[mark:], strict=True):
             marker = parse_marker(key, value)
             if isinstance(marker, str):
@@ -267,7 +267,7 @@ class _ChunkBuilder:
         self._excluded_last_ms = last_ms if before is None else max(before, last_ms)
 
     def _keep_wanted(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> bool:
-        """Take what is not of an excluded type; whether anything was."""
+        """Take what is not of an excluded type; returns whether anything was excluded."""
         without = self._without
         before = self.excluded_count
         for log_offset, timestamp_ms, key, value in rows:
@@ -284,7 +284,7 @@ class _ChunkBuilder:
         return last < self._from or (self._end is not None and first >= self._end)
 
     def _drop_outside(self, mark: int) -> None:
-        """Of the records from `mark` on keep those asked for: a batch may reach over an end."""
+        """Of the records from `mark` on, keep the requested ones: a batch may extend past either end."""
         offsets = self.log_offsets[mark:]
         kept = [
             at for at, offset in enumerate(offsets, mark) if not self._is_outside(offset, offset)

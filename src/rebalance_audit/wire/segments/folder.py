@@ -23,11 +23,11 @@ PARTITION_FOLDER: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
 SEGMENT_NAME: Final = re.compile(r"(?P<base_offset>\d{20})\.log")
 SNAPSHOT_NAME: Final = re.compile(r"\d{20}-\d{10}\.checkpoint")
 LEFTOVER_SUFFIXES: Final = (".cleaned", ".swap", ".deleted")
-"""What the log cleaner works on or has replaced; every record of it is in a .log file as well."""
+"""Files that the log cleaner is writing or has replaced; all their records are in .log files as well."""
 LOOKED_FOR: Final = f"{OFFSETS_TOPIC}-<partition>/<20-digit base offset>.log"
 
 
-class SourceNotReadable(Exception):  # noqa: N818 - named for what the user is told
+class SourceNotReadable(Exception):  # noqa: N818 - named after what the user is told
     """The source cannot be read; the message is one sentence that names the path."""
 
 
@@ -40,18 +40,18 @@ class Segment(NamedTuple):
     """From the file's name."""
     size_bytes: int
     end_offset: int | None
-    """First offset of the next segment, where this one ends even if the file holds more; None for the last."""
+    """First offset of the next segment: this one ends there, even if the file holds more. None for the last."""
     modified_ns: int
     """When the file was changed last, nanoseconds since 1970."""
 
     @property
     def mark(self) -> "FileMark":
-        """What tells whether the file has changed."""
+        """Tells whether the file has changed."""
         return FileMark(self.path.name, self.size_bytes, self.modified_ns)
 
 
 class FileMark(NamedTuple):
-    """A file as it was at some time; one with the same mark has the same bytes, also in a copy that keeps times."""
+    """A file at some moment. An equal mark means equal bytes, even in a copy, if the copy keeps file times."""
 
     name: str
     size_bytes: int
@@ -59,14 +59,14 @@ class FileMark(NamedTuple):
 
 
 class LogNote(NamedTuple):
-    """Something a reader of the folder may want to know; nothing is wrong with what is read."""
+    """Something worth knowing about the folder; nothing is wrong with what is read."""
 
     path: str
     detail: str
 
 
 class PositionedRecord(NamedTuple):
-    """A record of the log with its place and what its batch says of it."""
+    """A record of the log with its position and what its batch says about it."""
 
     log_partition: int
     log_offset: int
@@ -80,7 +80,7 @@ class PositionedRecord(NamedTuple):
 
 
 class PositionedMarker(NamedTuple):
-    """The end of a producer's transaction, with its place."""
+    """The end of a producer's transaction, with its position."""
 
     log_partition: int
     log_offset: int
@@ -110,7 +110,7 @@ class LogFolder:
     ) -> None:
         self.path = path
         self.segments = segments
-        """By partition, in offset order; a partition without segments is not there."""
+        """By partition, in offset order; a partition without segments is missing."""
         self.metadata_segments = metadata_segments
         """Snapshots first, then segments, each in offset order."""
         self.notes = notes
@@ -137,7 +137,7 @@ class LogFolder:
 
         Streams in bounded memory. An offset that two segments hold is returned once. Control records that end no
         transaction are left out, as are records of `without_record_types`. Raises SourceNotReadable for a partition
-        that is not there and for a file that cannot be read; never raises on bytes.
+        that is missing and for a file that cannot be read; never raises because of the bytes.
         """
         if partition is not None and partition not in self.segments:
             raise SourceNotReadable(f"{self.path} has no partition {partition} of {OFFSETS_TOPIC}.")
@@ -223,7 +223,7 @@ def open_log_folder(path: str | Path) -> LogFolder:
 
 
 def _open(path: Path) -> LogFolder:
-    # The folder's own name matters, also where the user writes "." or a relative path.
+    # The folder's own name matters, even if the user writes "." or a relative path.
     path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links and lose the name
     if not path.exists():
         raise SourceNotReadable(f"{path} does not exist.")
@@ -305,7 +305,7 @@ def _segments_of(partition: int, folder: Path, notes: list[LogNote]) -> tuple[Se
 
 
 def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment, int | None]:
-    """The segment, and the offset from which it is the one to read; None where it begins with no batch."""
+    """The segment, and the offset from which on it is the one to read; None if it does not begin with a batch."""
     match = SEGMENT_NAME.fullmatch(file.name)
     if match is None:
         raise SourceNotReadable(
@@ -314,7 +314,7 @@ def _segment(partition: int, file: Path, notes: list[LogNote]) -> tuple[Segment,
         )
     base_offset = int(match["base_offset"])
     with SegmentWalk(file) as walk:
-        # In front of what is read: a change in between shows the next time.
+        # Before the file is read: a change in between shows up the next time.
         modified_ns = file.stat().st_mtime_ns
         _, _, header = next(walk.steps(), (0, 0, None))
         segment = Segment(partition, file, base_offset, walk.size_bytes, None, modified_ns)

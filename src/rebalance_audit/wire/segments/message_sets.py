@@ -1,7 +1,8 @@
 """Message sets of magic 0 and 1: what brokers before 0.11, and topics with an old message format, wrote.
 
 Every top-level message counts as a batch. A compressed one is a wrapper: its value is a message set of its own. There
-is no producer, no transaction and no leader epoch. Brokers from 4.0 on do not write this format; old segments keep it.
+is no producer, no transaction and no leader epoch. Brokers from 4.0 on no longer write this format, but old segments
+keep it.
 
 Sources: LegacyRecord, AbstractLegacyRecordBatch (its DeepRecordsIterator) of org.apache.kafka.common.record.
 """
@@ -40,7 +41,7 @@ class LegacyMessage(NamedTuple):
 
 
 def message_header_is_plausible(data: bytes, at: int) -> bool:
-    """Whether the bytes could begin a message: cheap, and no proof without the checksum."""
+    """Whether the bytes could begin a message. Cheap, but no proof without the checksum."""
     length: int
     attributes: int
     message_offset, length, _, magic, attributes = HEADERS[0].unpack_from(data, at)
@@ -82,7 +83,7 @@ def parse_message(data: memoryview) -> LegacyMessage | str:
 
 
 def unwrap(wrapper: LegacyMessage) -> list[LegacyMessage] | str:
-    """The messages inside a compressed message, with absolute offsets and final timestamps; or what is wrong with it.
+    """The messages inside a compressed message, with absolute offsets and final timestamps, or what is wrong with it.
 
     Inside a magic 0 wrapper offsets are absolute. Inside a magic 1 wrapper they are relative, and the wrapper has the
     offset of the last one.

@@ -1,4 +1,4 @@
-"""Segment files: their batches one by one, and where to cut them for several readers.
+"""Segment files: their batches one by one, and where to split them for several readers.
 
 `columns.read_columns` is the bulk path for records; this one gives whole batches with their headers.
 """
@@ -17,10 +17,10 @@ WRONG_CHECKSUM: Final = "has a wrong checksum"
 def read_batches(
     path: str | Path, start_byte: int = 0, end_byte: int | None = None
 ) -> Iterator[Batch | BadBytes | TailNote]:
-    """The batches that begin in [start_byte, end_byte), with what is damaged or unfinished between them, in file order.
+    """The batches that begin in [start_byte, end_byte), and damaged or unfinished stretches, in file order.
 
     Start and end must come from `split_points`. Every Batch has passed its checksum. Raises OSError that names the
-    file where the file cannot be read; never raises on bytes.
+    file if it cannot be read; never raises because of the bytes.
     """
     with SegmentWalk(path, start_byte, end_byte) as walk:
         for position, following, found in walk.steps():
@@ -36,10 +36,10 @@ def read_batches(
 
 
 def split_points(path: str | Path, target_bytes: int) -> list[int]:
-    """Byte positions that cut the file into parts of about `target_bytes`, from the headers only.
+    """Byte positions that split the file into parts of about `target_bytes`, from the headers only.
 
-    The first is 0, the last is the file's size, each one between begins a batch; two neighbours are one part. A part is
-    larger than the target by less than a batch.
+    The first is 0, the last is the file's size, each other one begins a batch; a part lies between two neighbours.
+    It exceeds the target by less than one batch. Raises ValueError for a target below 1, OSError as `read_batches`.
     """
     if target_bytes <= 0:
         raise ValueError(f"target_bytes is {target_bytes}, a part needs at least one byte")

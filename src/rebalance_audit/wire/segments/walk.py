@@ -1,7 +1,7 @@
 """From batch to batch through a segment file, around damage, in bounded memory.
 
-Where the walk goes depends on the bytes alone and not on where it began, so a file can be cut at any of its stops and
-the parts read by different workers give what one reader would.
+Where the walk stops depends on the bytes alone, not on where it began. So a file can be split at any of its stops, and
+workers that read the parts find what a single reader would.
 """
 
 import os
@@ -32,27 +32,27 @@ from rebalance_audit.wire.segments.batches import (
 )
 
 WalkStop: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
-"""Byte position, the next one, and the header of the batch between them or what stands there instead."""
+"""Byte position, the next one, and the header of the batch between them, or what is there instead."""
 
 WINDOW_BYTES: Final = 4 << 20
 BLANK: Final = bytes(HEADER.size)
 MESSAGE_BYTES_MIN: Final = 26
-"""Size of the smallest message of the oldest format; fewer bytes at the end of a file are no batch of any."""
+"""Size of the smallest message of the oldest format: fewer bytes at the end of a file cannot be a batch."""
 CANDIDATE: Final = re.compile(rb"(?=\x00.{7}(?!\x00{4})[\x00-\x08].{7}[\x00-\x02])", re.DOTALL)
-"""What a header begins with where its offset is below 2**56 and its length is one that header_is_plausible accepts."""
+"""How a header begins if its offset is below 2**56 and `header_is_plausible` accepts its length."""
 SEARCH_CRC_BYTES_MAX: Final = 1 << 30
-"""Bytes checksummed in one search for the next batch: false headers must not make the search quadratic."""
+"""Most bytes checksummed in one search for the next batch: false headers must not make it quadratic."""
 
 
 class SegmentWalk:
     """The batches of one file between two byte positions, each of which must be a stop of the walk or the file's end.
 
-    A context manager. Raises OSError that names the file. The walk proves no checksum unless it needs to: a reader of
+    A context manager. Raises OSError that names the file. The walk checks no checksum unless it needs to: a reader of
     records has to call `batches.crc_holds` or the compiled reader's own check.
     """
 
     size_bytes: int
-    """Size of the file when it was opened, less what a running broker cut off since."""
+    """Size of the file when it was opened, less what a running broker has truncated since."""
 
     def __init__(self, path: str | Path, start_byte: int = 0, end_byte: int | None = None) -> None:
         self.path = str(path)
@@ -77,7 +77,7 @@ class SegmentWalk:
         os.close(self._file)
 
     def steps(self) -> Iterator[WalkStop]:
-        """Every batch header and every trouble in file order. `view` serves the batch until the next step."""
+        """Every batch header and every damaged stretch in file order. `view` gives the batch until the next step."""
         end = self.size_bytes if self._end is None else min(self._end, self.size_bytes)
         position = self._start
         if position >= end:
@@ -94,8 +94,8 @@ class SegmentWalk:
                 fits = following <= self.size_bytes
             if fits:
                 next_header: RawHeader = unpack(self._data, following - self._origin)
-                # What follows must speak for the length, which the checksum does not cover. The header of an old
-                # message is too weak a witness: there, and where nothing sensible follows, the batch proves itself.
+                # What follows must confirm the length, which the checksum does not cover. The header of an old
+                # message is too weak a witness: then, or if nothing sensible follows, the batch's own checksum decides.
                 if next_header[MAGIC] == 2 and is_plausible_v2(next_header):
                     next_plausible = True
                 else:
@@ -111,7 +111,7 @@ class SegmentWalk:
                     position, header, plausible = following, next_header, next_plausible
                     continue
             if position >= self.size_bytes:
-                return  # cut off by the broker since the file was opened
+                return  # truncated by the broker since the file was opened
             trouble = self._trouble(position, header, clause, plausible=plausible)
             yield position, position + trouble.size_bytes, trouble
             position += trouble.size_bytes
@@ -119,11 +119,11 @@ class SegmentWalk:
             header, plausible = self._header_at(position)
 
     def view(self, position: int, following: int) -> memoryview:
-        """Bytes of the batch that the last step named; the buffer goes on for len(PADDING) bytes."""
+        """Bytes of the batch that the last step named; the buffer continues for len(PADDING) bytes."""
         return self._view[position - self._origin : following - self._origin]
 
     def _need(self, position: int, size_bytes: int) -> None:
-        """Have these bytes of the file in the window, as far as the file goes, and padding behind them."""
+        """Load these bytes of the file into the window, as far as the file goes, followed by padding."""
         end = min(position + size_bytes, self.size_bytes)
         if self._origin <= position and end <= self._loaded_to:
             return
@@ -140,12 +140,12 @@ class SegmentWalk:
         except OSError as error:
             raise OSError(error.errno, error.strerror, self.path) from error
         if len(data) < size_bytes:
-            # A running broker cut the file: what is gone was never committed.
+            # A running broker truncated the file: what is gone was never committed.
             self.size_bytes = position + len(data)
         return data
 
     def _header_at(self, position: int) -> tuple[RawHeader, bool]:
-        """What stands at a position of the window, read as a header, and whether it could be one."""
+        """The bytes at a position of the window read as a header, and whether they could be one."""
         at = position - self._origin
         header: RawHeader = HEADER.unpack_from(self._data, at)
         return header, header_is_plausible(header, self._data, at)
@@ -153,9 +153,9 @@ class SegmentWalk:
     def _trouble(
         self, position: int, header: RawHeader, clause: str | None, *, plausible: bool
     ) -> BadBytes | TailNote:
-        """What stands at a position where no batch can be read, up to the next batch or the end.
+        """What is at a position where no batch can be read, up to the next batch or the end.
 
-        `clause` says what is wrong with a batch that is all there.
+        `clause` says what is wrong with a batch that is complete.
         """
         if not plausible and self._is_zero_from(position):
             return TailNote(self.path, position, self.size_bytes - position, TailKind.PREALLOCATED)
@@ -193,9 +193,9 @@ class SegmentWalk:
         return True
 
     def _next_batch(self, position: int) -> int | None:
-        """The next position with a plausible header whose batch has its checksum; None where the file has none.
+        """The next position with a plausible header whose batch has its checksum; None if there is none.
 
-        A search that gives up says the file's end: the rest is damage then, not an unfinished batch.
+        A search that gives up returns the file's end: the rest is damage then, not an unfinished batch.
         """
         budget = SEARCH_CRC_BYTES_MAX
         while position < self.size_bytes:
