@@ -114,9 +114,9 @@ swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and 
 	  $(SWARM)
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 ADD=…)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 SWEEPS=4 ADD=…)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
-	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) $(if $(ADD),--add $(ADD)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) $(if $(SWEEPS),--sweeps $(SWEEPS)) $(if $(ADD),--add $(ADD)) \
 	  --page docs/accuracy.md
 
 .PHONY: lint

@@ -4,7 +4,7 @@
 
 Simulates seeds, audits their logs, and compares with what really happened; audits the captures of real brokers and
 compares with what those logged. Prints a table; progress goes to stderr. Exit code 4 when a cause that was called
-proven is wrong.
+proven is wrong, or when a damaged log proves what the whole one does not have.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from tests.accuracy.captured import capture_names, tally_of_capture
 from tests.accuracy.figures import as_json, from_json, page, proven_and_wrong, text
 from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
+from tests.accuracy.sweeps import new_in_sweeps, sweep_of_capture, sweep_of_seed
 from tests.accuracy.tally import Tally, merged
 
 _STEP: Final = 20
@@ -34,6 +35,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=int, help="simulated minutes; without: by the seed")
     parser.add_argument(
         "--dense", action="store_true", help="most epochs for the time: records alone, no commits"
+    )
+    parser.add_argument(
+        "--sweeps", type=int, default=4, help="places at which each log of the sweeps is damaged"
+    )
+    parser.add_argument(
+        "--sweep-seeds",
+        type=int,
+        default=5,
+        help="simulated logs in the sweeps, beside the captures",
     )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
@@ -55,6 +65,12 @@ def main(arguments: list[str] | None = None) -> int:
             for seed in range(asked.first, asked.first + asked.seeds)
         ),
     ]
+    if asked.sweeps:
+        work += [partial(sweep_of_capture, name, asked.sweeps) for name in capture_names()]
+        work += [
+            partial(sweep_of_seed, seed, asked.minutes, asked.sweeps)
+            for seed in range(asked.first, asked.first + asked.sweep_seeds)
+        ]
     total = merged(from_json(json.loads(path.read_bytes())) for path in asked.add)
     for done, tally in enumerate(_tallies(work, asked.workers), 1):
         total.merge(tally)
@@ -76,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.add:
             command += f" and {len(asked.add)} run(s) before it (`DENSE=1`)"
         asked.page.write_text(page(total, command), "utf-8")
-    return CHECK_FAILED if proven_and_wrong(total) else DONE
+    return CHECK_FAILED if proven_and_wrong(total) or new_in_sweeps(total) else DONE
 
 
 def _tallies(work: list[Callable[[], Tally]], workers: int) -> Iterator[Tally]:

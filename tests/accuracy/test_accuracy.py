@@ -7,8 +7,10 @@ import pytest
 
 from tests.accuracy import simulated
 from tests.accuracy.__main__ import main
+from tests.accuracy.damage import DAMAGES
 from tests.accuracy.figures import proven_and_wrong
 from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
+from tests.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
 from tests.accuracy.tally import Measure, Tally, merged
 
 SEEDS = (12, 25, 31, 54, 75)
@@ -122,8 +124,29 @@ def test_the_command_prints_counts_of_captures_and_seeds(
     monkeypatch.setattr("tests.accuracy.__main__.capture_names", lambda: ["failover"])
     page = tmp_path / "accuracy.md"
     asked = ["--seeds", "1", "--from", "12", "--minutes", "1", "--workers", "1", "--json"]
+    asked += ["--sweeps", "0"]
     assert main([*asked, "--page", str(page)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["proven_and_wrong"] == 0
     assert {"what": ["captures", "captures"], "times": 1} in told["counts"]
     assert "make accuracy SEEDS=1 FROM=12 MINUTES=1" in page.read_text("utf-8")
+
+
+def test_a_damaged_log_proves_nothing_that_the_whole_one_does_not_show() -> None:
+    """Lost and cleaned records, times that fall together, groups in another order, a clock that goes back."""
+    found = sweep_of_seed(12, 1, 3)
+    kinds = found.next_names("sweep")
+    assert set(kinds) == set(DAMAGES)
+    assert all(found.get("sweep", kind, "proven") for kind in kinds)
+    assert not new_in_sweeps(found), {kind: found.examples[f"sweep {kind}"] for kind in kinds}
+
+
+def test_claims_that_only_a_damaged_log_makes_are_named() -> None:
+    """The sweep says which log, which damage and where."""
+    tally = Tally()
+    whole = {("g", 2, "member_left")}
+    note_new(tally, "lost write", "seed 1 at offset 7", {("g", 2, "member_joined")}, whole)
+    assert new_in_sweeps(tally) == 1
+    assert tally.examples["sweep lost write"] == [
+        "seed 1 at offset 7: g epoch 2: member_joined (proven), in the whole log ['member_left']"
+    ]

@@ -1,0 +1,155 @@
+"""What can happen to a log on its way to the audit: batches lost, records cleaned away, clocks and times that move."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Final, NamedTuple
+
+from rebalance_audit.wire.segments.folder import PositionedRecord
+from tests.support.log_entries import Entry
+
+Write = list[Entry]
+"""Neighbouring entries of one time, one leader and one producer."""
+
+CLOCK_STEP_MS: Final = 5_000
+COARSE_MS: Final = 20
+HOLE_WRITES: Final = 8
+
+
+class Damaged(NamedTuple):
+    """A log after something happened to it."""
+
+    kind: str
+    log_offset: int
+    """Where it begins."""
+    writes: Sequence[Write]
+
+
+def writes_of(entries: Sequence[Entry]) -> list[Write]:
+    """The log of one partition, cut into writes."""
+
+    def same(entry: Entry) -> tuple[object, ...]:
+        is_record = isinstance(entry, PositionedRecord)
+        return entry.record_timestamp_ms, entry.leader_epoch, entry.producer_id, is_record
+
+    return [list(found) for _, found in groupby(entries, same)]
+
+
+def _without(writes: Sequence[Write], first: int, count: int) -> list[Write]:
+    return [*writes[:first], *writes[first + count :]]
+
+
+def _lost_write(writes: Sequence[Write], place: int) -> list[Write]:
+    return _without(writes, place, 1)
+
+
+def _lost_hole(writes: Sequence[Write], place: int) -> list[Write]:
+    return _without(writes, place, HOLE_WRITES)
+
+
+def _cleaned(
+    writes: Sequence[Write], place: int, *, tombstones: bool, first: int = 0
+) -> list[Write]:
+    """From `first` to this place only the newest record of each key is left."""
+    newest: dict[bytes | None, int] = {}
+    for write in writes[first:place]:
+        for entry in write:
+            if isinstance(entry, PositionedRecord):
+                newest[entry.key] = entry.log_offset
+
+    def stays(entry: Entry) -> bool:
+        if not isinstance(entry, PositionedRecord):
+            return True
+        is_newest = newest[entry.key] == entry.log_offset
+        return is_newest and (tombstones or entry.value is not None)
+
+    cleaned = ([entry for entry in write if stays(entry)] for write in writes[first:place])
+    return [*writes[:first], *(write for write in cleaned if write), *writes[place:]]
+
+
+def _cleaned_prefix(writes: Sequence[Write], place: int) -> list[Write]:
+    return _cleaned(writes, place, tombstones=True)
+
+
+def _cleaned_of_tombstones(writes: Sequence[Write], place: int) -> list[Write]:
+    return _cleaned(writes, place, tombstones=False)
+
+
+def _one_time(writes: Sequence[Write], place: int) -> list[Write]:
+    """Writes around this place that are close to each other get one time."""
+    near = slice(max(0, place - HOLE_WRITES), place + HOLE_WRITES)
+    moved = [
+        [
+            entry._replace(
+                record_timestamp_ms=entry.record_timestamp_ms
+                - entry.record_timestamp_ms % COARSE_MS
+            )
+            for entry in write
+        ]
+        for write in writes[near]
+    ]
+    return [*writes[: near.start], *moved, *writes[near.stop :]]
+
+
+def _swapped(writes: Sequence[Write], place: int) -> list[Write]:
+    """Two neighbours of one time that concern different groups change places; where there are none, nothing moves.
+
+    Group ids lead the keys, after two bytes of type.
+    """
+    entries = [entry for write in writes for entry in write]
+    start = sum(map(len, writes[:place]))
+    for number, (one, other) in enumerate(pairwise(entries[start:]), start):
+        if (
+            isinstance(one, PositionedRecord)
+            and isinstance(other, PositionedRecord)
+            and one.record_timestamp_ms == other.record_timestamp_ms
+            and (one.leader_epoch, one.producer_id) == (other.leader_epoch, other.producer_id)
+            and _group_of(one) != _group_of(other)
+        ):
+            entries[number : number + 2] = [
+                other._replace(log_offset=one.log_offset),
+                one._replace(log_offset=other.log_offset),
+            ]
+            break
+    return writes_of(entries)
+
+
+def _group_of(entry: PositionedRecord) -> bytes:
+    key = entry.key or b""
+    return key[4 : 4 + int.from_bytes(key[2:4])]
+
+
+def _clock_set_back(writes: Sequence[Write], place: int) -> list[Write]:
+    """From here on another broker leads, whose clock is behind."""
+    later = [
+        [
+            entry._replace(
+                record_timestamp_ms=entry.record_timestamp_ms - CLOCK_STEP_MS,
+                leader_epoch=(entry.leader_epoch or 0) + 1,
+            )
+            for entry in write
+        ]
+        for write in writes[place:]
+    ]
+    return [*writes[:place], *later]
+
+
+DAMAGES: Final[Mapping[str, Callable[[Sequence[Write], int], list[Write]]]] = {
+    "lost write": _lost_write,
+    "lost hole": _lost_hole,
+    "cleaned": _cleaned_prefix,
+    "cleaned without tombstones": _cleaned_of_tombstones,
+    "one millisecond": _one_time,
+    "reordered in a millisecond": _swapped,
+    "clock set back": _clock_set_back,
+}
+
+
+def damages(entries: Sequence[Entry], trials: int | None) -> Iterator[Damaged]:
+    """Every kind of damage at so many places of a partition, evenly spread; at every place without a number."""
+    writes = writes_of(entries)
+    places = range(1, len(writes))
+    if trials is not None and trials < len(places):
+        places = places[:: -(-len(places) // trials)]
+    for kind, damage in DAMAGES.items():
+        for place in places:
+            yield Damaged(kind, writes[place][0].log_offset, damage(writes, place))

@@ -1,0 +1,118 @@
+"""Standing sweeps: a log is damaged in every way at many places; nothing may be proven that it did not show whole."""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Final
+
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, Producer
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch, Marker
+from rebalance_audit.sim.options import Overrides, draw_options
+from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.wire.segments.folder import PositionedRecord
+from tests.accuracy.captured import CAPTURES
+from tests.accuracy.damage import Write, damages, writes_of
+from tests.accuracy.tally import Tally
+from tests.support.log_entries import Entry, entries_of
+
+METADATA: Final = "__cluster_metadata-0"
+Claim = tuple[str, int, str]
+"""Group, epoch and cause; incarnations are counted otherwise where a deletion is lost."""
+
+
+def sweep_of_capture(name: str, trials: int | None) -> Tally:
+    """Damage the log of a real broker."""
+    return _sweep(name, CAPTURES / name / "segments", trials)
+
+
+def sweep_of_seed(seed: int, minutes: int | None, trials: int | None) -> Tally:
+    """Damage a simulated log, as it was at the end of the phase of faults."""
+    options = draw_options(seed, Overrides(minutes=minutes))
+    options.faults.cleanings = 0.0
+    options.cluster.partition_count = 1
+    options.cluster.log.stamps_append_time = False
+    simulation = Simulation(seed, options, with_broker_log=False, with_checks=False)
+    simulation.run_faults()
+    with tempfile.TemporaryDirectory() as name:
+        simulation.write(Path(name))
+        about = f"seed {seed} release {options.coordinator.dialect.value}"
+        return _sweep(about, Path(name), trials)
+
+
+def _sweep(about: str, segments: Path, trials: int | None) -> Tally:
+    tally = Tally()
+    logs: dict[int, list[Entry]] = defaultdict(list)
+    for entry in entries_of(segments):
+        logs[entry.log_partition].append(entry)
+    metadata = segments / METADATA
+    for log_partition, entries in sorted(logs.items()):
+        whole = _claims(writes_of(entries), log_partition, metadata, proven=False)
+        for kind, log_offset, writes in damages(entries, trials):
+            tally.count("sweep", kind, "trials")
+            found = _claims(writes, log_partition, metadata, proven=True)
+            tally.count("sweep", kind, "proven", times=len(found))
+            where = f"{about}, partition {log_partition} at offset {log_offset}"
+            note_new(tally, kind, where, found, whole)
+    return tally
+
+
+def note_new(
+    tally: Tally, kind: str, where: str, found: AbstractSet[Claim], whole: AbstractSet[Claim]
+) -> None:
+    """Count what a damaged log proves and the whole log does not have."""
+    for group_id, epoch, cause in sorted(found - whole):
+        tally.count("sweep", kind, "new")
+        known = sorted(each[2] for each in whole if each[:2] == (group_id, epoch))
+        tally.example(
+            f"sweep {kind}",
+            f"{where}: {group_id} epoch {epoch}: {cause} (proven), in the whole log "
+            f"{known or 'no such epoch'}",
+        )
+
+
+def new_in_sweeps(tally: Tally) -> int:
+    """Proven causes of damaged logs that the whole logs do not have."""
+    return sum(tally.get("sweep", kind, "new") for kind in tally.next_names("sweep"))
+
+
+def _claims(
+    writes: Sequence[Write], log_partition: int, metadata: Path, *, proven: bool
+) -> set[Claim]:
+    """Audit these writes as a folder of segments."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / f"__consumer_offsets-{log_partition}"
+        folder.mkdir()
+        data = b"".join(_batch(write).encoded() for write in writes)
+        (folder / f"{writes[0][0].log_offset:020}.log").write_bytes(data)
+        if metadata.exists():
+            (Path(name) / METADATA).symlink_to(metadata.resolve())
+        rows = audit_segments(Path(name)).tables["rebalance_causes"]
+    return {
+        (row["group_id"], row["epoch"], row["cause"])
+        for row in rows
+        if not proven or row["certainty"] == "proven"
+    }
+
+
+def _batch(write: Write) -> LoggedBatch:
+    first, last = write[0], write[-1]
+    records = [
+        LoggedRecord(entry.log_offset, entry.record_timestamp_ms, entry.key, entry.value)
+        for entry in write
+        if isinstance(entry, PositionedRecord)
+    ]
+    marker = None
+    if not isinstance(first, PositionedRecord):
+        marker = Marker(first.committed, first.coordinator_epoch)
+    return LoggedBatch(
+        first.log_offset,
+        last.log_offset,
+        first.leader_epoch or 0,
+        records,
+        first.record_timestamp_ms,
+        Producer(first.producer_id, first.producer_epoch),
+        marker,
+    )
