@@ -61,10 +61,10 @@ def test_tables_in_a_catalog_keep_their_contract(spark: SparkSession, audited: A
 
 def test_what_a_run_has_written_passes_the_checks(audited: Audited) -> None:
     """A real run of a real log: nothing of severity fail, and what gold alone does not write is passed over."""
-    assert [finding for finding in audited.check.broken if finding.severity == "fail"] == []
+    assert [result for result in audited.check.broken if result.severity == "fail"] == []
     assert audited.check.outcomes["held"] > 200
     passed_over = {
-        finding.table for finding in audited.check.findings if finding.outcome == "passed_over"
+        result.table for result in audited.check.results if result.outcome == "passed_over"
     }
     assert "bronze.records" in passed_over
 

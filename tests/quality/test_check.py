@@ -58,8 +58,8 @@ def report(spark: SparkSession, lake: Path) -> CheckReport:
 def test_every_expectation_catches_its_planted_violation(report: CheckReport) -> None:
     """Table by table, check by check: the planted row is among the keys that are told."""
     told = {
-        finding.expectation: [json.loads(key) for key in finding.sample_keys]
-        for finding in report.broken
+        result.expectation: [json.loads(key) for key in result.sample_keys]
+        for result in report.broken
     }
     missed = [
         f"{planted.expectation} ({planted.mark})"
@@ -67,17 +67,17 @@ def test_every_expectation_catches_its_planted_violation(report: CheckReport) ->
         if not any(planted.is_in(key) for key in told.get(planted.expectation, []))
     ]
     assert missed == []
-    assert len(told) == len(report.findings) > 300
+    assert len(told) == len(report.results) > 300
     assert report.outcomes["passed_over"] == 0
 
 
 def test_rows_of_real_logs_break_nothing(report: CheckReport) -> None:
     """Sixteen captured logs of five releases, gaps and damage among them: not one false alarm of severity fail."""
     alarms = [
-        (finding.expectation, key)
-        for finding in report.broken
-        if finding.severity == "fail"
-        for key in map(json.loads, finding.sample_keys)
+        (result.expectation, key)
+        for result in report.broken
+        if result.severity == "fail"
+        for key in map(json.loads, result.sample_keys)
         if key.get("cluster") in CAPTURE_NAMES
     ]
     assert alarms == []
@@ -85,11 +85,11 @@ def test_rows_of_real_logs_break_nothing(report: CheckReport) -> None:
 
 def test_counts_and_keys_are_right(report: CheckReport) -> None:
     """As many keys as rows that break it, for each expectation; healthy rows were looked at too."""
-    for finding in report.broken:
-        assert finding.unexpected_count == len(finding.sample_keys), finding.expectation
-        assert finding.rows_checked is not None
-        assert finding.rows_checked > finding.unexpected_count or finding.table.startswith(
-            ("bronze.", "silver.", "meta.", "gold.group_hours", "gold.findings")
+    for result in report.broken:
+        assert result.unexpected_count == len(result.sample_keys), result.expectation
+        assert result.rows_checked is not None
+        assert result.rows_checked > result.unexpected_count or result.table.startswith(
+            ("bronze.", "silver.", "meta.", "gold.group_hours", "gold.results")
         )
 
 
@@ -99,13 +99,13 @@ def test_meta_checks_says_which_rows_broke_what(
     """One row for each expectation, in a commit that carries the check's id; the table's version beside it."""
     table = Lake(spark, str(lake))
     rows = table.read("meta.checks").where(f"check_id = '{report.check_id}'").collect()
-    assert len(rows) == len(report.findings)
+    assert len(rows) == len(report.results)
     found = {row["expectation"]: row for row in rows}
-    for finding in report.findings:
-        row = found[finding.expectation]
+    for result in report.results:
+        row = found[result.expectation]
         assert row["cluster"] == "*"
-        assert row["success"] == (finding.outcome == "held")
-        assert tuple(row["sample_keys"]) == finding.sample_keys
+        assert row["success"] == (result.outcome == "held")
+        assert tuple(row["sample_keys"]) == result.sample_keys
         assert row["table_version"] == 0
     commits = table.delta_table("meta.checks").history(1).collect()
     assert [commit["userMetadata"] for commit in commits] == [report.check_id]
@@ -123,4 +123,4 @@ def test_people_are_told_what_broke_and_where_to_look(report: CheckReport) -> No
     assert f"check_id = '{report.check_id}'" in lines[-1]
     summary = command.shape("lake", report)
     assert summary["success"] is False
-    assert summary["expectations"]["broken"] == len(summary["broken"]) == len(report.findings)
+    assert summary["expectations"]["broken"] == len(summary["broken"]) == len(report.results)

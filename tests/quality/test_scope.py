@@ -55,7 +55,7 @@ def checked(spark: SparkSession, lake: Path, *tables: str, **scope: Any) -> Chec
 
 def broken(report: CheckReport) -> set[str]:
     """Names of what is broken, but for what the tables that these lakes lack would say."""
-    return {finding.expectation for finding in report.broken if finding.severity == "fail"}
+    return {result.expectation for result in report.broken if result.severity == "fail"}
 
 
 def test_absent_tables_and_columns_are_passed_over_with_a_reason(
@@ -66,9 +66,9 @@ def test_absent_tables_and_columns_are_passed_over_with_a_reason(
     assert broken(report) == {"gold.epochs in_set(outcome)"}
     assert report.failed
     why = {
-        finding.expectation: finding.detail
-        for finding in report.findings
-        if finding.outcome == "passed_over"
+        result.expectation: result.detail
+        for result in report.results
+        if result.outcome == "passed_over"
     }
     assert why["gold.members not_null(group_id)"] == "the lake has no such table"
     assert why["gold.topics in_set(source)"] == (
@@ -78,7 +78,7 @@ def test_absent_tables_and_columns_are_passed_over_with_a_reason(
         why["gold.epochs refers(cluster, group_id, incarnation, rebalance_seq) gold.rebalances"]
         == "the lake has no gold.rebalances"
     )
-    held = {finding.expectation for finding in report.findings if finding.outcome == "held"}
+    held = {result.expectation for result in report.results if result.outcome == "held"}
     assert "gold.topics not_null(topic)" in held
 
 
@@ -86,7 +86,7 @@ def test_a_window_takes_rows_by_when_they_begin(spark: SparkSession, lake: Path)
     """Yesterday's row is not judged today; today's rows are still compared with it."""
     report = checked(spark, lake, "gold.epochs", from_ms=NOON_MS)
     assert not report.failed
-    assert {finding.rows_checked for finding in report.findings if finding.rows_checked} == {2}
+    assert {result.rows_checked for result in report.results if result.rows_checked} == {2}
     assert broken(checked(spark, lake, "gold.epochs", to_ms=NOON_MS)) == {
         "gold.epochs in_set(outcome)"
     }
@@ -134,9 +134,9 @@ def test_retention_takes_the_counterpart_of_old_rows_away(
         spark, tmp_path, "gold.epochs", now=now, kept_ms={"gold.rebalances": 2 * DAY_MS}
     )
     name = "gold.epochs refers(cluster, group_id, incarnation, rebalance_seq) gold.rebalances"
-    (finding,) = [finding for finding in report.broken if finding.expectation == name]
-    assert finding.unexpected_count == 1
-    assert '"epoch":2' in finding.sample_keys[0]
+    (result,) = [result for result in report.broken if result.expectation == name]
+    assert result.unexpected_count == 1
+    assert '"epoch":2' in result.sample_keys[0]
 
 
 def test_pages_on_demand_and_nothing_leaves_the_machine(

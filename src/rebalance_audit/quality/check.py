@@ -17,7 +17,7 @@ from rebalance_audit.lake.checks.check_frames import (
     broken_rows,
     checked_table,
 )
-from rebalance_audit.lake.checks.check_log import Finding, new_check_id, write_findings
+from rebalance_audit.lake.checks.check_log import CheckResult, new_check_id, write_results
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
@@ -25,7 +25,7 @@ from rebalance_audit.table_schemas import table_schemas
 
 AHEAD: Final = 2
 """Tables that are made ready ahead: for small ones Spark mostly waits for its driver."""
-Progress: TypeAlias = Callable[[str], None]
+Tell: TypeAlias = Callable[[str], None]
 """Told what is being done now."""
 
 
@@ -47,28 +47,26 @@ class CheckReport:
     """What a check found."""
 
     check_id: str
-    findings: tuple[Finding, ...]
+    results: tuple[CheckResult, ...]
 
     @property
-    def broken(self) -> tuple[Finding, ...]:
+    def broken(self) -> tuple[CheckResult, ...]:
         """Expectations that rows break, those of severity fail first."""
-        found = [finding for finding in self.findings if finding.outcome == "broken"]
-        return tuple(sorted(found, key=lambda finding: finding.severity != "fail"))
+        found = [result for result in self.results if result.outcome == "broken"]
+        return tuple(sorted(found, key=lambda result: result.severity != "fail"))
 
     @property
     def failed(self) -> bool:
         """Whether one of severity fail is among them."""
-        return any(finding.severity == "fail" for finding in self.broken)
+        return any(result.severity == "fail" for result in self.broken)
 
     @property
     def outcomes(self) -> Counter[str]:
         """Outcome -> how many expectations."""
-        return Counter(finding.outcome for finding in self.findings)
+        return Counter(result.outcome for result in self.results)
 
 
-def run_check(
-    lake: Lake, request: CheckRequest, progress: Progress = lambda _: None
-) -> CheckReport:
+def run_check(lake: Lake, request: CheckRequest, tell: Tell = lambda _: None) -> CheckReport:
     """Check the tables, and append what came of it to meta.checks.
 
     Raises BadRequest, LakeNotReadable and LakeNotWritable, each with one sentence.
@@ -78,20 +76,20 @@ def run_check(
         raise LakeNotReadable(f"{lake.path} is no lake of this program: it has none of its tables.")
     check_id = new_check_id(request.scope.now)
     suites = Suites(request.docs)
-    findings: list[Finding] = []
+    results: list[CheckResult] = []
     for table in _ahead(lake, request.scope, names):
-        progress(f"checking {table.schema.full_name}")
+        tell(f"checking {table.schema.full_name}")
         try:
-            findings += _findings(table, suites, request.sample_keys)
+            results += _results(table, suites, request.sample_keys)
         finally:
             table.release()
-    _require_rows(lake, request.scope, findings)
+    _require_rows(lake, request.scope, results)
     if request.docs is not None:
-        progress("writing Data Docs")
+        tell("writing Data Docs")
         suites.build_docs()
-    progress("writing meta.checks")
-    write_findings(lake, check_id, request.scope, findings)
-    return CheckReport(check_id, tuple(findings))
+    tell("writing meta.checks")
+    write_results(lake, check_id, request.scope, results)
+    return CheckReport(check_id, tuple(results))
 
 
 def check_tables(request: CheckRequest) -> list[str]:
@@ -121,17 +119,17 @@ def _ahead(lake: Lake, scope: Scope, names: Collection[str]) -> Iterator[Checked
             yield table
 
 
-def _require_rows(lake: Lake, scope: Scope, findings: Collection[Finding]) -> None:
+def _require_rows(lake: Lake, scope: Scope, results: Collection[CheckResult]) -> None:
     """A check of a cluster that the lake does not have must not pass: its name is mistyped."""
-    if scope.cluster is None or scope.is_window or any(one.rows_checked for one in findings):
+    if scope.cluster is None or scope.is_window or any(one.rows_checked for one in results):
         return
     raise LakeNotReadable(f"{lake.path} has no row of cluster {scope.cluster}.")
 
 
-def _findings(table: CheckedTable, suites: Suites, sample_keys: int) -> Iterator[Finding]:
+def _results(table: CheckedTable, suites: Suites, sample_keys: int) -> Iterator[CheckResult]:
     schema = table.schema
     for check, why in table.passed_over.items():
-        yield Finding(
+        yield CheckResult(
             schema.full_name,
             name_of(schema, check),
             check.kind,
@@ -151,7 +149,7 @@ def _findings(table: CheckedTable, suites: Suites, sample_keys: int) -> Iterator
     checks = [one.check for one in expected if one.name in broken]
     rows = broken_rows(table, checks, sample_keys)
     for one in expected:
-        held = Finding(
+        held = CheckResult(
             schema.full_name,
             one.name,
             one.check.kind,
@@ -164,9 +162,9 @@ def _findings(table: CheckedTable, suites: Suites, sample_keys: int) -> Iterator
         yield _broken(held, rows[one.check]) if one.name in broken else held
 
 
-def _broken(finding: Finding, rows: BrokenRows) -> Finding:
+def _broken(result: CheckResult, rows: BrokenRows) -> CheckResult:
     return replace(
-        finding,
+        result,
         outcome="broken",
         unexpected_count=rows.count,
         sample_keys=rows.keys,

@@ -17,7 +17,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.gold.output_tables import rows_of as rows_of_output
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
-from rebalance_audit.lake.records import routing as split
+from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.sources.source import Source
@@ -40,7 +40,7 @@ LOGGED = ("migration", "consumer-static", "broker-3.7", "share-streams")
 def records(spark: SparkSession) -> DataFrame:
     """The group records of a capture."""
     source = parse_source(f"segments:{capture(NAME).segments}")
-    return split.group_records(split.small_side(source.records(spark, "c")), None)
+    return routing.group_records(routing.small_side(source.records(spark, "c")), None)
 
 
 def facts_of(name: str = NAME) -> list[BrokerFact]:

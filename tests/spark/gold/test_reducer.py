@@ -4,9 +4,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.gold.output_tables import whole_rows_of
+from rebalance_audit.lake.gold.output_tables import rebuilt_rows_of
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
-from rebalance_audit.lake.records import routing as split
+from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.sources.source_spec import parse_source
 from tests.spark.in_process import gold_of, in_order, names_of, rows_of
 from tests.support.log_entries import records_of
@@ -16,7 +16,7 @@ from tests.wire.golden import CAPTURE_NAMES, capture
 def small_side(spark: SparkSession, name: str) -> DataFrame:
     """The group records of a capture."""
     source = parse_source(f"segments:{capture(name).segments}")
-    return split.group_records(split.small_side(source.records(spark, "c")), None)
+    return routing.group_records(routing.small_side(source.records(spark, "c")), None)
 
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
@@ -28,7 +28,7 @@ def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, n
     stream = reduce_groups(small_side(spark, name), options).persist()
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:
-        found = in_order(f"gold.{table}", rows_of(whole_rows_of(stream, table)))
+        found = in_order(f"gold.{table}", rows_of(rebuilt_rows_of(stream, table)))
         assert found == expected[table], table
     assert expected["epochs"]
     stream.unpersist()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
-from rebalance_audit.lake.runs.affected_groups import News, Touched
+from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 
 LOG_END_MS = 1_000_000
 RULES = "now"
@@ -72,7 +72,7 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
         is_clean=True,
         broker_news=spark.createDataFrame(TOLD, "partition int, group_id string, is_late boolean"),
     )
-    touched = Touched(snapshots, news)
-    found = {row["group_id"]: row["mode"] for row in touched.groups.collect()}
+    affected = AffectedGroups(snapshots, news)
+    found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}
     assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (touched.resumed, touched.rebuilt) == (5, 6)
+    assert (affected.resumed, affected.rebuilt) == (5, 6)

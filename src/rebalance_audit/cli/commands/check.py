@@ -12,7 +12,7 @@ from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
-    from rebalance_audit.lake.checks.check_log import Finding
+    from rebalance_audit.lake.checks.check_log import CheckResult
     from rebalance_audit.quality.check import CheckReport
 
 EXAMPLES: Final = """\b
@@ -69,16 +69,16 @@ def summary(lake: str, report: "CheckReport") -> str:
     """What was found, for people: the broken expectations first, each with where to look."""
     outcomes = report.outcomes
     lines = [f"Check {report.check_id} of {lake}"]
-    for finding in report.broken:
-        lines += _lines(finding)
-    counts = [words.count(len(report.findings), "expectation"), f"{outcomes['held']} held"]
+    for result in report.broken:
+        lines += _lines(result)
+    counts = [words.count(len(report.results), "expectation"), f"{outcomes['held']} held"]
     counts += [f"{outcomes['broken']} broken"] if outcomes["broken"] else []
     counts += [f"{outcomes['passed_over']} passed over"] if outcomes["passed_over"] else []
     lines.append(f"{counts[0]}: {', '.join(counts[1:])}.")
     reasons = {
-        f"{finding.table}: {finding.detail}"
-        for finding in report.findings
-        if finding.outcome == "passed_over"
+        f"{result.table}: {result.detail}"
+        for result in report.results
+        if result.outcome == "passed_over"
     }
     lines += [f"  passed over: {reason}" for reason in sorted(reasons)]
     if report.broken:
@@ -86,19 +86,19 @@ def summary(lake: str, report: "CheckReport") -> str:
     return "\n".join(lines)
 
 
-def _lines(finding: "Finding") -> list[str]:
-    assert finding.unexpected_count is not None
-    assert finding.rows_checked is not None
-    version = "" if finding.table_version is None else f", version {finding.table_version}"
-    rows = words.count(finding.unexpected_count, "row")
+def _lines(result: "CheckResult") -> list[str]:
+    assert result.unexpected_count is not None
+    assert result.rows_checked is not None
+    version = "" if result.table_version is None else f", version {result.table_version}"
+    rows = words.count(result.unexpected_count, "row")
     lines = [
-        f"{finding.severity.upper()} {finding.expectation}",
-        f"  {rows} of {finding.rows_checked:,} in {finding.table}{version}"
-        + (f"; the first: {finding.detail}" if finding.detail else ""),
+        f"{result.severity.upper()} {result.expectation}",
+        f"  {rows} of {result.rows_checked:,} in {result.table}{version}"
+        + (f"; the first: {result.detail}" if result.detail else ""),
     ]
-    lines += [f"  look at {key}" for key in finding.sample_keys[:KEYS_SHOWN]]
-    if finding.unexpected_count > KEYS_SHOWN:
-        lines.append(f"  … and {finding.unexpected_count - KEYS_SHOWN:,} more")
+    lines += [f"  look at {key}" for key in result.sample_keys[:KEYS_SHOWN]]
+    if result.unexpected_count > KEYS_SHOWN:
+        lines.append(f"  … and {result.unexpected_count - KEYS_SHOWN:,} more")
     return lines
 
 
@@ -111,29 +111,29 @@ def shape(lake: str, report: "CheckReport") -> dict[str, Any]:
         "expectations": {
             outcome: report.outcomes[outcome] for outcome in ("held", "broken", "passed_over")
         },
-        "broken": [_broken(finding) for finding in report.broken],
+        "broken": [_broken(result) for result in report.broken],
         "passed_over": [
-            {"expectation": finding.expectation, "why": finding.detail}
-            for finding in report.findings
-            if finding.outcome == "passed_over"
+            {"expectation": result.expectation, "why": result.detail}
+            for result in report.results
+            if result.outcome == "passed_over"
         ],
         "table_versions": {
-            finding.table: finding.table_version
-            for finding in report.findings
-            if finding.table_version is not None
+            result.table: result.table_version
+            for result in report.results
+            if result.table_version is not None
         },
     }
 
 
-def _broken(finding: "Finding") -> dict[str, Any]:
+def _broken(result: "CheckResult") -> dict[str, Any]:
     return {
-        "expectation": finding.expectation,
-        "table": finding.table,
-        "kind": finding.kind,
-        "severity": finding.severity,
-        "rows_checked": finding.rows_checked,
-        "unexpected_count": finding.unexpected_count,
-        "sample_keys": list(finding.sample_keys),
-        "detail": finding.detail,
-        "table_version": finding.table_version,
+        "expectation": result.expectation,
+        "table": result.table,
+        "kind": result.kind,
+        "severity": result.severity,
+        "rows_checked": result.rows_checked,
+        "unexpected_count": result.unexpected_count,
+        "sample_keys": list(result.sample_keys),
+        "detail": result.detail,
+        "table_version": result.table_version,
     }

@@ -19,7 +19,7 @@ Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """What came of one expectation."""
 
     table: str
@@ -40,8 +40,8 @@ def new_check_id(now: datetime) -> str:
     return f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
 
 
-def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[Finding]) -> None:
-    """Append a check's findings to meta.checks in one commit. Raises LakeNotWritable."""
+def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[CheckResult]) -> None:
+    """Append a check's results to meta.checks in one commit. Raises LakeNotWritable."""
     common = {
         "cluster": ALL_CLUSTERS if scope.cluster is None else scope.cluster,
         "check_id": check_id,
@@ -50,7 +50,7 @@ def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[F
         "checked_at": scope.now,
         "package_version": __version__,
     }
-    rows = [common | _row(finding) for finding in findings]
+    rows = [common | _row(result) for result in results]
     with commit_metadata(lake.spark, check_id):
         lake.create([TableName.CHECKS])
         # One file: a check is some two hundred short rows.
@@ -58,19 +58,19 @@ def write_findings(lake: Lake, check_id: str, scope: Scope, findings: Sequence[F
         lake.save(TableName.CHECKS, frame.write.format("delta").mode("append"))
 
 
-def _row(finding: Finding) -> dict[str, Any]:
+def _row(result: CheckResult) -> dict[str, Any]:
     return {
-        "checked_table": finding.table,
-        "expectation": finding.expectation,
-        "kind": finding.kind,
-        "severity": finding.severity,
-        "outcome": finding.outcome,
-        "success": finding.outcome != "broken",
-        "rows_checked": finding.rows_checked,
-        "unexpected_count": finding.unexpected_count,
-        "sample_keys": list(finding.sample_keys),
-        "detail": finding.detail,
-        "table_version": finding.table_version,
+        "checked_table": result.table,
+        "expectation": result.expectation,
+        "kind": result.kind,
+        "severity": result.severity,
+        "outcome": result.outcome,
+        "success": result.outcome != "broken",
+        "rows_checked": result.rows_checked,
+        "unexpected_count": result.unexpected_count,
+        "sample_keys": list(result.sample_keys),
+        "detail": result.detail,
+        "table_version": result.table_version,
     }
 
 

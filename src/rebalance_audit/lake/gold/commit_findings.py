@@ -14,7 +14,7 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.gold.commit_hours import DAY_MS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
-from rebalance_audit.lake.records.record_counts import Census
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.table_schemas import TableName
 
@@ -34,7 +34,7 @@ class Days(NamedTuple):
         return (F.col(at) >= begin) & (F.col(at) < end)
 
 
-def days_of(census: Census) -> Days:
+def days_of(census: RecordCounts) -> Days:
     """The days that the records of a census lie in; one long ago where no record has a time."""
     first_ms, last_ms = census.first_ms or 0, census.last_ms or 0
     return Days(first_ms // DAY_MS * DAY_MS, (last_ms // DAY_MS + 1) * DAY_MS)

@@ -6,25 +6,25 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.gold.reducer import Gaps
-from rebalance_audit.lake.records import routing as split
+from rebalance_audit.lake.records import routing
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 
-PLACES_MAX: Final = 10_000
+LOSSES_MAX: Final = 10_000
 """Stretches of a partition that are told apart; of a log in ruins neighbours become one."""
 
 
-def lost_places(small: DataFrame) -> DataFrame:
+def losses_without_group(small: DataFrame) -> DataFrame:
     """Records of the small side whose key does not tell whose they are, as `gaps_of` takes them."""
-    lost = split.group_records(small, None).where(F.col("group_id").isNull())
+    lost = routing.group_records(small, None).where(F.col("group_id").isNull())
     return lost.select("partition", F.col("offset").alias("before_offset"))
 
 
-def quarantined_places(quarantine: DataFrame, *, damage_only: bool) -> DataFrame:
+def losses_in_quarantine(quarantine: DataFrame, *, damage_only: bool) -> DataFrame:
     """Damaged stretches in rows of silver.quarantine and, unless only these are wanted, records of unknown groups."""
     place = F.col("before_offset")
     if not damage_only:
-        is_unknown = split.group_id().isNull() & ~F.coalesce(
-            split.has_type(*OFFSET_COMMIT_TYPES), F.lit(False)
+        is_unknown = routing.group_id().isNull() & ~F.coalesce(
+            routing.has_type(*OFFSET_COMMIT_TYPES), F.lit(False)
         )
         place = F.coalesce(
             place, F.when(F.col("source_file").isNull() & is_unknown, F.col("offset"))
@@ -44,8 +44,8 @@ def gaps_of(places: DataFrame) -> Gaps:
         F.max("before_offset").alias("high"),
         F.count_distinct("before_offset").alias("places"),
     )
-    wide = F.greatest(F.expr(f"(high - low) div {PLACES_MAX}"), F.lit(1))
-    stretch = F.when(F.col("places") > PLACES_MAX, wide).otherwise(1)
+    wide = F.greatest(F.expr(f"(high - low) div {LOSSES_MAX}"), F.lit(1))
+    stretch = F.when(F.col("places") > LOSSES_MAX, wide).otherwise(1)
     found = (
         places.join(F.broadcast(ends), "partition")
         .groupBy("partition", F.floor((F.col("before_offset") - F.col("low")) / stretch))

@@ -5,7 +5,7 @@ from collections import Counter
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, WHOLE, columns_of
+from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, REBUILT_ROW, columns_of
 from rebalance_audit.lake.storage.key_range import (
     KeyRange,
     number_columns,
@@ -16,7 +16,7 @@ from rebalance_audit.lake.storage.key_range import (
 from rebalance_audit.table_schemas import table_schemas
 
 
-class HandedOut:
+class OutputSummary:
     """What came out of the reducer, by one look at its stream."""
 
     def __init__(self, stream: DataFrame) -> None:
@@ -37,7 +37,7 @@ class HandedOut:
         of_groups = [output for output in OUTPUTS if "group_id" in columns_of(output)]
         groups = F.coalesce(*[F.col(f"{output}.group_id") for output in of_groups])
         rows = stream.select("table", "mark", groups.alias("group_id"), *number_columns(numbers))
-        counted = rows.groupBy("table", (F.col("mark") == WHOLE).alias("whole")).agg(
+        counted = rows.groupBy("table", (F.col("mark") == REBUILT_ROW).alias("whole")).agg(
             F.count(F.lit(1)).alias("rows"),
             F.count_if(F.col("mark") == GONE).alias("gone"),
             *range_columns(most),

@@ -12,7 +12,7 @@ from rebalance_audit.lake.records.routing import is_commit, is_control
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionCensus:
+class PartitionCounts:
     """One partition of the log."""
 
     records: int
@@ -31,10 +31,10 @@ class PartitionCensus:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class RecordCounts:
     """A whole log."""
 
-    partitions: Mapping[int, PartitionCensus]
+    partitions: Mapping[int, PartitionCounts]
 
     @property
     def records(self) -> int:
@@ -82,10 +82,10 @@ class Census:
         return any(partition.transactional for partition in self.partitions.values())
 
 
-_FIELDS: Final = tuple(PartitionCensus.__dataclass_fields__)
+_FIELDS: Final = tuple(PartitionCounts.__dataclass_fields__)
 
 
-def take_census(records: DataFrame) -> Census:
+def count_records(records: DataFrame) -> RecordCounts:
     """Count the records of a log; comes back as one row per partition.
 
     Rows that stand for commits left out by the source count as many; damage counts nothing.
@@ -107,7 +107,7 @@ def take_census(records: DataFrame) -> Census:
     )
 
 
-def take_census_beside(records: DataFrame, small: DataFrame) -> Census:
+def count_records_beside(records: DataFrame, small: DataFrame) -> RecordCounts:
     """The same where `small` has all records but the offset commits, and is held: no key is read for it.
 
     The keys are a third of a log. `records` must not have rows that stand for anything else.
@@ -133,10 +133,10 @@ def _ends() -> tuple[Column, ...]:
     )
 
 
-def _census(found: DataFrame) -> Census:
-    return Census(
+def _census(found: DataFrame) -> RecordCounts:
+    return RecordCounts(
         {
-            row["partition"]: PartitionCensus(**{name: row[name] for name in _FIELDS})
+            row["partition"]: PartitionCounts(**{name: row[name] for name in _FIELDS})
             for row in found.collect()
         }
     )

@@ -1,6 +1,6 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is touched when it has new records, when the log has grown to the moment at which its rows change without any,
+A group is affected when it has new records, when the log has grown to the moment at which its rows change without any,
 when a record of its partition was found to be lost, when a topic that it asked about got another answer, when a
 broker's log was given that tells of it, and when its snapshot is of another program or other thresholds. Everything
 else stays as it is, unread.
@@ -41,7 +41,7 @@ class News:
     """(partition, group_id, is_late) of groups of which brokers' logs tell something new; of what is past if late."""
 
 
-class Touched:
+class AffectedGroups:
     """The groups that a run replays."""
 
     def __init__(self, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None) -> None:

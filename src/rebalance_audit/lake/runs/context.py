@@ -19,8 +19,8 @@ from rebalance_audit.lake.gold.commit_findings import Days, commit_findings, sco
 from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
 from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.reducer import Gaps, ReducerOptions, reduce_groups
-from rebalance_audit.lake.records import routing as split
-from rebalance_audit.lake.runs.progress import Standing
+from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run_log import RunLog, RunReport
 from rebalance_audit.lake.storage.sinks import Sink, Written
@@ -29,18 +29,18 @@ from rebalance_audit.table_schemas import TableName
 from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
-Progress: TypeAlias = Callable[[str], None]
+Tell: TypeAlias = Callable[[str], None]
 """Told what is being done now."""
 
 
 class RunContext:
     """One run."""
 
-    def __init__(self, spark: SparkSession, request: RunRequest, progress: Progress) -> None:
+    def __init__(self, spark: SparkSession, request: RunRequest, tell: Tell) -> None:
         """Nothing is read or written yet."""
         self.spark = spark
         self.request = request
-        self.progress = progress
+        self.tell = tell
         self.started_at = datetime.now(UTC)
         self.run_id = f"{self.started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
         self.rules = rules_digest(request)
@@ -52,7 +52,7 @@ class RunContext:
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Tell what is being done, and note how long it took."""
-        self.progress(what)
+        self.tell(what)
         began = time.monotonic()
         try:
             yield
@@ -115,13 +115,13 @@ class RunContext:
     ) -> None:
         """The rows of gold.findings that offset commits show: those of some days, or of all."""
         rows = commit_findings(self.of_cluster, self.request.findings, log_end_ms, days)
-        of_regex = split.in_groups(groups_regex, F.col("group_id"))
+        of_regex = routing.in_groups(groups_regex, F.col("group_id"))
         scope = scope_of(days) & of_regex
         self.note(
             TableName.FINDINGS, self.sink.replace(TableName.FINDINGS, rows.where(of_regex), scope)
         )
 
-    def write_progress(self, reached: Standing) -> None:
+    def write_progress(self, reached: Progress) -> None:
         """The last commit of what a run may leave for the next one."""
         rows = self.log.progress_rows(reached)
         self.note(

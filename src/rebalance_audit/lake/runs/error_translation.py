@@ -20,14 +20,14 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
-REFUSED: Final = re.compile(
+DISK_ERRORS: Final = re.compile(
     r"No space left on device|Disk quota exceeded|Read-only file system|File too large|Input/output error"
 )
 """How the operating system says it, in Java's exceptions and in Python's."""
 SCRATCH: Final = "spark.local.dir"
 
 
-class Refusals:
+class ErrorTranslation:
     """Puts into words what ends a run over a source into a lake."""
 
     def __init__(self, spark: SparkSession, lake: str, source: Source | None) -> None:
@@ -40,7 +40,7 @@ class Refusals:
         """A sentence for what the user can mend; None for any other error, and for one that is such a sentence."""
         if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
-        found = REFUSED.search(text_of(error))
+        found = DISK_ERRORS.search(text_of(error))
         if found is not None:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or where Spark keeps what it has between two"

@@ -18,7 +18,7 @@ from rebalance_audit.lake.gold.group_hours import group_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
-from rebalance_audit.lake.storage.sinks import handed_out
+from rebalance_audit.lake.storage.sinks import patch_rows
 from rebalance_audit.table_schemas import TableName
 
 FEW_HOURS: Final = 100_000
@@ -58,7 +58,7 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
         return
     of_commits = _of_commits(context, planned, known)
     rows = group_hours(context.of_cluster, news.log_end_ms, planned.wanted, of_commits)
-    made = handed_out(TableName.GROUP_HOURS, rows).drop(*KEY)
+    made = patch_rows(TableName.GROUP_HOURS, rows).drop(*KEY)
     pairs = planned.pairs.select(*KEY)
     same = [F.col(name) == F.col(f"row.{name}") for name in KEY]
     written = context.sink.patch(

@@ -1,6 +1,6 @@
 """A run over what is new in bronze since the last one: its cost is that of the new records, not of the log.
 
-The tables come out as if all of bronze had been replayed. What is not touched is not read.
+The tables come out as if all of bronze had been replayed. What is not affected is not read.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold.broker_lines import moments_in_silver
 from rebalance_audit.lake.gold.commit_findings import days_of, is_of_records
-from rebalance_audit.lake.gold.gaps import gaps_of, lost_places, quarantined_places
+from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.group_memory import answers
 from rebalance_audit.lake.gold.output_rows import (
     GROUP_RECORDS,
@@ -30,24 +30,24 @@ from rebalance_audit.lake.gold.output_rows import (
     SNAPSHOTS,
     stream_columns,
 )
-from rebalance_audit.lake.gold.output_summary import HandedOut
+from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
     keys_gone,
+    rebuilt_rows_of,
     rows_of,
-    whole_rows_of,
 )
 from rebalance_audit.lake.gold.reducer import Gaps
-from rebalance_audit.lake.records import routing as split
-from rebalance_audit.lake.records.record_counts import Census, take_census
-from rebalance_audit.lake.runs.affected_groups import News, Touched
+from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
+from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
-from rebalance_audit.lake.runs.progress import Standing
+from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import NewCommits, add_commits
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.lake.storage.sinks import Written, handed_out
+from rebalance_audit.lake.storage.sinks import Written, patch_rows
 from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.table_schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
@@ -63,7 +63,7 @@ class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
     """Bronze cannot tell any more what is new in it since the last run."""
 
 
-def run_increment(context: RunContext, standing: Standing, bronze_version: int) -> None:
+def run_increment(context: RunContext, standing: Progress, bronze_version: int) -> None:
     """Replay what came into bronze between two versions. Raises ChangesGone before anything is written."""
     _Increment(context, standing, bronze_version).run()
 
@@ -71,7 +71,7 @@ def run_increment(context: RunContext, standing: Standing, bronze_version: int) 
 class _Increment:
     """One such run."""
 
-    def __init__(self, context: RunContext, standing: Standing, bronze_version: int) -> None:
+    def __init__(self, context: RunContext, standing: Progress, bronze_version: int) -> None:
         self._context = context
         self._standing = standing
         self._bronze_version = bronze_version
@@ -84,7 +84,7 @@ class _Increment:
         context = self._context
         with context.step("counting new records"):
             records = self._new_records()
-            small = split.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
+            small = routing.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
             census = self._census(records)
         if census.records <= FEW_RECORDS:
             self._few.enter_context(small_queries(context.spark))
@@ -117,9 +117,9 @@ class _Increment:
             raise ChangesGone(str(error)) from error
         return added.where(F.col("cluster") == self._cluster)
 
-    def _census(self, records: DataFrame) -> Census:
+    def _census(self, records: DataFrame) -> RecordCounts:
         try:
-            return take_census(records)
+            return count_records(records)
         except (PySparkException, Py4JJavaError) as error:
             # The first look at the files of those commits; whatever else is wrong shows in a run over all of bronze.
             raise ChangesGone(str(error).partition("\n")[0]) from error
@@ -127,7 +127,7 @@ class _Increment:
     def _history(self) -> DataFrame:
         return self._context.bronze(TableName.RECORDS, self._bronze_version)
 
-    def _write_commits(self, records: DataFrame, census: Census) -> NewCommits | None:
+    def _write_commits(self, records: DataFrame, census: RecordCounts) -> NewCommits | None:
         if not census.commits and not census.controls:
             return None
         standing, counts = self._standing, self._report.counts
@@ -151,7 +151,7 @@ class _Increment:
     def _replay(
         self,
         small: DataFrame,
-        census: Census,
+        census: RecordCounts,
         commits: NewCommits | None,
         names: TopicNames,
         differing: frozenset[str],
@@ -159,12 +159,12 @@ class _Increment:
         context, standing = self._context, self._standing
         reached = standing.after(census)
         with context.step("replaying groups"):
-            places = lost_places(small)
+            places = losses_without_group(small)
             if not context.sink.is_empty(TableName.QUARANTINE):
                 quarantine = context.of_cluster(TableName.QUARANTINE)
-                places = places.union(quarantined_places(quarantine, damage_only=False))
+                places = places.union(losses_in_quarantine(quarantine, damage_only=False))
             gaps = gaps_of(places)
-            records = split.group_records(small, None)
+            records = routing.group_records(small, None)
             news = News(
                 records,
                 _lowest_new(gaps, standing.gaps),
@@ -174,30 +174,30 @@ class _Increment:
                 standing.is_clean,
                 self._broker_news(records),
             )
-            touched = Touched(context.of_cluster(TableName.SNAPSHOTS), news)
-            if not touched.count and census.is_only_commits:
+            affected = AffectedGroups(context.of_cluster(TableName.SNAPSHOTS), news)
+            if not affected.count and census.is_only_commits:
                 stream = local_rows(context.spark, stream_columns(), [])
             else:
-                stream = self._reduce(census, touched, names, gaps)
-            handed = HandedOut(stream)
+                stream = self._reduce(census, affected, names, gaps)
+            handed = OutputSummary(stream)
             if handed.gone(SNAPSHOTS):
                 lost = self._lost_groups(stream)
                 stream.unpersist()
-                touched = Touched(context.of_cluster(TableName.SNAPSHOTS), news, lost)
-                stream = self._reduce(census, touched, names, gaps)
-                handed = HandedOut(stream)
+                affected = AffectedGroups(context.of_cluster(TableName.SNAPSHOTS), news, lost)
+                stream = self._reduce(census, affected, names, gaps)
+                handed = OutputSummary(stream)
         try:
-            self._count(small, stream, census, touched, handed)
+            self._count(small, stream, census, affected, handed)
             with context.step("writing tables"):
                 self._write_quarantine(stream, handed, commits)
-                changed = self._write_outputs(stream, handed, touched)
+                changed = self._write_outputs(stream, handed, affected)
                 self._write_hours(
-                    stream, handed, census, commits, touched, changed, reached.last_ms
+                    stream, handed, census, commits, affected, changed, reached.last_ms
                 )
-                if census.records or touched.rebuilt:
-                    days = None if touched.rebuilt else days_of(census)
+                if census.records or affected.rebuilt:
+                    days = None if affected.rebuilt else days_of(census)
                     context.write_commit_findings(reached.last_ms, days)
-                self._write_standing(stream, handed, touched, names, reached, gaps)
+                self._write_standing(stream, handed, affected, names, reached, gaps)
         finally:
             stream.unpersist()
 
@@ -219,22 +219,24 @@ class _Increment:
             [(row["log_partition"], row["group_id"]) for row in rows],
         )
 
-    def _reduce(self, census: Census, touched: Touched, names: TopicNames, gaps: Gaps) -> DataFrame:
-        history = split.group_records(split.small_side(self._history()), None)
-        if touched.rebuilt:
+    def _reduce(
+        self, census: RecordCounts, affected: AffectedGroups, names: TopicNames, gaps: Gaps
+    ) -> DataFrame:
+        history = routing.group_records(routing.small_side(self._history()), None)
+        if affected.rebuilt:
             self._few.close()
-            found = touched.rebuilt_groups().select("partition").distinct().collect()
+            found = affected.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
             history = history.where(F.col("partition").isin([row[0] for row in found]))
         of_groups = census.records - census.commits - census.controls
         # All that follows looks at each of the tasks' rows, table by table.
-        is_one_task = not touched.rebuilt and of_groups + touched.resumed <= FEW_GROUP_RECORDS
+        is_one_task = not affected.rebuilt and of_groups + affected.resumed <= FEW_GROUP_RECORDS
         return self._context.reduce(
-            touched.input(history),
+            affected.input(history),
             names,
             gaps,
             self._standing.after(census).last_ms,
-            touched.groups,
+            affected.groups,
             1 if is_one_task else None,
         )
 
@@ -242,13 +244,13 @@ class _Increment:
         self,
         small: DataFrame,
         stream: DataFrame,
-        census: Census,
-        touched: Touched,
-        handed: HandedOut,
+        census: RecordCounts,
+        affected: AffectedGroups,
+        handed: OutputSummary,
     ) -> None:
         """Say of every new record where it went, and make sure that none is missing."""
         counts = self._report.counts
-        self._report.resumed, self._report.rebuilt = touched.resumed, touched.rebuilt
+        self._report.resumed, self._report.rebuilt = affected.resumed, affected.rebuilt
         quarantined = 0
         if handed.rows(QUARANTINE):
             single = rows_of(stream, QUARANTINE)
@@ -258,13 +260,13 @@ class _Increment:
         counts.decoded += given - quarantined
         counts.controls = census.controls
         rows = handed.rows(GROUP_RECORDS) + handed.rows(QUARANTINE)
-        if rows < given or (rows > given and not touched.rebuilt):
+        if rows < given or (rows > given and not affected.rebuilt):
             raise RuntimeError(f"{given} group records gave {rows} rows")
 
     # -- tables ---------------------------------------------------------------------------------
 
     def _write_quarantine(
-        self, stream: DataFrame, handed: HandedOut, commits: NewCommits | None
+        self, stream: DataFrame, handed: OutputSummary, commits: NewCommits | None
     ) -> None:
         rows = rows_of(stream, QUARANTINE)
         given = handed.rows(QUARANTINE)
@@ -274,25 +276,25 @@ class _Increment:
         self._context.upsert(TableName.QUARANTINE, rows, given=given)
 
     def _write_outputs(
-        self, stream: DataFrame, handed: HandedOut, touched: Touched
+        self, stream: DataFrame, handed: OutputSummary, affected: AffectedGroups
     ) -> list[DataFrame]:
         """silver.group_records and the gold tables; returns group and hour of what differs."""
         writes = [
-            partial(self._write_output, stream, output, touched, handed)
+            partial(self._write_output, stream, output, affected, handed)
             for output in (*GOLD_OF_GROUP, GROUP_RECORDS)
             if handed.rows(output)
-            or (touched.rebuilt and not self._context.sink.is_empty(OUTPUTS[output]))
+            or (affected.rebuilt and not self._context.sink.is_empty(OUTPUTS[output]))
         ]
         with ThreadPoolExecutor(WRITERS) as pool:
             done = list(pool.map(_call, writes))
         return [written.hours for written in done if written.hours is not None]
 
     def _write_output(
-        self, stream: DataFrame, output: str, touched: Touched, handed: HandedOut
+        self, stream: DataFrame, output: str, affected: AffectedGroups, handed: OutputSummary
     ) -> Written:
         context, name, key_range = self._context, OUTPUTS[output], handed.key_range(output)
         new = rows_of(stream, output, NEW)
-        if output == GROUP_RECORDS and self._standing.is_clean and not touched.rebuilt:
+        if output == GROUP_RECORDS and self._standing.is_clean and not affected.rebuilt:
             # A row for each record that is new in bronze: the table has none of them.
             written = context.sink.append(name, new)
             context.note(name, written)
@@ -305,9 +307,9 @@ class _Increment:
         gone = keys_gone(stream, output) if handed.gone(output) else None
         written = context.sink.patch(
             name,
-            handed_out(name, new, gone),
-            whole_rows_of(stream, output) if touched.rebuilt else None,
-            touched.rebuilt_groups() if touched.rebuilt else None,
+            patch_rows(name, new, gone),
+            rebuilt_rows_of(stream, output) if affected.rebuilt else None,
+            affected.rebuilt_groups() if affected.rebuilt else None,
             scope=is_of_records(output),
             footprint=hours.footprint_of(output),
             key_range=key_range,
@@ -318,10 +320,10 @@ class _Increment:
     def _write_hours(
         self,
         stream: DataFrame,
-        handed: HandedOut,
-        census: Census,
+        handed: OutputSummary,
+        census: RecordCounts,
         commits: NewCommits | None,
-        touched: Touched,
+        affected: AffectedGroups,
         changed: list[DataFrame],
         log_end_ms: int | None,
     ) -> None:
@@ -334,7 +336,7 @@ class _Increment:
                 changed,
                 None if commits is None else commits.rows,
                 self._standing.is_clean and not self._standing.has_late(census),
-                touched.rebuilt_groups() if touched.rebuilt else None,
+                affected.rebuilt_groups() if affected.rebuilt else None,
                 log_end_ms,
             ),
         )
@@ -342,16 +344,16 @@ class _Increment:
     def _write_standing(
         self,
         stream: DataFrame,
-        handed: HandedOut,
-        touched: Touched,
+        handed: OutputSummary,
+        affected: AffectedGroups,
         names: TopicNames,
-        reached: Standing,
+        reached: Progress,
         gaps: Gaps,
     ) -> None:
         """Snapshots, then topics, then progress: what a run that is cut short in between finds stale it makes again."""
         context = self._context
         given, rows = handed.rows(SNAPSHOTS), context.snapshot_rows(stream)
-        if touched.rebuilt:
+        if affected.rebuilt:
             context.upsert(TableName.SNAPSHOTS, rows, given=given)
         elif given:
             written = context.sink.put(
@@ -359,7 +361,7 @@ class _Increment:
             )
             context.note(TableName.SNAPSHOTS, written)
         context.write_topics(names)
-        context.write_progress(Standing(self._bronze_version, reached.partitions, gaps))
+        context.write_progress(Progress(self._bronze_version, reached.partitions, gaps))
 
 
 def _call(write: Callable[[], Written]) -> Written:

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, Ingested, ingest
 from rebalance_audit.lake.bronze.kafka_stream import Duration
-from rebalance_audit.lake.runs.error_translation import Refusals
+from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.commit_retry import in_turn
+from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
@@ -65,7 +65,7 @@ def run_ingest(
     request.check()
     started_at = datetime.now(UTC)
     run_id = f"{started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
-    refusals = Refusals(spark, request.lake, request.source)
+    refusals = ErrorTranslation(spark, request.lake, request.source)
     with refusals.told():
         return _run(Lake(spark, request.lake), request, run_id, started_at, refusals, tell)
 
@@ -75,7 +75,7 @@ def _run(
     request: IngestRequest,
     run_id: str,
     started_at: datetime,
-    refusals: Refusals,
+    refusals: ErrorTranslation,
     tell: Callable[[str], None],
 ) -> IngestReport:
     tell("creating tables")
@@ -162,5 +162,5 @@ class _Row:
         if self._is_there:
             self._lake.overwrite(TableName.RUNS, writer, "run_id", self._values["run_id"])
         else:
-            in_turn(lambda: self._lake.save(TableName.RUNS, writer.mode("append")))
+            with_retries(lambda: self._lake.save(TableName.RUNS, writer.mode("append")))
         self._is_there = True

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
-from rebalance_audit.lake.runs.context import Progress
+from rebalance_audit.lake.runs.context import Tell
 from rebalance_audit.lake.storage.clustering import files_of, laid_out
 from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.delta_log import java_message
@@ -115,9 +115,7 @@ def check_request(request: MaintainRequest) -> None:
             )
 
 
-def maintain(
-    lake: Lake, request: MaintainRequest, now: datetime, progress: Progress
-) -> MaintainReport:
+def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) -> MaintainReport:
     """Look after the tables of a lake, one by one; can be killed anywhere and repeated.
 
     The age of rows counts back from `now`, that of files from the clock of the machine.
@@ -137,7 +135,7 @@ def maintain(
         _settings(lake, request),
         ThreadPoolExecutor(WRITERS) as pool,
     ):
-        done = pool.map(lambda name: _Table(lake, name, request, now, progress).care(), names)
+        done = pool.map(lambda name: _Table(lake, name, request, now, tell).care(), names)
         report.tables.update(zip(names, done, strict=True))
     return report
 
@@ -151,13 +149,13 @@ class _Table:
         name: str,
         request: MaintainRequest,
         now: datetime,
-        progress: Progress,
+        tell: Tell,
     ) -> None:
         self._lake = lake
         self._name = name
         self._request = request
         self._now = now
-        self._progress = progress
+        self._tell = tell
         self._table = lake.delta_table(name)
 
     def care(self) -> TableCare:
@@ -178,13 +176,13 @@ class _Table:
         done = TableCare(files_before=detail[0], bytes_before=detail[1])
         if self._name in self._request.keep_days:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
-            self._progress(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
+            self._tell(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
         if not self._request.dry_run and done.files_before > 1:
-            self._progress(f"{self._name}: laying out files")
+            self._tell(f"{self._name}: laying out files")
             self._lay_out(done)
         hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
-        self._progress(f"{self._name}: removing unused files")
+        self._tell(f"{self._name}: removing unused files")
         done.vacuum_hours = hours
         done.files_vacuumed = self._unused_files(hours)
         if not self._request.dry_run and done.files_vacuumed:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.records.record_counts import Census
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
 
@@ -20,7 +20,7 @@ ALL: Final = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionStanding:
+class PartitionProgress:
     """One partition of the log."""
 
     next_offset: int
@@ -30,12 +30,12 @@ class PartitionStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Progress:
     """What the next run can go on from."""
 
     bronze_version: int
     """Version of bronze.records of which the tables know every record."""
-    partitions: Mapping[int, PartitionStanding] = field(default_factory=dict)
+    partitions: Mapping[int, PartitionProgress] = field(default_factory=dict)
     gaps: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """Log partition -> offsets, ascending, in front of which something is known to be lost."""
     run_number: int = 0
@@ -49,7 +49,7 @@ class Standing:
         moments = [part.last_ms for part in self.partitions.values() if part.last_ms is not None]
         return max(moments, default=None)
 
-    def has_late(self, census: Census) -> bool:
+    def has_late(self, census: RecordCounts) -> bool:
         """Whether any partition got a record in front of those that are known."""
         return any(
             found.first_offset < self.partitions[partition].next_offset
@@ -57,19 +57,19 @@ class Standing:
             if partition in self.partitions
         )
 
-    def after(self, census: Census) -> "Standing":
+    def after(self, census: RecordCounts) -> "Progress":
         """The same when the new records of a census are known too."""
         after = dict(self.partitions)
         for partition, found in census.partitions.items():
-            before = after.get(partition, PartitionStanding(0, None))
+            before = after.get(partition, PartitionProgress(0, None))
             moments = [at for at in (before.last_ms, found.last_ms) if at is not None]
-            after[partition] = PartitionStanding(
+            after[partition] = PartitionProgress(
                 max(before.next_offset, found.next_offset), max(moments, default=None)
             )
         return replace(self, partitions=after)
 
 
-def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standing | None:
+def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progress | None:
     """What meta.progress and meta.runs say; None where everything is to be rebuilt.
 
     `run_number` is the number of the run that asks, `rules` the digest of its thresholds.
@@ -90,10 +90,10 @@ def standing_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Standi
     # What went straight from a source to gold, or by other thresholds, may have changed groups that are not touched.
     if any(row["layers"] != ALL or row["rules"] != rules for row in later):
         return None
-    return Standing(
+    return Progress(
         bronze_version=version,
         partitions={
-            row["partition"]: PartitionStanding(row["replayed_to"], row["last_ms"])
+            row["partition"]: PartitionProgress(row["replayed_to"], row["last_ms"])
             for row in progress
         },
         gaps={row["partition"]: row["lost_before"] or () for row in progress},

@@ -18,15 +18,19 @@ from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import is_of_records
-from rebalance_audit.lake.gold.gaps import gaps_of, lost_places, quarantined_places
+from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS, OUTPUTS, QUARANTINE
-from rebalance_audit.lake.gold.output_tables import in_window, rows_of, whole_rows_of
+from rebalance_audit.lake.gold.output_tables import in_window, rebuilt_rows_of, rows_of
 from rebalance_audit.lake.gold.reducer import Gaps
-from rebalance_audit.lake.records import routing as split
+from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
-from rebalance_audit.lake.records.record_counts import Census, take_census, take_census_beside
+from rebalance_audit.lake.records.record_counts import (
+    RecordCounts,
+    count_records,
+    count_records_beside,
+)
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.lake.runs.progress import Standing
+from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.table_schemas import TableName
@@ -53,14 +57,14 @@ class _Whole:
     def run(self) -> None:
         context, request = self._context, self._request
         source = self._records()
-        small = split.small_side(source).persist(StorageLevel.MEMORY_AND_DISK)
+        small = routing.small_side(source).persist(StorageLevel.MEMORY_AND_DISK)
         with ExitStack() as held:
             held.callback(small.unpersist)
             with context.step("counting records"):
                 # A source that leaves out the commits says in the small side how many they are.
                 counts = request.source is not None and request.source.counts_what_it_leaves_out
                 counted = not self._with_silver and counts
-                census = take_census(small) if counted else self._census(source, small)
+                census = count_records(small) if counted else self._census(source, small)
             if census.records <= FEW_RECORDS:
                 held.enter_context(small_queries(context.spark))
             undecodable = self._write_commits(source, small, census) if self._with_silver else None
@@ -75,12 +79,16 @@ class _Whole:
             self._replay_groups(small, census, names, undecodable)
 
     def _replay_groups(
-        self, small: DataFrame, census: Census, names: TopicNames, undecodable: DataFrame | None
+        self,
+        small: DataFrame,
+        census: RecordCounts,
+        names: TopicNames,
+        undecodable: DataFrame | None,
     ) -> None:
         context = self._context
-        records = split.group_records(small, self._request.groups_regex)
+        records = routing.group_records(small, self._request.groups_regex)
         with context.step("replaying groups"):
-            context.broker_logs.take(self._request.broker_log, split.group_records(small, None))
+            context.broker_logs.take(self._request.broker_log, routing.group_records(small, None))
             gaps = self._gaps(small)
             stream = context.reduce(records, names, gaps, census.last_ms)
             if not self._with_silver and self._learn_from_commits(names, topics.unnamed(stream)):
@@ -108,26 +116,26 @@ class _Whole:
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
 
-    def _census(self, source: DataFrame, small: DataFrame) -> Census:
+    def _census(self, source: DataFrame, small: DataFrame) -> RecordCounts:
         marked = {DAMAGE, PASSED_OVER} & {*source.columns}
-        return take_census(source) if marked else take_census_beside(source, small)
+        return count_records(source) if marked else count_records_beside(source, small)
 
     def _write_commits(
-        self, source: DataFrame, small: DataFrame, census: Census
+        self, source: DataFrame, small: DataFrame, census: RecordCounts
     ) -> DataFrame | None:
         """Write silver.offset_commits; returns quarantine rows of commits that cannot be decoded, None for none."""
         context, regex = self._context, self._request.groups_regex
-        decoded = split.decoded_commits(source, regex)
+        decoded = routing.decoded_commits(source, regex)
         with context.step("decoding offset commits"):
-            markers = small.where(split.is_control()) if census.has_transactions else None
-            scope = split.in_groups(regex, F.col("group_id"))
-            given = census.commits if regex is None else split.commits(source, regex).count()
-            rows = split.offset_commits(decoded, markers)
+            markers = small.where(routing.is_control()) if census.has_transactions else None
+            scope = routing.in_groups(regex, F.col("group_id"))
+            given = census.commits if regex is None else routing.commits(source, regex).count()
+            rows = routing.offset_commits(decoded, markers)
             context.replace(TableName.OFFSET_COMMITS, rows, scope, given=given)
             counts = self._report.counts
             counts.decoded = context.of_cluster(TableName.OFFSET_COMMITS).where(scope).count()
             counts.quarantined = given - counts.decoded
-        return split.undecodable_commits(decoded) if counts.quarantined else None
+        return routing.undecodable_commits(decoded) if counts.quarantined else None
 
     def _learn_from_commits(self, names: TopicNames, missing: Collection[bytes]) -> bool:
         """Look through all offset commits for names of topics that are still without; whether it found one.
@@ -148,16 +156,16 @@ class _Whole:
 
     def _gaps(self, small: DataFrame) -> Gaps:
         """Where records of any group may be missing: damaged stretches, and records that tell no group."""
-        places = lost_places(small)
+        places = losses_without_group(small)
         if self._with_silver:
             quarantine = self._context.of_cluster(TableName.QUARANTINE)
-            return gaps_of(places.union(quarantined_places(quarantine, damage_only=True)))
+            return gaps_of(places.union(losses_in_quarantine(quarantine, damage_only=True)))
         if DAMAGE in small.columns:
-            damage = quarantined_places(damaged_stretches(small), damage_only=True)
+            damage = losses_in_quarantine(damaged_stretches(small), damage_only=True)
             return gaps_of(places.union(damage))
         return gaps_of(places)
 
-    def _count(self, records: DataFrame, census: Census, outputs: Mapping[str, int]) -> None:
+    def _count(self, records: DataFrame, census: RecordCounts, outputs: Mapping[str, int]) -> None:
         """Say of every record where it went, and make sure that none is missing."""
         given = records.agg(F.count(F.lit(1)), F.count_distinct("partition", "group_id")).first()
         assert given is not None
@@ -193,7 +201,7 @@ class _Whole:
             # Without silver there are no findings of commits.
             scope = window & is_of_records(output) if self._with_silver else window
             write = partial(context.replace, OUTPUTS[output], scope=scope, groups=groups)
-            rows = whole_rows_of(stream, output).where(window)
+            rows = rebuilt_rows_of(stream, output).where(window)
             writes.append(partial(write, rows=rows, given=outputs.get(output, 0)))
         writes.append(partial(self._write_quarantine, stream, outputs, small, undecodable))
         with ThreadPoolExecutor(WRITERS) as pool:
@@ -228,12 +236,12 @@ class _Whole:
             given += self._report.counts.damaged_stretches
         self._context.upsert(TableName.QUARANTINE, rows, given=given)
 
-    def _write_hours(self, census: Census) -> None:
+    def _write_hours(self, census: RecordCounts) -> None:
         """gold.group_hours of the groups of the run: what reaches into an hour may begin before a window."""
         context, regex = self._context, self._request.groups_regex
         if self._request.from_ms is not None or self._request.to_ms is not None:
             return
-        of_regex = split.in_groups(regex, F.col("group_id"))
+        of_regex = routing.in_groups(regex, F.col("group_id"))
 
         def read(name: str) -> DataFrame | None:
             if name == TableName.OFFSET_COMMITS and not self._with_silver:
@@ -245,7 +253,7 @@ class _Whole:
             context.write_commit_findings(census.last_ms, groups_regex=regex)
 
     def _write_standing(
-        self, stream: DataFrame, census: Census, names: TopicNames, gaps: Gaps
+        self, stream: DataFrame, census: RecordCounts, names: TopicNames, gaps: Gaps
     ) -> None:
         """Snapshots, then topics, then progress: what a run that is cut short in between finds stale it makes again."""
         context = self._context
@@ -253,5 +261,5 @@ class _Whole:
             context.replace(TableName.SNAPSHOTS, context.snapshot_rows(stream), F.lit(True))
         context.write_topics(names)
         if self._bronze_version is not None and self._request.is_whole:
-            reached = Standing(self._bronze_version, gaps=gaps).after(census)
+            reached = Progress(self._bronze_version, gaps=gaps).after(census)
             context.write_progress(reached)

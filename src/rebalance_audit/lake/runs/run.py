@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
-from rebalance_audit.lake.runs.context import Progress, RunContext
-from rebalance_audit.lake.runs.error_translation import Refusals
+from rebalance_audit.lake.runs.context import RunContext, Tell
+from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, run_increment
-from rebalance_audit.lake.runs.progress import Standing, standing_of
+from rebalance_audit.lake.runs.progress import Progress, progress_of
 from rebalance_audit.lake.runs.rebuild import run_whole
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunReport
@@ -39,17 +39,15 @@ LAYER_TABLES: Final = (
 )
 
 
-def run_audit(
-    spark: SparkSession, request: RunRequest, progress: Progress = lambda _: None
-) -> RunReport:
+def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = lambda _: None) -> RunReport:
     """Run, and leave a row in meta.runs.
 
     Raises BadRequest, SourceNotReadable, LakeNotReadable, LakeNotWritable and LakeBusy, each with one sentence.
     """
     check_request(request)
     _check_regex(spark, request.groups_regex)
-    context = RunContext(spark, request, progress)
-    refusals = Refusals(spark, request.lake, request.source)
+    context = RunContext(spark, request, tell)
+    refusals = ErrorTranslation(spark, request.lake, request.source)
     with (
         refusals.told(),
         sole_run(request.lake, request.cluster, context.run_id),
@@ -58,7 +56,7 @@ def run_audit(
         return _execute(context, refusals)
 
 
-def _execute(context: RunContext, refusals: Refusals) -> RunReport:
+def _execute(context: RunContext, refusals: ErrorTranslation) -> RunReport:
     """All steps, in order; the run log's row is the first commit and the last."""
     request = context.request
     tables = [*META_TABLES, *GOLD_TABLES, TableName.QUARANTINE]
@@ -96,7 +94,7 @@ def _ingest(context: RunContext) -> None:
             context.request.cluster,
             context.run_id,
             context.started_at,
-            tell=context.progress,
+            tell=context.tell,
         )
     report.rows[TableName.RECORDS] = ingested.records
     report.rows[TableName.QUARANTINE] = ingested.quarantine_rows
@@ -112,7 +110,7 @@ def _replay(context: RunContext) -> None:
         try:
             run_increment(context, standing, version)
         except ChangesGone:
-            context.progress("what is new cannot be told any more; replaying everything")
+            context.tell("what is new cannot be told any more; replaying everything")
         else:
             return
     if not context.sink.of_cluster(TableName.RECORDS).limit(1).count():
@@ -125,12 +123,12 @@ def _replay(context: RunContext) -> None:
     run_whole(context, version)
 
 
-def _standing(context: RunContext) -> Standing | None:
+def _standing(context: RunContext) -> Progress | None:
     request = context.request
     if request.full or not request.is_whole:
         return None
     with small_queries(context.spark):
-        return standing_of(context.lake, request.cluster, context.rules, context.log.run_number)
+        return progress_of(context.lake, request.cluster, context.rules, context.log.run_number)
 
 
 def _finish(context: RunContext) -> None:

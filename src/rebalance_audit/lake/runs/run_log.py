@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.runs.progress import ALL, Standing
+from rebalance_audit.lake.runs.progress import ALL, Progress
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
@@ -114,7 +114,7 @@ class RunLog:
         except Exception as another:  # noqa: BLE001 - what has ended the run may keep this from the table too
             error.add_note(f"{TableName.RUNS} could not be told: {another}")
 
-    def progress_rows(self, standing: Standing) -> DataFrame:
+    def progress_rows(self, standing: Progress) -> DataFrame:
         """Rows of meta.progress for what is reached."""
         rows = [
             {

@@ -11,8 +11,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.records import routing as split
-from rebalance_audit.lake.records.record_counts import Census
+from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.table_schemas import TableName
 
@@ -42,7 +42,7 @@ def add_commits(
     sink: Sink,
     records: DataFrame,
     history: DataFrame,
-    census: Census,
+    census: RecordCounts,
     *,
     is_late: bool,
     is_clean: bool,
@@ -54,9 +54,9 @@ def add_commits(
     """
     if is_clean and not is_late and not census.has_transactions:
         return _appended(sink, records, census)
-    decoded = split.decoded_commits(records, None).persist(StorageLevel.MEMORY_AND_DISK)
-    markers = records.where(split.is_control()) if census.has_transactions else None
-    rows = split.offset_commits(decoded, markers)
+    decoded = routing.decoded_commits(records, None).persist(StorageLevel.MEMORY_AND_DISK)
+    markers = records.where(routing.is_control()) if census.has_transactions else None
+    rows = routing.offset_commits(decoded, markers)
     found = decoded.where("commit.reason is null").count()
     written = []
     if found:
@@ -71,20 +71,20 @@ def add_commits(
             _redecided(history, records) if is_late or not is_clean else _closed(sink, markers)
         )
         written.append(sink.upsert(TableName.OFFSET_COMMITS, decided))
-    undecodable = split.undecodable_commits(decoded) if found < census.commits else None
+    undecodable = routing.undecodable_commits(decoded) if found < census.commits else None
     return NewCommits(tuple(written), found, rows, undecodable, decoded)
 
 
-def _appended(sink: Sink, records: DataFrame, census: Census) -> NewCommits:
+def _appended(sink: Sink, records: DataFrame, census: RecordCounts) -> NewCommits:
     """Commits behind all that silver has, and none of a transaction."""
     # What follows reads two columns or three: from the table, which costs less than to hold all of them here.
-    decoded = split.decoded_commits(records, None)
-    written = sink.append(TableName.OFFSET_COMMITS, split.offset_commits(decoded, None))
+    decoded = routing.decoded_commits(records, None)
+    written = sink.append(TableName.OFFSET_COMMITS, routing.offset_commits(decoded, None))
     found = written.inserted
     rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(census.places())
     undecodable = None
     if found < census.commits:
-        undecodable = split.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
+        undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
     return NewCommits((written,), found, rows, undecodable, undecodable)
 
 
@@ -93,13 +93,15 @@ def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
     known = sink.of_cluster(TableName.OFFSET_COMMITS)
     # The text is in the files' statistics: a file without open commits is not looked at.
     were_open = known.where(F.col("transaction_state") == OPEN)
-    return split.ended(were_open, markers).where(F.col("transaction_state") != OPEN)
+    return routing.ended(were_open, markers).where(F.col("transaction_state") != OPEN)
 
 
 def _redecided(history: DataFrame, records: DataFrame) -> DataFrame:
     """All commits of transactions of the partitions that the new records are in."""
     partitions = [row[0] for row in records.select("partition").distinct().collect()]
     there = history.where(F.col("partition").isin(partitions))
-    of_transactions = there.where(F.coalesce("is_transactional", F.lit(False)) | split.is_control())
-    decoded = split.decoded_commits(of_transactions, None)
-    return split.offset_commits(decoded, of_transactions.where(split.is_control()))
+    of_transactions = there.where(
+        F.coalesce("is_transactional", F.lit(False)) | routing.is_control()
+    )
+    decoded = routing.decoded_commits(of_transactions, None)
+    return routing.offset_commits(decoded, of_transactions.where(routing.is_control()))

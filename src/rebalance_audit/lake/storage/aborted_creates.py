@@ -37,7 +37,7 @@ def sole_maker(lake: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def remove_leftovers(table: str) -> None:
+def remove_aborted_create(table: str) -> None:
     """Remove the log's folder of a table without a version, if all that it has is what was being written.
 
     For who is the sole maker. Raises OSError.
@@ -45,10 +45,10 @@ def remove_leftovers(table: str) -> None:
     path = None if is_catalog(table) else local_path(table)
     if path is None or not (path / LOG).is_dir():
         return
-    if all(_is_leftover(found) for found in (path / LOG).iterdir()):
+    if all(_is_uncommitted(found) for found in (path / LOG).iterdir()):
         shutil.rmtree(path / LOG)
 
 
-def _is_leftover(found: Path) -> bool:
+def _is_uncommitted(found: Path) -> bool:
     """Whether it is a file that Delta would have renamed, or its folder for commits of catalogs, empty here."""
     return found.name.startswith(".") or (found.name == STAGED and not any(found.iterdir()))

@@ -11,7 +11,7 @@ ATTEMPTS: Final = 8
 PAUSE_SECONDS: Final = 0.5
 
 
-def in_turn(commit: Callable[[], None]) -> None:
+def with_retries(commit: Callable[[], None]) -> None:
     """Make a commit that reads and writes rows of its own alone; try again where another program came in between."""
     for attempt in range(1, ATTEMPTS):
         try:

@@ -38,7 +38,7 @@ def version_or_none(spark: SparkSession, path: str) -> int | None:
     return max(versions, default=None)
 
 
-class Appended(NamedTuple):
+class AppendCommit(NamedTuple):
     """A commit that has added rows."""
 
     version: int
@@ -46,13 +46,13 @@ class Appended(NamedTuple):
     """None where the commit does not say: metrics can be switched off, and be lost with a worker."""
 
     @classmethod
-    def of(cls, version: int, metrics: Mapping[str, str] | None) -> "Appended":
+    def of(cls, version: int, metrics: Mapping[str, str] | None) -> "AppendCommit":
         """From the metrics of the commit."""
         rows = (metrics or {}).get("numOutputRows")
         return cls(version, None if rows is None else int(rows))
 
 
-def appended(spark: SparkSession, path: str, run_id: str) -> Appended:
+def append_commit(spark: SparkSession, path: str, run_id: str) -> AppendCommit:
     """The newest commit of a run to the table at a path. Raises OSError."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
     for version in range(latest_version(spark, path), -1, -1):
@@ -69,7 +69,7 @@ def appended(spark: SparkSession, path: str, run_id: str) -> Appended:
         infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
         info: dict[str, Any] = next(filter(None, infos), {})
         if info.get("userMetadata") == run_id:
-            return Appended.of(version, info.get("operationMetrics"))
+            return AppendCommit.of(version, info.get("operationMetrics"))
     raise OSError(f"no commit of {path} is one of run {run_id}")
 
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
 from rebalance_audit.lake.storage import delta_log
-from rebalance_audit.lake.storage.delta_log import Appended
+from rebalance_audit.lake.storage.delta_log import AppendCommit
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.table_schemas import TableSchema
 
@@ -22,7 +22,7 @@ RECENT_COMMITS: Final = 100
 Layers: TypeAlias = Iterable[str]
 
 
-class Place(Protocol):
+class Location(Protocol):
     """What differs between tables in a folder and tables in a catalog."""
 
     def address(self, schema: TableSchema) -> str:
@@ -34,7 +34,7 @@ class Place(Protocol):
     def version(self, schema: TableSchema) -> int | None:
         """Newest version; None where there is no table. Raises OSError."""
 
-    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+    def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """The newest commit of a run. Raises OSError."""
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
@@ -53,7 +53,7 @@ class Place(Protocol):
         """Make what tables of these layers are made in."""
 
 
-def place_of(spark: SparkSession, lake: str) -> Place:
+def location_of(spark: SparkSession, lake: str) -> Location:
     """Where the lake of that name or path is. Raises BadRequest."""
     if not is_catalog(lake):
         return Folder(spark, lake)
@@ -81,9 +81,9 @@ class Folder:
         """By the names in the table's log."""
         return delta_log.version_or_none(self._spark, self.address(schema))
 
-    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+    def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """By the table's log."""
-        return delta_log.appended(self._spark, self.address(schema), run_id)
+        return delta_log.append_commit(self._spark, self.address(schema), run_id)
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By path."""
@@ -136,7 +136,7 @@ class Catalog:
         assert newest is not None
         return int(newest[0])
 
-    def appended(self, schema: TableSchema, run_id: str) -> Appended:
+    def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """By the table's history."""
         history = self.delta_table(schema).history(RECENT_COMMITS)
         commits = history.where(history["userMetadata"] == run_id).orderBy(
@@ -145,7 +145,7 @@ class Catalog:
         newest = commits.select("version", "operationMetrics").first()
         if newest is None:
             raise OSError(f"no commit of {self.address(schema)} is one of run {run_id}")
-        return Appended.of(*newest)
+        return AppendCommit.of(*newest)
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By name."""

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.storage.clustering import apart, goes_on
-from rebalance_audit.lake.storage.commit_retry import in_turn
+from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableSchema, table_schemas
@@ -274,10 +274,10 @@ class Sink:
                 .execute()
             )
 
-        in_turn(merge)
+        with_retries(merge)
 
 
-def handed_out(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
+def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
     """What `Sink.patch` takes, from rows of a table and from the keys of rows that are gone."""
     schema = table_schemas()[name]
     columns = [column for column in schema.column_names if column != "cluster"]

@@ -15,10 +15,10 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
-from rebalance_audit.lake.storage.aborted_creates import remove_leftovers, sole_maker
-from rebalance_audit.lake.storage.commit_retry import in_turn
+from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create, sole_maker
+from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_log import java_message
-from rebalance_audit.lake.storage.locations import Folder, place_of
+from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
 FILTERED_BY: Final = (
@@ -43,8 +43,8 @@ class Lake:
         """Nothing is read or made yet. Raises BadRequest."""
         self.spark = spark
         self.path = path.rstrip("/")
-        self._place = place_of(spark, self.path)
-        self.is_folder: Final = isinstance(self._place, Folder)
+        self._location = location_of(spark, self.path)
+        self.is_folder: Final = isinstance(self._location, Folder)
         """Whether the tables are reached by their paths, not by names of a catalog."""
 
     def table_path(self, name: str) -> str:
@@ -52,11 +52,11 @@ class Lake:
 
         To read or write, ask the lake: a table in a catalog is reached by its name.
         """
-        return self._place.address(table_schemas()[name])
+        return self._location.address(table_schemas()[name])
 
     def sql_name(self, name: str) -> str:
         """A table as SQL names it, quoted."""
-        return self._place.sql_name(table_schemas()[name])
+        return self._location.sql_name(table_schemas()[name])
 
     def create(self, names: Iterable[str]) -> None:
         """Make the tables that do not exist; add columns that those of an earlier release lack.
@@ -65,7 +65,7 @@ class Lake:
         """
         schemas = [table_schemas()[name] for name in names]
         with _told(self.path):
-            self._place.prepare(schema.layer for schema in schemas)
+            self._location.prepare(schema.layer for schema in schemas)
         with ThreadPoolExecutor(WRITERS) as pool:
             is_there = list(pool.map(self._adapt, schemas))
             missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
@@ -76,7 +76,7 @@ class Lake:
     def version(self, name: str) -> int | None:
         """Newest version of a table; None where there is none."""
         try:
-            return self._place.version(table_schemas()[name])
+            return self._location.version(table_schemas()[name])
         except OSError as error:
             raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
 
@@ -89,8 +89,8 @@ class Lake:
         schema = table_schemas()[name]
         try:
             if pinned:
-                version = self._place.version(schema)
-            return self._place.load(schema, version)
+                version = self._location.version(schema)
+            return self._location.load(schema, version)
         except (OSError, AnalysisException) as error:
             path = self.table_path(name)
             raise LakeNotReadable(f"{path} cannot be read: {_first_line(error)}.") from error
@@ -103,7 +103,7 @@ class Lake:
         """
         schema = table_schemas()[name]
         try:
-            changes = self._place.load_changes(schema, after + 1, upto)
+            changes = self._location.load_changes(schema, after + 1, upto)
         except (AnalysisException, PySparkException, Py4JJavaError) as error:
             path = self.table_path(name)
             raise LakeNotReadable(f"{path} has no changes: {_first_line(error)}.") from error
@@ -116,13 +116,13 @@ class Lake:
         assert detail is not None
         if detail[0].get(CHANGE_FEED) != "true":
             self.spark.sql(
-                f"ALTER TABLE {self._place.sql_name(table_schemas()[name])}"
+                f"ALTER TABLE {self._location.sql_name(table_schemas()[name])}"
                 f" SET TBLPROPERTIES ('{CHANGE_FEED}' = 'true')"
             )
 
     def save(self, name: str, writer: DataFrameWriter) -> None:
         """Let a writer of format delta, with its mode and options, write into a table that exists."""
-        self._place.save(table_schemas()[name], writer)
+        self._location.save(table_schemas()[name], writer)
 
     def overwrite(self, name: str, writer: DataFrameWriter, column: str, value: str) -> None:
         """Put the rows of a writer of format delta in the place of all that have a value in a column.
@@ -131,11 +131,11 @@ class Lake:
         """
         quoted = value.replace("\\", "\\\\").replace("'", "\\'")
         writer = writer.mode("overwrite").option("replaceWhere", f"{column} = '{quoted}'")
-        in_turn(lambda: self.save(name, writer))
+        with_retries(lambda: self.save(name, writer))
 
     def rows_appended(self, name: str, run_id: str) -> int:
         """How many rows the newest commit of a run has added to a table. Raises OSError."""
-        commit = self._place.appended(table_schemas()[name], run_id)
+        commit = self._location.append_commit(table_schemas()[name], run_id)
         if commit.rows is not None:
             return commit.rows
         now, before = (
@@ -146,32 +146,32 @@ class Lake:
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
-        return self._place.delta_table(table_schemas()[name])
+        return self._location.delta_table(table_schemas()[name])
 
     def _make(self, schema: TableSchema) -> None:
         """Make a table, whatever an attempt before has left of it."""
-        path = self._place.address(schema)
+        path = self._location.address(schema)
         with _told(path):
-            if self._place.version(schema) is None:
-                remove_leftovers(path)
-                self.spark.sql(_definition(self._place.sql_name(schema), schema))
+            if self._location.version(schema) is None:
+                remove_aborted_create(path)
+                self.spark.sql(_definition(self._location.sql_name(schema), schema))
 
     def _adapt(self, schema: TableSchema) -> bool:
         """Add columns that a table lacks; whether there is a table."""
-        path = self._place.address(schema)
+        path = self._location.address(schema)
         with _told(path):
-            if self._place.version(schema) is None:
+            if self._location.version(schema) is None:
                 return False
             self._add_columns(schema, path)
             return True
 
     def _add_columns(self, schema: TableSchema, path: str) -> None:
-        fields = {field.name: field for field in self._place.load(schema).schema}
+        fields = {field.name: field for field in self._location.load(schema).schema}
         for column in schema.columns:
             found = fields.get(column.name)
             if found is None:
                 self.spark.sql(
-                    f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS"
+                    f"ALTER TABLE {self._location.sql_name(schema)} ADD COLUMNS"
                     f" (`{column.name}` {column.type} COMMENT {_quoted(column.meaning)})"
                 )
             elif found.dataType.simpleString() != column.type.replace(" ", ""):
