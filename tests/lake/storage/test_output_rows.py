@@ -7,7 +7,7 @@ from rebalance_audit.lake.gold.output_rows import (
     GONE,
     NEW,
     QUARANTINE,
-    REBUILT_ROW,
+    REBUILT,
     OutputRows,
     columns_of,
 )
@@ -17,7 +17,7 @@ def test_a_table_is_handed_over_when_it_has_a_batch_and_the_others_at_the_end() 
     """Every row comes out once, in its table's column, with its mark, and in the order in which it came."""
     rows, seen, sizes = OutputRows(), Counter[tuple[str, str]](), []
     for number in range(2 * BATCH_ROWS + 10):
-        rows.add("epochs", REBUILT_ROW, dict.fromkeys(columns_of("epochs")) | {"epoch": number})
+        rows.add("epochs", REBUILT, dict.fromkeys(columns_of("epochs")) | {"epoch": number})
         if number % 100 == 0:
             rows.add("members", NEW, dict.fromkeys(columns_of("members")) | {"stints": number})
         assert rows.full() is (number % BATCH_ROWS == BATCH_ROWS - 1)
@@ -37,7 +37,7 @@ def test_a_table_is_handed_over_when_it_has_a_batch_and_the_others_at_the_end() 
             assert [row["epoch"] for row in batch.column(table).to_pylist()] == [
                 *range(first, first + 10)
             ]
-    assert seen == {("epochs", REBUILT_ROW): 10, ("members", NEW): -(-(2 * BATCH_ROWS + 10) // 100)}
+    assert seen == {("epochs", REBUILT): 10, ("members", NEW): -(-(2 * BATCH_ROWS + 10) // 100)}
     assert list(rows.take_rest()) == []
 
 
@@ -45,7 +45,7 @@ def test_what_one_record_calls_forth_may_be_more_than_a_batch() -> None:
     """A group of thousands of members gives thousands of rows at once: they are one batch."""
     rows = OutputRows()
     for _ in range(3 * BATCH_ROWS):
-        rows.add("convergence", REBUILT_ROW, dict.fromkeys(columns_of("convergence")))
+        rows.add("convergence", REBUILT, dict.fromkeys(columns_of("convergence")))
     (batch,) = rows.take_full()
     assert len(batch) == 3 * BATCH_ROWS
     assert batch.column("epochs").null_count == 3 * BATCH_ROWS

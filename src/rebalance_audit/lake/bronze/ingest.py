@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -132,7 +132,7 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
         return Ingested()
     new = (mark for number, marks in files.items() for mark in marks - known.get(number, set()))
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
-    with small_queries(ledger.lake.spark) if is_small else nullcontext():
+    with small_queries(ledger.lake.spark, when=is_small):
         unread = source.without(known)
         is_empty = False if unread.has_records() else None
         ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty)

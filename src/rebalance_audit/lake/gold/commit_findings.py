@@ -34,9 +34,9 @@ class Days(NamedTuple):
         return (F.col(at) >= begin) & (F.col(at) < end)
 
 
-def days_of(census: RecordCounts) -> Days:
-    """The days that the records of a census lie in; one long ago where no record has a time."""
-    first_ms, last_ms = census.first_ms or 0, census.last_ms or 0
+def days_of(counts: RecordCounts) -> Days:
+    """The days that the records of a counts lie in; one long ago where no record has a time."""
+    first_ms, last_ms = counts.first_ms or 0, counts.last_ms or 0
     return Days(first_ms // DAY_MS * DAY_MS, (last_ms // DAY_MS + 1) * DAY_MS)
 
 

@@ -28,13 +28,13 @@ OUTPUTS: Final[Mapping[str, str]] = {
 """Name in the stream -> full name of the table."""
 FILLED_LATER: Final = frozenset({"cluster", "rules", "run_id", "updated_at"})
 """Columns that are the same in all rows of a run."""
-REBUILT_ROW: Final = "whole"
+REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: what else the table has of the group is wrong."""
 NEW: Final = "new"
 """Mark of a row of a group that was resumed: what else the table has of the group stays."""
 GONE: Final = "gone"
 """Mark of a key of a resumed group: a row that was handed out as provisional, and is none any more."""
-MARKS: Final = (REBUILT_ROW, NEW, GONE)
+MARKS: Final = (REBUILT, NEW, GONE)
 BATCH_ROWS: Final = 1024
 """Rows of one table held before they are handed over: memory is bounded by this, not by the log.
 

@@ -1,11 +1,11 @@
-"""How many rows of which table the reducer made, and between which keys they lie."""
+"""How many rows the reducer made for each table, and the range of their keys."""
 
 from collections import Counter
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, REBUILT_ROW, columns_of
+from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, REBUILT, columns_of
 from rebalance_audit.lake.storage.key_range import (
     KeyRange,
     number_columns,
@@ -17,10 +17,10 @@ from rebalance_audit.table_schemas import table_schemas
 
 
 class OutputSummary:
-    """What came out of the reducer, by one look at its stream."""
+    """What came out of the reducer, found by one pass over its stream."""
 
-    def __init__(self, stream: DataFrame) -> None:
-        """Looks at the stream."""
+    def __init__(self, stream: DataFrame, *, with_ranges: bool = True) -> None:
+        """Reads the stream; without ranges every `key_range` is that of a whole table."""
         ranged = {output: ranged_columns(table_schemas()[name]) for output, name in OUTPUTS.items()}
         most = max(map(len, ranged.values()))
         # A row has but one of the structs: what is not null is of its table.
@@ -37,10 +37,10 @@ class OutputSummary:
         of_groups = [output for output in OUTPUTS if "group_id" in columns_of(output)]
         groups = F.coalesce(*[F.col(f"{output}.group_id") for output in of_groups])
         rows = stream.select("table", "mark", groups.alias("group_id"), *number_columns(numbers))
-        counted = rows.groupBy("table", (F.col("mark") == REBUILT_ROW).alias("whole")).agg(
+        counted = rows.groupBy("table", (F.col("mark") == REBUILT).alias("is_rebuilt")).agg(
             F.count(F.lit(1)).alias("rows"),
             F.count_if(F.col("mark") == GONE).alias("gone"),
-            *range_columns(most),
+            *(range_columns(most) if with_ranges else ()),
         )
         self._rows: Counter[str] = Counter()
         self._gone: Counter[str] = Counter()
@@ -49,11 +49,11 @@ class OutputSummary:
             output = row["table"]
             self._rows[output] += row["rows"]
             self._gone[output] += row["gone"]
-            if not row["whole"]:
+            if with_ranges and not row["is_rebuilt"]:
                 self._ranges[output] = range_from(row.asDict(), ranged[output])
 
     def rows(self, output: str) -> int:
-        """Rows of an output, keys of rows that are gone among them."""
+        """Rows of an output, including the keys of rows that are gone."""
         return self._rows[output]
 
     def gone(self, output: str) -> int:
@@ -61,5 +61,5 @@ class OutputSummary:
         return self._gone[output]
 
     def key_range(self, output: str) -> KeyRange:
-        """Of the rows of groups that were resumed."""
+        """The range of the rows of resumed groups."""
         return self._ranges.get(output, KeyRange())

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT_ROW, columns_of
+from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, columns_of
 from rebalance_audit.table_schemas import table_schemas
 
 STINTS: Final = "stints"
@@ -16,7 +16,7 @@ STINTS: Final = "stints"
 
 def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
     """The rows of one output (without the cluster), all that are handed out, or only those with one of the marks."""
-    wanted = F.col("mark").isin(*(marks or (REBUILT_ROW, NEW)))
+    wanted = F.col("mark").isin(*(marks or (REBUILT, NEW)))
     return stream.where((F.col("table") == output) & wanted).select(f"{output}.*")
 
 
@@ -27,7 +27,7 @@ def keys_gone(stream: DataFrame, output: str) -> DataFrame:
 
 def rebuilt_rows_of(stream: DataFrame, output: str) -> DataFrame:
     """The rows of one gold table of groups that were replayed whole."""
-    rows = rows_of(stream, output, REBUILT_ROW)
+    rows = rows_of(stream, output, REBUILT)
     return merge_stints(rows) if output == MEMBERS else rows
 
 

@@ -28,7 +28,7 @@ from rebalance_audit.lake.gold.output_rows import (
     GROUP_RECORDS,
     NEW,
     QUARANTINE,
-    REBUILT_ROW,
+    REBUILT,
     SNAPSHOTS,
     OutputRows,
     Row,
@@ -144,7 +144,7 @@ class _Group:
         )
         self._provisional = Provisional(())
         self.audit = GroupAudit(group_id, log_partition, self._emit, self._audit_options)
-        self.mark = REBUILT_ROW
+        self.mark = REBUILT
         self.is_lost = False
         """The state cannot be resumed: nothing that is fed makes sense, the group is to be replayed whole."""
         self._gaps = options.gaps.get(log_partition, ())

@@ -52,9 +52,14 @@ class RecordCounts:
         return sum(partition.controls for partition in self.partitions.values())
 
     @property
+    def of_groups(self) -> int:
+        """All others: group records, and records whose key tells no group."""
+        return self.records - self.commits - self.controls
+
+    @property
     def is_only_commits(self) -> bool:
-        """Whether no record is one of a group."""
-        return self.records == self.commits + self.controls
+        """Whether no group has a record."""
+        return not self.of_groups
 
     @property
     def first_ms(self) -> int | None:
@@ -96,7 +101,7 @@ def count_records(records: DataFrame) -> RecordCounts:
     is_record = " and ".join(
         f"{mark} is null" for mark in (DAMAGE, PASSED_OVER) if mark in records.columns
     )
-    return _census(
+    return _counts(
         records.groupBy("partition").agg(
             (F.count_if(F.expr(is_record or "true")) + left_out).alias("records"),
             (F.count_if(is_commit()) + left_out).alias("commits"),
@@ -121,7 +126,7 @@ def count_records_beside(records: DataFrame, small: DataFrame) -> RecordCounts:
         *_ends(),
     )
     found = every.join(F.broadcast(others), "partition", "left").fillna(0, ["others", "controls"])
-    return _census(found.withColumn("commits", F.col("records") - F.col("others")))
+    return _counts(found.withColumn("commits", F.col("records") - F.col("others")))
 
 
 def _ends() -> tuple[Column, ...]:
@@ -133,7 +138,7 @@ def _ends() -> tuple[Column, ...]:
     )
 
 
-def _census(found: DataFrame) -> RecordCounts:
+def _counts(found: DataFrame) -> RecordCounts:
     return RecordCounts(
         {
             row["partition"]: PartitionCounts(**{name: row[name] for name in _FIELDS})

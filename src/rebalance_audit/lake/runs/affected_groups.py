@@ -14,12 +14,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
+from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
-REBUILT: Final = "rebuilt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,13 @@ class AffectedGroups:
             | self._asked_again()
         )
         is_told = F.col("is_late").isNotNull()
-        is_touched = F.col("first_new").isNotNull() | is_other | self._is_due() | is_told
+        is_affected = F.col("first_new").isNotNull() | is_other | self._is_due() | is_told
         is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
         is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("is_late", F.lit(False))
         rebuild = F.lit(not news.is_clean) | F.coalesce(is_other, F.lit(False)) | is_late
         return (
             known.join(new, [*GROUP], "full")
-            .where(is_touched | lost_from.isNotNull())
+            .where(is_affected | lost_from.isNotNull())
             .select(*GROUP, F.when(rebuild, REBUILT).otherwise(RESUMED).alias("mode"))
         )
 

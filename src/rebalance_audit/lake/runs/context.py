@@ -1,4 +1,4 @@
-"""What the steps of one run hand to each other, and the steps that all kinds of runs share."""
+"""What all steps of one run use: the session, the lake and its tables, the log of the run, and its report."""
 
 import time
 import uuid
@@ -9,18 +9,11 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TypeAlias
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import BrokerLogs
-from rebalance_audit.lake.gold.commit_findings import Days, commit_findings, scope_of
-from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
-from rebalance_audit.lake.gold.output_tables import rows_of
-from rebalance_audit.lake.gold.reducer import Gaps, ReducerOptions, reduce_groups
-from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run_log import RunLog, RunReport
 from rebalance_audit.lake.storage.sinks import Sink, Written
@@ -51,13 +44,15 @@ class RunContext:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Tell what is being done, and note how long it took."""
-        self.tell(what)
+        """Tell what is being done, and note how long it took; a step may have several parts, one after the other."""
+        seconds = self.report.seconds
+        if what not in seconds:
+            self.tell(what)
         began = time.monotonic()
         try:
             yield
         finally:
-            self.report.seconds[what] = time.monotonic() - began
+            seconds[what] = seconds.get(what, 0.0) + time.monotonic() - began
 
     def of_cluster(self, name: str) -> DataFrame:
         """A table's rows of the cluster."""
@@ -105,68 +100,10 @@ class RunContext:
             names.merge(topics.names_in_silver(commits, [*names]))
         return names
 
-    def write_topics(self, names: TopicNames) -> None:
-        """gold.topics, where something else is known than it has."""
-        if sorted(self.known_topics) != sorted(topics.as_in_table(names)):
-            self.upsert(TableName.TOPICS, topics.topic_rows(self.spark, names), given=len(names))
-
-    def write_commit_findings(
-        self, log_end_ms: int | None, days: Days | None = None, groups_regex: str | None = None
-    ) -> None:
-        """The rows of gold.findings that offset commits show: those of some days, or of all."""
-        rows = commit_findings(self.of_cluster, self.request.findings, log_end_ms, days)
-        of_regex = routing.in_groups(groups_regex, F.col("group_id"))
-        scope = scope_of(days) & of_regex
-        self.note(
-            TableName.FINDINGS, self.sink.replace(TableName.FINDINGS, rows.where(of_regex), scope)
-        )
-
-    def write_progress(self, reached: Progress) -> None:
-        """The last commit of what a run may leave for the next one."""
-        rows = self.log.progress_rows(reached)
-        self.note(
-            TableName.PROGRESS, self.sink.rewrite(TableName.PROGRESS, rows, len(reached.partitions))
-        )
-
     @cached_property
     def broker_logs(self) -> BrokerLogs:
         """What brokers logged, by this run and earlier ones; not before the run log has the run."""
         return BrokerLogs(self.sink, self.log.run_number, self.run_id)
-
-    def reduce(
-        self,
-        records: DataFrame,
-        names: TopicNames,
-        gaps: Gaps,
-        log_end_ms: int | None,
-        groups: DataFrame | None = None,
-        tasks: int | None = None,
-    ) -> DataFrame:
-        """The reducer's stream, held from the first look at it: unpersist it.
-
-        `groups` are those of the records, where it is not every group; for `tasks` see `reduce_groups`.
-        """
-        request = self.request
-        broker_log = self.broker_logs.facts(groups)
-        options = ReducerOptions(
-            names,
-            request.rules,
-            request.findings,
-            log_end_ms,
-            gaps,
-            request.with_silver,
-            None if broker_log is None else self.spark.sparkContext.broadcast(broker_log),
-        )
-        return reduce_groups(records, options, tasks).persist(StorageLevel.MEMORY_AND_DISK)
-
-    def snapshot_rows(self, stream: DataFrame) -> DataFrame:
-        """Rows of meta.snapshots (without the cluster)."""
-        return rows_of(stream, SNAPSHOTS).select(
-            "*",
-            F.lit(self.rules).alias("rules"),
-            F.lit(self.run_id).alias("run_id"),
-            F.lit(self.started_at).alias("updated_at"),
-        )
 
 
 def rules_digest(request: RunRequest) -> str:

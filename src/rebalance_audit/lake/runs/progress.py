@@ -49,18 +49,18 @@ class Progress:
         moments = [part.last_ms for part in self.partitions.values() if part.last_ms is not None]
         return max(moments, default=None)
 
-    def has_late(self, census: RecordCounts) -> bool:
+    def has_late(self, counts: RecordCounts) -> bool:
         """Whether any partition got a record in front of those that are known."""
         return any(
             found.first_offset < self.partitions[partition].next_offset
-            for partition, found in census.partitions.items()
+            for partition, found in counts.partitions.items()
             if partition in self.partitions
         )
 
-    def after(self, census: RecordCounts) -> "Progress":
-        """The same when the new records of a census are known too."""
+    def after(self, counts: RecordCounts) -> "Progress":
+        """The same when the new records of a counts are known too."""
         after = dict(self.partitions)
-        for partition, found in census.partitions.items():
+        for partition, found in counts.partitions.items():
             before = after.get(partition, PartitionProgress(0, None))
             moments = [at for at in (before.last_ms, found.last_ms) if at is not None]
             after[partition] = PartitionProgress(

@@ -55,9 +55,14 @@ class RunRequest:
         return frozenset(self.layers) == ALL_LAYERS
 
     @property
-    def is_whole(self) -> bool:
+    def has_window(self) -> bool:
+        """Whether rows outside of some time are left out."""
+        return self.from_ms is not None or self.to_ms is not None
+
+    @property
+    def covers_everything(self) -> bool:
         """Whether every group and every moment was asked for."""
-        return self.groups_regex is None and self.from_ms is None and self.to_ms is None
+        return self.groups_regex is None and not self.has_window
 
     @property
     def source_spec(self) -> str:

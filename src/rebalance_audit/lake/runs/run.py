@@ -17,12 +17,15 @@ from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext, Tell
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
-from rebalance_audit.lake.runs.increment import ChangesGone, run_increment
+from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
+from rebalance_audit.lake.runs.plan import Plan
 from rebalance_audit.lake.runs.progress import Progress, progress_of
-from rebalance_audit.lake.runs.rebuild import run_whole
+from rebalance_audit.lake.runs.rebuild import rebuild_plan
+from rebalance_audit.lake.runs.replayed import account, replay
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
+from rebalance_audit.lake.runs.writer import Writer
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.commits import commit_metadata
@@ -70,7 +73,8 @@ def _execute(context: RunContext, refusals: ErrorTranslation) -> RunReport:
             write_source_findings(context)
             _replay(context)
         else:
-            run_whole(context, None)
+            with rebuild_plan(context, None) as plan:
+                _carry_out(context, plan)
         _finish(context)
     except Exception as error:
         known = refusals.explain(error)
@@ -103,12 +107,13 @@ def _ingest(context: RunContext) -> None:
 
 def _replay(context: RunContext) -> None:
     """Bronze into everything else: what is new in it where an earlier run has left enough to go on from."""
-    standing = _standing(context)
+    reached = _reached(context)
     version = context.lake.version(TableName.RECORDS)
     assert version is not None  # created with the run
-    if standing is not None and version >= standing.bronze_version:
+    if reached is not None and version >= reached.bronze_version:
         try:
-            run_increment(context, standing, version)
+            with increment_plan(context, reached, version) as plan:
+                _carry_out(context, plan)
         except ChangesGone:
             context.tell("what is new cannot be told any more; replaying everything")
         else:
@@ -119,13 +124,27 @@ def _replay(context: RunContext) -> None:
             " ingest some, or give a source."
         )
     context.lake.keep_changes(TableName.RECORDS)
-    version = context.lake.version(TableName.RECORDS)
-    run_whole(context, version)
+    with rebuild_plan(context, context.lake.version(TableName.RECORDS)) as plan:
+        _carry_out(context, plan)
 
 
-def _standing(context: RunContext) -> Progress | None:
+def _carry_out(context: RunContext, plan: Plan) -> None:
+    """Replay a plan, account for its records, and write what came out."""
+    with context.step("replaying groups"):
+        replayed = replay(context, plan)
+    try:
+        with small_queries(context.spark, when=replayed.plan.is_small):
+            account(context, replayed)
+            with context.step("writing tables"):
+                Writer(context, replayed).write()
+    finally:
+        replayed.stream.unpersist()
+
+
+def _reached(context: RunContext) -> Progress | None:
+    """What an earlier run left to go on from; None where everything is to be replayed."""
     request = context.request
-    if request.full or not request.is_whole:
+    if request.full or not request.covers_everything:
         return None
     with small_queries(context.spark):
         return progress_of(context.lake, request.cluster, context.rules, context.log.run_number)

@@ -31,8 +31,11 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 
 @contextmanager
-def small_queries(spark: SparkSession) -> Iterator[None]:
-    """These settings for all queries of the session inside."""
+def small_queries(spark: SparkSession, *, when: bool = True) -> Iterator[None]:
+    """These settings for all queries of the session inside the block, if `when` holds."""
+    if not when:
+        yield
+        return
     before = {name: spark.conf.get(name, None) for name in SETTINGS}
     try:
         for name, value in SETTINGS.items():

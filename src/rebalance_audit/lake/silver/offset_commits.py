@@ -19,43 +19,66 @@ from rebalance_audit.table_schemas import TableName
 OPEN: Final = "open"
 
 
-class NewCommits(NamedTuple):
-    """What came of the new commits."""
+class WrittenCommits(NamedTuple):
+    """What a run wrote of the offset commits that it decoded."""
 
     written: tuple[Written, ...]
-    """By each of the commits that it took."""
+    """What each of the table's commits changed."""
+    given: int
+    """Commits that were to be decoded."""
     decoded: int
+    """Those of them that could be."""
     rows: DataFrame
-    """Those that were decoded, as silver has them."""
+    """Rows of the table: those that were decoded, or more."""
     undecodable: DataFrame | None
-    """Rows of silver.quarantine, None for none."""
+    """Rows of silver.quarantine for the others; None if there are none."""
     held: DataFrame | None
-    """What the frames are made of, held until `release`."""
+    """What the frames are made from, in memory until `release`."""
 
     def release(self) -> None:
-        """Let go of what is held."""
+        """Free what is held."""
         if self.held is not None:
             self.held.unpersist()
+
+
+def replace_commits(
+    sink: Sink, records: DataFrame, markers: DataFrame, regex: str | None, counts: RecordCounts
+) -> WrittenCommits:
+    """Decode all commits of the groups that the regular expression matches, and make them the groups' rows.
+
+    `records` are all records of the cluster in bronze, `counts` theirs, `markers` the control records among them.
+    """
+    decoded = routing.decoded_commits(records, regex)
+    scope = routing.in_groups(regex, F.col("group_id"))
+    given = counts.commits if regex is None else routing.commits(records, regex).count()
+    written = []
+    if given or not sink.is_empty(TableName.OFFSET_COMMITS):
+        rows = routing.offset_commits(decoded, markers if counts.has_transactions else None)
+        written.append(sink.replace(TableName.OFFSET_COMMITS, rows, scope))
+    there = sink.of_cluster(TableName.OFFSET_COMMITS)
+    found = there.where(scope).count()
+    undecodable = routing.undecodable_commits(decoded) if found < given else None
+    return WrittenCommits(tuple(written), given, found, there, undecodable, None)
 
 
 def add_commits(
     sink: Sink,
     records: DataFrame,
     history: DataFrame,
-    census: RecordCounts,
+    counts: RecordCounts,
     *,
     is_late: bool,
     is_clean: bool,
-) -> NewCommits:
+) -> WrittenCommits:
     """Decode the new records' commits and add them; decide the transactions that new markers end.
 
     `history` are all records of the cluster in bronze, looked at only where `is_late`, that is where a new record lies
     before known ones. Where the last run was cut short (not `is_clean`) some rows may be there.
     """
-    if is_clean and not is_late and not census.has_transactions:
-        return _appended(sink, records, census)
+    if is_clean and not is_late and not counts.has_transactions:
+        return _appended(sink, records, counts)
     decoded = routing.decoded_commits(records, None).persist(StorageLevel.MEMORY_AND_DISK)
-    markers = records.where(routing.is_control()) if census.has_transactions else None
+    markers = records.where(routing.is_control()) if counts.has_transactions else None
     rows = routing.offset_commits(decoded, markers)
     found = decoded.where("commit.reason is null").count()
     written = []
@@ -71,21 +94,21 @@ def add_commits(
             _redecided(history, records) if is_late or not is_clean else _closed(sink, markers)
         )
         written.append(sink.upsert(TableName.OFFSET_COMMITS, decided))
-    undecodable = routing.undecodable_commits(decoded) if found < census.commits else None
-    return NewCommits(tuple(written), found, rows, undecodable, decoded)
+    undecodable = routing.undecodable_commits(decoded) if found < counts.commits else None
+    return WrittenCommits(tuple(written), counts.commits, found, rows, undecodable, decoded)
 
 
-def _appended(sink: Sink, records: DataFrame, census: RecordCounts) -> NewCommits:
+def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCommits:
     """Commits behind all that silver has, and none of a transaction."""
     # What follows reads two columns or three: from the table, which costs less than to hold all of them here.
     decoded = routing.decoded_commits(records, None)
     written = sink.append(TableName.OFFSET_COMMITS, routing.offset_commits(decoded, None))
     found = written.inserted
-    rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(census.places())
+    rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(counts.places())
     undecodable = None
-    if found < census.commits:
+    if found < counts.commits:
         undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
-    return NewCommits((written,), found, rows, undecodable, undecodable)
+    return WrittenCommits((written,), counts.commits, found, rows, undecodable, undecodable)
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:

@@ -123,7 +123,7 @@ class Sink:
         self,
         name: str,
         handed: DataFrame,
-        whole: DataFrame | None = None,
+        rebuilt: DataFrame | None = None,
         groups: DataFrame | None = None,
         *,
         scope: Column | None = None,
@@ -131,7 +131,7 @@ class Sink:
         footprint: Footprint | None = None,
         key_range: KeyRange | None = None,
     ) -> Written:
-        """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `whole`.
+        """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `rebuilt`.
 
         `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
         beforehand, `keys` are its keys alone and `key_range` their range. With a footprint the result has the hours of
@@ -142,7 +142,7 @@ class Sink:
         if self.is_empty(name) and footprint is None:
             new = self._shaped(schema, handed.where("row is not null").select("row.*"))
             return self._append(
-                schema, new if whole is None else new.union(self._shaped(schema, whole))
+                schema, new if rebuilt is None else new.union(self._shaped(schema, rebuilt))
             )
         keys = handed if keys is None else keys.withColumn("cluster", F.lit(self.cluster))
         if key_range is None:
@@ -159,11 +159,11 @@ class Sink:
         changes = _changes(
             schema, handed.select(*schema.key, row.alias("row")), picked, "left", footprint
         )
-        if whole is None:
+        if rebuilt is None:
             return self._apply(schema, changes, key_range)
         replaced = self._replaced(
             schema,
-            self._shaped(schema, whole),
+            self._shaped(schema, rebuilt),
             F.lit(True) if scope is None else scope,
             groups,
             footprint,
@@ -201,7 +201,7 @@ class Sink:
 
         Appends that know nothing of each other do not conflict. So this one is a transaction of an application, the
         cluster, numbered by the table's version: of two runs that have seen the same version one fails. Where nothing
-        was ever written that is left to bronze, the first table of a run: it costs Delta a look at the whole log.
+        was ever written that is left to bronze, the first table of a run: it costs Delta a look at the rebuilt log.
         """
         name = schema.full_name
         writer = apart(schema, rows).write.format("delta").mode("append")

@@ -1,0 +1,74 @@
+"""The plan of a run: which records of which groups are replayed, and what the tables are to hold afterwards.
+
+A rebuild and an increment each make one (`rebuild`, `increment`); replaying it (`replayed`) and writing what comes out
+(`writer`) is the same for both.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.sql import DataFrame
+
+from rebalance_audit.lake.gold.output_summary import OutputSummary
+from rebalance_audit.lake.gold.reducer import Gaps
+from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.runs.progress import Progress
+from rebalance_audit.lake.silver.offset_commits import WrittenCommits
+from rebalance_audit.wire.topic_names import TopicNames
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedGroups:
+    """The groups that a run replays."""
+
+    records: DataFrame | None
+    """What the reducer gets, with the columns INPUT; None if no group is replayed."""
+    resumed: int
+    """Groups that go on from a snapshot."""
+    rebuilt: int
+    """Groups that are replayed from their first record."""
+    groups: DataFrame | None = None
+    """All of them, with a column `group_id`; None for every group of the log."""
+    replaced: DataFrame | None = None
+    """Those of them whose rows in the tables become the new ones, with a column `group_id`; None for none."""
+    tasks: int | None = None
+    """How many tasks replay them; None for as many as a shuffle has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run replays and writes. The offset commits are in their table already."""
+
+    small: DataFrame
+    """The records that the run accounts for, without offset commits; held in memory while the plan is carried out."""
+    counts: RecordCounts
+    """Of the records that the run accounts for: all of them in a rebuild, the new ones in an increment."""
+    group_records: int
+    """Records among them that the reducer gets: each ends up decoded or in quarantine."""
+    groups: ReplayedGroups
+    commits: WrittenCommits | None
+    """None if there are none, or if only gold is written."""
+    unreadable: DataFrame | None
+    """Rows of silver.quarantine besides those that the reducer makes; None if there are none."""
+    damaged_stretches: int
+    """How many of these are parts of segment files whose records nobody can count."""
+    gaps: Gaps
+    names: TopicNames
+    log_end_ms: int | None
+    """Largest record time of the whole log, epoch milliseconds."""
+    since: Progress | None
+    """Where an increment goes on from; None for a rebuild."""
+    reached: Progress | None
+    """Where the next run can go on from; None if this one does not cover all groups and all times."""
+    is_small: bool
+    """Queries are over before compiled code has paid for itself, see `small_queries`."""
+    revise: "Revise"
+
+
+Revise: TypeAlias = Callable[[DataFrame, OutputSummary], Plan | None]
+"""Takes what the reducer made of a plan; returns a better plan if that shows that this one rests on too little."""
+
+
+def is_final(stream: DataFrame, summary: OutputSummary) -> None:
+    """The plan needs no revision, whatever comes out."""

@@ -1,0 +1,225 @@
+"""Writes what came out of a plan: silver and gold, then snapshots, topics and progress; one commit for each table."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
+from rebalance_audit.lake.gold import group_hours as hours
+from rebalance_audit.lake.gold import topics
+from rebalance_audit.lake.gold.commit_findings import (
+    commit_findings,
+    days_of,
+    is_of_records,
+    scope_of,
+)
+from rebalance_audit.lake.gold.output_rows import (
+    GROUP_RECORDS,
+    NEW,
+    OUTPUTS,
+    QUARANTINE,
+    SNAPSHOTS,
+)
+from rebalance_audit.lake.gold.output_tables import (
+    continue_stints,
+    in_window,
+    keys_gone,
+    rebuilt_rows_of,
+    rows_of,
+)
+from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
+from rebalance_audit.lake.runs.progress import Progress
+from rebalance_audit.lake.runs.replayed import Replayed
+from rebalance_audit.lake.storage.sinks import Written, patch_rows
+from rebalance_audit.lake.storage.tables import WRITERS
+from rebalance_audit.table_schemas import TableName
+
+
+class Writer:
+    """Writes the tables of one run."""
+
+    def __init__(self, context: RunContext, replayed: Replayed) -> None:
+        """Nothing is written yet."""
+        self._context = context
+        self._request = context.request
+        self._sink = context.sink
+        self._plan, self._stream, self._summary = replayed
+        self._since = self._plan.since
+        self._replaced = self._plan.groups.replaced
+
+    def write(self) -> None:
+        """Write all tables. Raises LakeNotWritable."""
+        changed = self._write_outputs()
+        if not self._request.has_window:
+            # What reaches into an hour may begin before a window, so a window has no hours.
+            self._write_hours(changed)
+            self._write_commit_findings()
+        # In this order: what a run that is cut short leaves stale, the next one makes again.
+        self._write_snapshots()
+        self._write_topics()
+        if self._plan.reached is not None:
+            self._write_progress(self._plan.reached)
+
+    # -- silver and gold ------------------------------------------------------------------------
+
+    def _write_outputs(self) -> Sequence[DataFrame]:
+        """What the reducer made; returns group and hour of what differs, for gold.group_hours."""
+        outputs = (*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._request.with_silver else []))
+        writes: list[Callable[[], Written | None]] = [self._write_quarantine]
+        writes += [
+            partial(self._write_output, output)
+            for output in outputs
+            if self._summary.rows(output)
+            or (self._replaced is not None and not self._sink.is_empty(OUTPUTS[output]))
+        ]
+        with ThreadPoolExecutor(WRITERS) as pool:
+            done = [written for written in pool.map(_call, writes) if written is not None]
+        return [written.hours for written in done if written.hours is not None]
+
+    def _write_output(self, output: str) -> Written:
+        write = self._replace_output if self._since is None else self._patch_output
+        written = write(output)
+        self._context.note(OUTPUTS[output], written)
+        return written
+
+    def _replace_output(self, output: str) -> Written:
+        """Make the rows of the replayed groups those of this run."""
+        window = self._window(output)
+        # Without silver there are no findings of commits.
+        scope = window & is_of_records(output) if self._request.with_silver else window
+        rows = rebuilt_rows_of(self._stream, output).where(window)
+        return self._sink.replace(OUTPUTS[output], rows, scope, self._replaced)
+
+    def _patch_output(self, output: str) -> Written:
+        """Add and change rows of resumed groups, and replace those of rebuilt ones."""
+        assert self._since is not None
+        name, key_range = OUTPUTS[output], self._summary.key_range(output)
+        new = rows_of(self._stream, output, NEW)
+        if output == GROUP_RECORDS and self._since.is_clean and self._replaced is None:
+            # A row for each record that is new in bronze: the table has none of them.
+            return self._sink.append(name, new)
+        if output == MEMBERS:
+            keys = new.select("group_id", "incarnation", "member_id").distinct()
+            there = self._context.of_cluster(name).where(key_range.condition())
+            there = there.join(keys, ["group_id", "incarnation", "member_id"], "left_semi")
+            new = continue_stints(new, there)
+        gone = keys_gone(self._stream, output) if self._summary.gone(output) else None
+        return self._sink.patch(
+            name,
+            patch_rows(name, new, gone),
+            None if self._replaced is None else rebuilt_rows_of(self._stream, output),
+            self._replaced,
+            scope=is_of_records(output),
+            footprint=hours.footprint_of(output),
+            key_range=key_range,
+        )
+
+    def _window(self, output: str) -> Column:
+        if output not in GOLD_OF_GROUP:
+            return F.lit(True)
+        return in_window(output, self._request.from_ms, self._request.to_ms)
+
+    def _write_quarantine(self) -> None:
+        rows, given = rows_of(self._stream, QUARANTINE), self._summary.rows(QUARANTINE)
+        if self._plan.unreadable is not None:
+            rows = rows.unionByName(self._plan.unreadable, allowMissingColumns=True)
+            given += 1
+        is_rebuild = self._since is None and self._request.with_silver
+        if is_rebuild and self._request.groups_regex is None:
+            # Damaged stretches came with the source; bronze, from which the others come, does not have them.
+            single = F.col("source_file").isNull()
+            self._context.replace(TableName.QUARANTINE, rows, single, given=given)
+        else:
+            self._context.upsert(TableName.QUARANTINE, rows, given=given)
+
+    def _write_hours(self, changed: Sequence[DataFrame]) -> None:
+        """gold.group_hours, made of the other gold tables; `changed` has group and hour of what differs in them."""
+        context, plan, since = self._context, self._plan, self._since
+        if since is None:
+            of_regex = self._of_regex()
+
+            def read(name: str) -> DataFrame | None:
+                if name == TableName.OFFSET_COMMITS and not self._request.with_silver:
+                    return None
+                return context.of_cluster(name).where(of_regex)
+
+            rows = hours.group_hours(read, plan.log_end_ms)
+            context.replace(TableName.GROUP_HOURS, rows, of_regex)
+            return
+        if self._summary.rows(REBALANCES):
+            rebalances = rows_of(self._stream, REBALANCES)
+            still_open = hours.hours_of_open(rebalances, since.last_ms, plan.log_end_ms)
+            changed = [*changed, still_open]
+        patch_hours(
+            context,
+            HoursNews(
+                changed,
+                None if plan.commits is None else plan.commits.rows,
+                since.is_clean and not since.has_late(plan.counts),
+                self._replaced,
+                plan.log_end_ms,
+            ),
+        )
+
+    def _write_commit_findings(self) -> None:
+        """The rows of gold.findings that offset commits show: of all days, or of those that have new records."""
+        if not self._request.with_silver:
+            return
+        context, plan = self._context, self._plan
+        days = None
+        if self._since is not None and self._replaced is None:
+            if not plan.counts.records:
+                return
+            days = days_of(plan.counts)
+        of_regex = self._of_regex()
+        rows = commit_findings(context.of_cluster, self._request.findings, plan.log_end_ms, days)
+        scope = scope_of(days) & of_regex
+        written = self._sink.replace(TableName.FINDINGS, rows.where(of_regex), scope)
+        context.note(TableName.FINDINGS, written)
+
+    def _of_regex(self) -> Column:
+        return routing.in_groups(self._request.groups_regex, F.col("group_id"))
+
+    # -- what the next run needs ----------------------------------------------------------------
+
+    def _write_snapshots(self) -> None:
+        if self._plan.reached is None:
+            return
+        context, name = self._context, TableName.SNAPSHOTS
+        given = self._summary.rows(SNAPSHOTS)
+        rows = rows_of(self._stream, SNAPSHOTS).select(
+            "*",
+            F.lit(context.rules).alias("rules"),
+            F.lit(context.run_id).alias("run_id"),
+            F.lit(context.started_at).alias("updated_at"),
+        )
+        if self._since is None:
+            context.replace(name, rows, F.lit(True))
+        elif self._replaced is not None:
+            context.upsert(name, rows, given=given)
+        elif given:
+            key_range = self._summary.key_range(SNAPSHOTS)
+            context.note(name, self._sink.put(name, rows, given, key_range))
+
+    def _write_topics(self) -> None:
+        """gold.topics, where something else is known than the table has."""
+        context, names = self._context, self._plan.names
+        if sorted(context.known_topics) != sorted(topics.as_in_table(names)):
+            rows = topics.topic_rows(context.spark, names)
+            context.upsert(TableName.TOPICS, rows, given=len(names))
+
+    def _write_progress(self, reached: Progress) -> None:
+        """The last commit of what a run may leave for the next one."""
+        context = self._context
+        rows = context.log.progress_rows(reached)
+        written = self._sink.rewrite(TableName.PROGRESS, rows, len(reached.partitions))
+        context.note(TableName.PROGRESS, written)
+
+
+def _call(write: Callable[[], Written | None]) -> Written | None:
+    return write()
