@@ -18,7 +18,7 @@ from rebalance_audit.lake.runs import maintain as care
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
 from rebalance_audit.lake.session.spark_end import stopped_at_the_end, told_where_it_ends
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session

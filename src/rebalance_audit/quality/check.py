@@ -17,7 +17,8 @@ from rebalance_audit.lake.checks.check_frames import (
     broken_rows,
     checked_table,
 )
-from rebalance_audit.lake.checks.check_log import CheckResult, new_check_id, write_results
+from rebalance_audit.lake.checks.check_log import CheckResult, write_results
+from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
@@ -74,7 +75,7 @@ def run_check(lake: Lake, request: CheckRequest, tell: Tell = lambda _: None) ->
     names = check_tables(request)
     if all(lake.version(name) is None for name in table_schemas()):
         raise LakeNotReadable(f"{lake.path} is no lake of this program: it has none of its tables.")
-    check_id = new_check_id(request.scope.now)
+    check_id = new_run_id(request.scope.now)
     suites = Suites(request.docs)
     results: list[CheckResult] = []
     for table in _ahead(lake, request.scope, names):

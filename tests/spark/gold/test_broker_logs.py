@@ -19,7 +19,7 @@ from rebalance_audit.lake.gold.output_tables import rows_of as rows_of_output
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.time_zones import zone_of

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.local.audit import audit_segments
 from tests.spark.in_process import in_order

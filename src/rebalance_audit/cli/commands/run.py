@@ -16,7 +16,7 @@ from rebalance_audit.report import words
 
 if TYPE_CHECKING:
     from rebalance_audit.lake.runs.request import RunRequest
-    from rebalance_audit.lake.runs.run_log import RunReport
+    from rebalance_audit.lake.runs.run_report import RunReport
 
 EXAMPLES: Final = """\b
 Examples:

@@ -19,12 +19,16 @@ from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.lock import sole_ingest
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
 
-INGEST_TABLES: Final = (TableName.RECORDS, TableName.QUARANTINE, TableName.INGESTED)
+INGEST_TABLES: Final = (
+    TableName.RECORDS,
+    TableName.QUARANTINE,
+    TableName.INGESTED,
+)
 OBSERVATION_SECONDS: Final = 10.0
 """How long to wait for a count that Spark reports on the side; without it the source is looked through again."""
 
@@ -67,7 +71,7 @@ def ingest(
     `from_ms` leaves out what is in front of each partition's first record of that time or later; of a live cluster it
     says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
     """
-    with sole_run(lake.path, f"{cluster} (ingest)", run_id):
+    with sole_ingest(lake.path, cluster, run_id):
         lake.create(INGEST_TABLES)
         ledger = Ledger(lake, cluster)
         sink = Sink(lake, cluster, run_id)

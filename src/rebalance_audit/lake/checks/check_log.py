@@ -1,14 +1,13 @@
 """meta.checks: what each check of a lake has found."""
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from rebalance_audit.lake.checks.check_frames import Scope
-from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.local_rows import table_rows
+from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_checks import CheckKind, CheckSeverity
 from rebalance_audit.table_schemas import TableName
@@ -33,11 +32,6 @@ class CheckResult:
     """Keys of rows that break it, each as JSON."""
     detail: str | None = None
     table_version: int | None = None
-
-
-def new_check_id(now: datetime) -> str:
-    """A name that no other check has, in order of time."""
-    return f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
 
 
 def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[CheckResult]) -> None:

@@ -1,7 +1,6 @@
 """What all steps of one run use: the session, the lake and its tables, the log of the run, and its report."""
 
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,8 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import BrokerLogs
-from rebalance_audit.lake.runs.request import RunRequest
-from rebalance_audit.lake.runs.run_log import RunLog, RunReport
+from rebalance_audit.lake.runs.request import GOLD, RunRequest
+from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
+from rebalance_audit.lake.runs.run_report import RunReport
+from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
@@ -35,12 +36,18 @@ class RunContext:
         self.request = request
         self.tell = tell
         self.started_at = datetime.now(UTC)
-        self.run_id = f"{self.started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+        self.run_id = new_run_id(self.started_at)
         self.rules = rules_digest(request)
         self.lake = Lake(spark, request.lake)
         self.sink = Sink(self.lake, request.cluster, self.run_id)
-        self.log = RunLog(self.lake, request, self.run_id, self.started_at, self.rules)
+        self.log = RunLog(self.lake, self._entry())
         self.report = RunReport(self.run_id)
+
+    @property
+    def run_number(self) -> int:
+        """Known as soon as the run log has the run."""
+        assert self.log.run_number is not None
+        return self.log.run_number
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
@@ -103,7 +110,24 @@ class RunContext:
     @cached_property
     def broker_logs(self) -> BrokerLogs:
         """What brokers logged, by this run and earlier ones; not before the run log has the run."""
-        return BrokerLogs(self.sink, self.log.run_number, self.run_id)
+        return BrokerLogs(self.sink, self.run_number, self.run_id)
+
+    def _entry(self) -> RunEntry:
+        request = self.request
+        return RunEntry(
+            self.run_id,
+            self.started_at,
+            request.cluster,
+            request.command,
+            request.source_spec,
+            request.config,
+            request.from_ms,
+            request.to_ms,
+            request.full,
+            ALL if request.with_silver else GOLD,
+            self.rules,
+            request.groups_regex,
+        )
 
 
 def rules_digest(request: RunRequest) -> str:

@@ -54,8 +54,8 @@ class ErrorTranslation:
         return None
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Raise the sentence in the place of an error that has one."""
+    def translated(self) -> Iterator[None]:
+        """Raise the sentence instead of an error that has one."""
         try:
             yield
         except Exception as error:

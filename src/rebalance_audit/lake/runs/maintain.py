@@ -9,7 +9,6 @@ a tombstone. So the groups can still be replayed from what is left, as a broker 
 audited yet are not touched.
 """
 
-import uuid
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -26,9 +25,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.runs.context import Tell
 from rebalance_audit.lake.storage.clustering import files_of, laid_out
-from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.delta_log import java_message
-from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
+from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.tables import WRITERS, Lake
 from rebalance_audit.table_schemas import TableName, table_schemas
 
@@ -123,7 +122,7 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
     Raises BadRequest, LakeBusy while a run writes into the lake, LakeNotReadable where no table is, LakeNotWritable.
     """
     check_request(request)
-    report = MaintainReport(f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}")
+    report = MaintainReport(new_run_id(now))
     names = [
         name for name in sorted(request.tables or table_schemas()) if lake.version(name) is not None
     ]
@@ -297,7 +296,7 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
             for cluster in _clusters(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
                 if TableName.RECORDS in request.keep_days:
-                    held.enter_context(sole_run(lake.path, f"{cluster} (ingest)", run_id))
+                    held.enter_context(sole_ingest(lake.path, cluster, run_id))
         yield
 
 

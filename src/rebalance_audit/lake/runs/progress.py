@@ -7,16 +7,15 @@ later than the one in meta.progress, that one has left its work half done, or ha
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.runs.run_log import ALL
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_schemas import TableName
-
-ALL: Final = "all"
-"""Layers of a run that went through bronze."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,23 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         run_number=number,
         is_clean=not later,
     )
+
+
+def progress_columns(reached: Progress) -> list[dict[str, Any]]:
+    """What rows of meta.progress say of the log: one row per partition, without cluster and run."""
+    return [
+        {
+            "partition": partition,
+            "ingested_to": part.next_offset,
+            "replayed_to": part.next_offset,
+            "last_record_at": (
+                None if part.last_ms is None else datetime.fromtimestamp(part.last_ms / 1000, UTC)
+            ),
+            "bronze_version": reached.bronze_version,
+            "lost_before": list(reached.gaps.get(partition, ())) or None,
+        }
+        for partition, part in reached.partitions.items()
+    ]
 
 
 def _rows_of(lake: Lake, name: str, cluster: str, condition: str = "true") -> list[Any]:

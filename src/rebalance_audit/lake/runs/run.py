@@ -23,14 +23,14 @@ from rebalance_audit.lake.runs.progress import Progress, progress_of
 from rebalance_audit.lake.runs.rebuild import rebuild_plan
 from rebalance_audit.lake.runs.replayed import account, replay
 from rebalance_audit.lake.runs.request import RunRequest, check_request
-from rebalance_audit.lake.runs.run_log import RunReport
+from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.sources.delta_source import DeltaSource
-from rebalance_audit.lake.storage.commits import commit_metadata
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.table_schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
@@ -50,16 +50,16 @@ def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = lambda _: N
     check_request(request)
     _check_regex(spark, request.groups_regex)
     context = RunContext(spark, request, tell)
-    refusals = ErrorTranslation(spark, request.lake, request.source)
+    errors = ErrorTranslation(spark, request.lake, request.source)
     with (
-        refusals.told(),
+        errors.translated(),
         sole_run(request.lake, request.cluster, context.run_id),
         commit_metadata(spark, context.run_id),
     ):
-        return _execute(context, refusals)
+        return _execute(context, errors)
 
 
-def _execute(context: RunContext, refusals: ErrorTranslation) -> RunReport:
+def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
     """All steps, in order; the run log's row is the first commit and the last."""
     request = context.request
     tables = [*META_TABLES, *GOLD_TABLES, TableName.QUARANTINE]
@@ -67,7 +67,7 @@ def _execute(context: RunContext, refusals: ErrorTranslation) -> RunReport:
         context.lake.create([TableName.RUNS])
         context.lake.create([*tables, *LAYER_TABLES] if request.with_silver else tables)
         context.log.start()
-    try:
+    with context.log.noting_failure(), errors.translated():
         if request.with_silver:
             _ingest(context)
             write_source_findings(context)
@@ -76,12 +76,6 @@ def _execute(context: RunContext, refusals: ErrorTranslation) -> RunReport:
             with rebuild_plan(context, None) as plan:
                 _carry_out(context, plan)
         _finish(context)
-    except Exception as error:
-        known = refusals.explain(error)
-        context.log.fail(known or error)
-        if known is not None:
-            raise known from error
-        raise
     return context.report
 
 
@@ -147,7 +141,7 @@ def _reached(context: RunContext) -> Progress | None:
     if request.full or not request.covers_everything:
         return None
     with small_queries(context.spark):
-        return progress_of(context.lake, request.cluster, context.rules, context.log.run_number)
+        return progress_of(context.lake, request.cluster, context.rules, context.run_number)
 
 
 def _finish(context: RunContext) -> None:
@@ -160,7 +154,7 @@ def _finish(context: RunContext) -> None:
     versions = {name: context.lake.version(name) for name in tables}
     context.report.versions = {name: at for name, at in versions.items() if at is not None}
     with small_queries(context.spark):
-        context.log.end(context.report)
+        context.log.end(context.report.columns())
 
 
 def _check_regex(spark: SparkSession, regex: str | None) -> None:

@@ -33,8 +33,9 @@ from rebalance_audit.lake.gold.output_tables import (
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
-from rebalance_audit.lake.runs.progress import Progress
+from rebalance_audit.lake.runs.progress import Progress, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
+from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.sinks import Written, patch_rows
 from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.table_schemas import TableName
@@ -216,8 +217,14 @@ class Writer:
     def _write_progress(self, reached: Progress) -> None:
         """The last commit of what a run may leave for the next one."""
         context = self._context
-        rows = context.log.progress_rows(reached)
-        written = self._sink.rewrite(TableName.PROGRESS, rows, len(reached.partitions))
+        of_run = {
+            "run_number": context.run_number,
+            "run_id": context.run_id,
+            "updated_at": context.started_at,
+        }
+        rows = [columns | of_run for columns in progress_columns(reached)]
+        frame = table_rows(context.spark, TableName.PROGRESS, rows)
+        written = self._sink.rewrite(TableName.PROGRESS, frame, len(rows))
         context.note(TableName.PROGRESS, written)
 
 

@@ -5,11 +5,7 @@ commit in there `CREATE TABLE IF NOT EXISTS` would do nothing for ever, and ever
 stores there are no empty folders, and what is written there is there as a whole or not at all.
 """
 
-import fcntl
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,28 +15,10 @@ LOG: Final = "_delta_log"
 STAGED: Final = "_staged_commits"
 
 
-@contextmanager
-def sole_maker(lake: str) -> Iterator[None]:
-    """Let no other process make tables of a lake on this machine meanwhile: it waits. Raises OSError."""
-    folder = None if is_catalog(lake) else local_path(lake)
-    if folder is None:
-        yield
-        return
-    path = folder / "meta" / ".making-tables"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        with suppress(OSError):  # a file system without locks: as an object store
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def remove_aborted_create(table: str) -> None:
     """Remove the log's folder of a table without a version, if all that it has is what was being written.
 
-    For who is the sole maker. Raises OSError.
+    To be called under `lock.sole_table_maker`. Raises OSError.
     """
     path = None if is_catalog(table) else local_path(table)
     if path is None or not (path / LOG).is_dir():

@@ -1,14 +1,14 @@
-"""One run at a time per cluster of a lake.
+"""Locks of a lake: one run and one ingest at a time per cluster, and one process that makes tables.
 
-A lock of the operating system on a file in the lake: it is gone with the process that holds it, however that ends, so
-nobody has to clean up behind a run that was killed. Object stores have no such thing; there two runs that overlap are
-told apart by Delta, which refuses the second of two commits that were made from the same version.
+Each is a lock of the operating system on a file in the lake: it is gone with the process that holds it, however that
+ends, so nobody has to clean up after a run that was killed. Object stores have no such locks; there Delta tells two
+runs that overlap apart, by refusing the second of two commits that were made from the same version.
 """
 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EAGAIN, EWOULDBLOCK
 from pathlib import Path
 from urllib.parse import quote
@@ -19,15 +19,13 @@ from rebalance_audit.location import is_catalog, local_path
 
 @contextmanager
 def sole_run(lake: str, cluster: str, run_id: str) -> Iterator[None]:
-    """Hold the cluster's lock while the run lasts. Raises LakeBusy, with what is known of the other run."""
-    folder = None if is_catalog(lake) else local_path(lake)
-    if folder is None:
+    """Hold the cluster's lock for the block. Raises LakeBusy, with what is known of the other run."""
+    path = _lock_file(lake, f".running-{quote(cluster, safe='')}")
+    if path is None:
         yield
         return
-    path = folder / "meta" / f".running-{quote(cluster, safe='')}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = _open(path)
     except OSError as error:
         raise LakeNotWritable(f"{path} cannot be written: {error.strerror}.") from error
     try:
@@ -37,6 +35,40 @@ def sole_run(lake: str, cluster: str, run_id: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def sole_ingest(lake: str, cluster: str, run_id: str) -> Iterator[None]:
+    """Hold the lock of the cluster's ingests, which a run of the cluster does not hold. Raises LakeBusy."""
+    with sole_run(lake, f"{cluster} (ingest)", run_id):
+        yield
+
+
+@contextmanager
+def sole_table_maker(lake: str) -> Iterator[None]:
+    """Let no other process on this machine make tables of the lake during the block: it waits. Raises OSError."""
+    path = _lock_file(lake, ".making-tables")
+    if path is None:
+        yield
+        return
+    descriptor = _open(path)
+    try:
+        with suppress(OSError):  # a file system without locks: as an object store
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock_file(lake: str, name: str) -> Path | None:
+    """None for a lake that is not in a file system of this machine."""
+    folder = None if is_catalog(lake) else local_path(lake)
+    return None if folder is None else folder / "meta" / name
+
+
+def _open(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
 
 def _take(descriptor: int, path: Path, cluster: str) -> None:

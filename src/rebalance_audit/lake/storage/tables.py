@@ -15,10 +15,11 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
-from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create, sole_maker
+from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.locations import Folder, location_of
+from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.table_schemas import TableSchema, table_schemas
 
 FILTERED_BY: Final = (
@@ -70,7 +71,7 @@ class Lake:
             is_there = list(pool.map(self._adapt, schemas))
             missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
             if missing:
-                with _told(self.path), sole_maker(self.path):
+                with _told(self.path), sole_table_maker(self.path):
                     list(pool.map(self._make, missing))
 
     def version(self, name: str) -> int | None:

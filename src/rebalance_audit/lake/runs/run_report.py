@@ -1,0 +1,63 @@
+"""What a run did: where its records went, which tables it changed, how long its steps took."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Counts:
+    """Where the records went. `read` is the sum of the others."""
+
+    decoded: int = 0
+    quarantined: int = 0
+    controls: int = 0
+    passed_over: int = 0
+    """Of groups that were not asked for, and offset commits where silver was not."""
+    damaged_stretches: int = 0
+    """Parts of segment files whose records nobody can count."""
+
+    @property
+    def read(self) -> int:
+        """Records that the run went through."""
+        return self.decoded + self.quarantined + self.controls + self.passed_over
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What a run did."""
+
+    run_id: str
+    counts: Counts = field(default_factory=Counts)
+    resumed: int = 0
+    """Groups that were replayed from where an earlier run had come to."""
+    rebuilt: int = 0
+    """Groups that were replayed from their first record."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """Full table name -> rows that are new or differ from before."""
+    versions: dict[str, int] = field(default_factory=dict)
+    """Full table name -> Delta version that the run left behind."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Step -> how long it took."""
+
+    notes: list[str] = field(default_factory=list)
+    """Sentences about what was odd."""
+
+    @property
+    def groups(self) -> int:
+        """Groups that were audited."""
+        return self.resumed + self.rebuilt
+
+    def columns(self) -> dict[str, Any]:
+        """What meta.runs says of it."""
+        counts = self.counts
+        return {
+            "records_read": counts.read,
+            "records_decoded": counts.decoded,
+            "records_quarantined": counts.quarantined,
+            "control_records": counts.controls,
+            "records_passed_over": counts.passed_over,
+            "batches_quarantined": counts.damaged_stretches,
+            "groups": self.groups,
+            "rows_written": self.rows,
+            "table_versions": self.versions,
+        }

@@ -1,0 +1,26 @@
+"""Ids of runs: how they are made, and how each commit says which run made it."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+def new_run_id(started_at: datetime) -> str:
+    """An id that no other run has; ids of runs that started in different seconds sort by time. `started_at` is UTC."""
+    return f"{started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+
+
+@contextmanager
+def commit_metadata(spark: SparkSession, run_id: str) -> Iterator[None]:
+    """Put the id into `userMetadata` of every commit inside the block, also those that make tables or add columns."""
+    spark.conf.set(USER_METADATA, run_id)
+    try:
+        yield
+    finally:
+        spark.conf.unset(USER_METADATA)
