@@ -1,4 +1,4 @@
-"""From a source into bronze: records that it does not have, and damage into quarantine."""
+"""From a source into bronze: the records that bronze lacks, and damaged stretches into quarantine."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger
@@ -30,7 +30,7 @@ INGEST_TABLES: Final = (
     TableName.INGESTED,
 )
 OBSERVATION_SECONDS: Final = 10.0
-"""How long to wait for a count that Spark reports on the side; without it the source is looked through again."""
+"""How long to wait for a count that Spark reports asynchronously; without it the source is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,19 @@ class Ingested:
     records: int = 0
     """Rows that are new in bronze."""
     known: int = 0
-    """Records in front of what was new that bronze had already."""
+    """Records that bronze already had, among those that were compared."""
     differing: int = 0
     """Records that bronze has with other bytes, from another source."""
     damaged_stretches: int = 0
-    """Of the source, new or not."""
+    """Parts of segment files whose records nobody can count, new or not."""
     lost_stretches: int = 0
     """Parts of the log that were gone from the cluster before they were read."""
     quarantine_rows: int = 0
-    """Rows that are new in quarantine, for all three of these."""
+    """Rows that are new in quarantine, of all three kinds."""
     late: Mapping[int, int] = field(default_factory=dict)
-    """Partition -> lowest offset of those that are new, but in front of what bronze had."""
+    """Partition -> lowest offset among the new rows that come before rows that bronze had."""
     open_transactions: Mapping[int, int] = field(default_factory=dict)
-    """Partition -> first offset of an open transaction, as a live cluster tells."""
+    """Partition -> first offset of an open transaction, as a live cluster reports it."""
 
 
 def ingest(
@@ -68,8 +68,9 @@ def ingest(
 ) -> Ingested:
     """Append what is new to bronze, and keep meta.ingested.
 
-    `from_ms` leaves out what is in front of each partition's first record of that time or later; of a live cluster it
-    says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
+    `from_ms` (epoch milliseconds) leaves out what comes before each partition's first record of that time or later; of
+    a live cluster it says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and
+    LakeNotWritable.
     """
     with sole_ingest(lake.path, cluster, run_id):
         lake.create(INGEST_TABLES)
@@ -92,7 +93,7 @@ def ingest(
 
 
 def damaged_stretches(rows: DataFrame) -> DataFrame:
-    """Rows of silver.quarantine (without the cluster) for the damaged stretches among a source's rows."""
+    """Rows of silver.quarantine (without the cluster) for the damaged stretches in a source's rows."""
     absent = {"timestamp": "timestamp", "key": "binary", "value": "binary"}
     absent |= {"record_type": "int", "value_version": "int"}
     return rows.where(F.col(DAMAGE).isNotNull()).select(
@@ -129,7 +130,7 @@ def _ingest_stream(
 
 
 def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingested:
-    """Of a folder only the files that are new or have changed since bronze took them in."""
+    """Read only those files of a folder that are new or have changed since bronze took them in."""
     ledger, files = bronze.ledger, source.files()
     known = ledger.files()
     if all(marks <= known.get(number, frozenset()) for number, marks in files.items()):
@@ -173,7 +174,7 @@ def _ingest_rows(
     )
     if source.shows_markers:
         ledger.note_compacted(before)
-    # Segments are looked through again only if there was damage, or where nothing was written.
+    # Segments are read again only if there was damage, or if nothing was written.
     if DAMAGE not in given.columns or (done.went_through and _count(observed) == 0):
         return _ingested(done)
     damaged = damaged_stretches(given).persist()
@@ -197,14 +198,14 @@ def _ingested(done: Appended, damaged: int = 0, damage_rows: int = 0) -> Ingeste
 
 
 def _begins_at(records: DataFrame, from_ms: int) -> dict[int, int]:
-    """Partition -> offset of its first record of that time or later, as a live cluster would find it."""
+    """Partition -> offset of its first record of that time or later, as a live cluster would answer."""
     later = records.where(F.col("timestamp") >= F.timestamp_millis(F.lit(from_ms)))
     found = later.groupBy("partition").agg(F.min("offset").alias("first")).collect()
     return {row["partition"]: row["first"] for row in found}
 
 
 def _records(rows: DataFrame, begins: Mapping[int, int] | None = None) -> DataFrame:
-    """What is a record of the log, and neither damage nor a count; with `begins` only from there on."""
+    """Rows that are records of the log, neither damage nor counts; with `begins` only from those offsets on."""
     marks = [name for name in (DAMAGE, PASSED_OVER) if name in rows.columns]
     records = rows.where(" and ".join(f"{name} is null" for name in marks) or "true")
     if begins is None:
@@ -215,7 +216,7 @@ def _records(rows: DataFrame, begins: Mapping[int, int] | None = None) -> DataFr
 
 
 def _count(observed: Observation) -> int | None:
-    """What was counted on the side; None when Spark does not report it, as where the rows were joined."""
+    """The count that Spark reports asynchronously; None if it does not, as when the rows were joined."""
     found: list[int] = []
 
     def wait() -> None:

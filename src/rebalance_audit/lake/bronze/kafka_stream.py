@@ -1,7 +1,7 @@
-"""From a live cluster into bronze by Spark's Structured Streaming, as far as the log goes now, or on and on.
+"""From a live cluster into bronze by Spark's Structured Streaming: up to the present end of the log, or without end.
 
 The checkpoint says how far the cluster was read; bronze says which records it has. A batch that is read again, after a
-kill or from a lost checkpoint, adds nothing.
+kill or because the checkpoint was lost, adds nothing.
 """
 
 import json
@@ -27,13 +27,13 @@ from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadabl
 
 POLL_SECONDS: Final = 1
 NOTED_SECONDS_MAX: Final = 60.0
-"""How long Spark may take to note a batch as done when the stream is to stop; one that is not is read again."""
+"""How long to wait for Spark to record a batch as done when the stream stops; one without a record is read again."""
 NO_PARTITIONS: Final = "you must specify all TopicPartitions"
-"""What Spark says where it was told offsets of partitions that it does not see."""
+"""What Spark says when it is given offsets of partitions that it does not see."""
 ASKING: Final = "Getting offsets"
-"""How the status of a query begins that waits for the cluster to say where its log ends."""
+"""How the status of a query begins while it waits for the cluster to say where its log ends."""
 UPDATED_EVERY_SECONDS: Final = 600.0
-"""With --follow: how often the ledger is written in between."""
+"""With --follow: how often the ledger is written while the stream runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,18 @@ class Duration:
     """How long to go on."""
 
     follow: bool = False
-    """Else until everything is read that was there at the start."""
+    """Otherwise the ingest ends when it has read everything that was there at its start."""
     stop_after_s: float | None = None
-    """With `follow`: so long."""
+    """With `follow`: seconds until it stops; None for no limit."""
     stopped: Callable[[], bool] = lambda: False
-    """Asked now and then whether to stop."""
+    """Asked about once a second; the ingest stops when it returns true."""
 
 
 class KafkaStream:
     """One ingest of a live cluster."""
 
     def __init__(self, source: KafkaSource, bronze: Bronze, lake: str, cluster: str) -> None:
-        """Asks the cluster. Raises SourceNotReadable, and BadRequest for another cluster than the lake knows."""
+        """Ask the cluster who it is. Raises SourceNotReadable, and BadRequest without a folder for the checkpoint."""
         self._source = source
         self._bronze = bronze
         self._ledger = bronze.ledger
@@ -72,7 +72,7 @@ class KafkaStream:
     def run(
         self, duration: Duration, tell: Callable[[str], None], save: Callable[[], None]
     ) -> None:
-        """Check that it is the log that bronze has, then append. `save` writes the ledger.
+        """Check that the cluster's log is the one in bronze, then append. `save` writes the ledger.
 
         Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
         """
@@ -85,7 +85,7 @@ class KafkaStream:
         if self._source.settings.start_ms is not None and self._names("commits"):
             tell("looking again at what was read before")
             self._look_again(reached)
-        # Already noted as lost; else the connector would refuse to go on.
+        # The loss is in quarantine already; without this the connector would refuse to go on.
         is_gone = any(
             reached.get(number, ends.begin) < ends.begin
             for number, ends in self._view.partitions.items()
@@ -117,7 +117,7 @@ class KafkaStream:
     # -- checks ---------------------------------------------------------------------------------
 
     def _require_same_log(self) -> None:
-        """Raises BadRequest for another cluster, SourceNotReadable for a log that was cut or made again."""
+        """Raises BadRequest for another cluster, SourceNotReadable for a log that was truncated or made anew."""
         ledger, view = self._ledger, self._view
         if ledger.cluster_id not in (None, view.cluster_id):
             raise BadRequest(
@@ -143,9 +143,9 @@ class KafkaStream:
         self._note(nexts)
 
     def _require_same_last_records(self, nexts: Mapping[int, int]) -> None:
-        """The last record of each partition in bronze must be what the cluster has there, unless that is gone.
+        """The last record of each partition in bronze must equal the cluster's at that offset, if it still has one.
 
-        Notices a log that was cut off and has grown again beyond where it was.
+        This finds a log that was truncated and has since grown past its old end.
         """
         there = {
             number: next_offset
@@ -172,7 +172,7 @@ class KafkaStream:
                 )
 
     def _note(self, nexts: Mapping[int, int]) -> None:
-        """Put into the ledger who the cluster is and where its partitions end, and what was gone before it was read."""
+        """Put the cluster's ids and the ends of its partitions into the ledger, and what was lost into quarantine."""
         self._ledger.cluster_id, self._ledger.topic_id = self._view.cluster_id, self._view.topic_id
         for number, ends in self._view.partitions.items():
             is_open = ends.stable_end < ends.end
@@ -191,7 +191,7 @@ class KafkaStream:
         self.appended.quarantined += self._bronze.note_lost(self._source.spec, lost)
 
     def _look_again(self, reached: Mapping[int, int]) -> None:
-        """Read once more from the time that was asked for to where the stream goes on; what bronze has stays."""
+        """Read again from the time that was asked for up to where the stream goes on; what bronze has stays."""
         begins = {
             number: begin
             for number, begin in self._begins.items()
@@ -202,7 +202,7 @@ class KafkaStream:
             self.appended.add(self._bronze.append(rows, self._source.spec, begins))
 
     def _require_end(self) -> None:
-        """Raises SourceNotReadable if Spark has not come to where the log ended at the start."""
+        """Raises SourceNotReadable if Spark has not reached the end that the log had at the start."""
         reached = self._reached()
         if self._is_behind(reached):
             raise self._source.unseen(reached)
@@ -216,18 +216,18 @@ class KafkaStream:
     # -- batches --------------------------------------------------------------------------------
 
     def _append(self, rows: DataFrame, batch_id: int) -> None:
-        """One batch. Spark hands its number out again until it is noted as done."""
+        """Append one batch. Spark gives out its number again until the batch is recorded as done."""
         with self._appending:
             if self._is_over:
                 raise RuntimeError("The ingest has ended; the next one reads this batch.")
             try:
-                # The first batch begins where an earlier process may have meant it to: look at the rows.
+                # Where the first batch begins may be an earlier process's decision: the rows tell.
                 begins = self._offsets_of(batch_id - 1) if batch_id else None
                 if begins is not None:
-                    # What an earlier batch did not know begins with this one.
+                    # A partition that no earlier batch knew begins with this one.
                     begins = dict.fromkeys(self._view.partitions, 0) | begins
                 done = self._bronze.append(rows, self._source.spec, begins, is_empty=False)
-            except Exception as error:  # Spark makes a text of it, so it is kept
+            except Exception as error:  # kept, because Spark passes on only its text
                 self._error = error
                 raise
             self.appended.add(done)
@@ -240,9 +240,11 @@ class KafkaStream:
         tell: Callable[[str], None],
         save: Callable[[], None],
     ) -> None:
-        """Until it is time to stop, or the query ends by itself."""
+        """Wait until it is time to stop, or until the query ends by itself."""
         began = saved = time.monotonic()
-        has_come_to_the_end = not duration.follow  # one that ends by itself is looked at then
+        has_come_to_the_end = (
+            not duration.follow
+        )  # without it the query is checked once it has ended
         told = 0
         while not query.awaitTermination(POLL_SECONDS):
             self._require_life(query)
@@ -264,9 +266,9 @@ class KafkaStream:
                 tell(f"reading {self._source.location}, {told:,} records so far")
 
     def _end(self, query: StreamingQuery) -> None:
-        """Stop a query between two batches: what it has begun to append is appended, counted and noted as done.
+        """Stop a query between two batches: what it has begun to append is appended, counted and recorded as done.
 
-        One that is stopped within a batch may have written it and not have said so.
+        A query that is stopped within a batch may have written it without a record of that.
         """
         with self._appending:
             self._is_over = True
@@ -281,9 +283,9 @@ class KafkaStream:
             query.stop()
 
     def _require_life(self, query: StreamingQuery) -> None:
-        """Raises SourceNotReadable where Spark has waited for offsets for so long that the cluster may be gone, and is.
+        """Raises SourceNotReadable if Spark has waited long for offsets and the cluster does not answer us either.
 
-        The consumer that Spark asks (see spark_session.REQUIRED) waits for a cluster without end.
+        The consumer that Spark uses (see spark_session.REQUIRED) waits for a cluster for ever.
         """
         now = time.monotonic()
         if not query.status["message"].startswith(ASKING):
@@ -297,13 +299,13 @@ class KafkaStream:
     # -- checkpoint -----------------------------------------------------------------------------
 
     def _reached(self) -> dict[int, int]:
-        """Offset after the last that was read and noted as done, by partition; where to begin if nothing was."""
+        """Partition -> offset after the last batch that is recorded as done; the first offset to read if none is."""
         done = self._names("commits")
         found = self._offsets_of(max(done)) if done else None
         return dict(self._begins) if found is None else found
 
     def _offsets_of(self, batch_id: int) -> dict[int, int] | None:
-        """Where a batch ends, by partition: the last line of its file in the checkpoint, as Spark documents it."""
+        """Partition -> offset at which a batch ends: the last line of its file in the checkpoint."""
         text = self._read(f"offsets/{batch_id}")
         if text is None:
             return None
@@ -353,13 +355,13 @@ class KafkaStream:
         known = self._source.explain(cause)
         if known is not None:
             return known
-        # The whole text would have the query's plan, and that the options.
+        # The whole text contains the query's plan, and the plan the options with their secrets.
         first_line = str(cause).partition("\n")[0]
         return RuntimeError(self._source.cluster.hide(first_line))
 
 
 def checkpoint_of(source: KafkaSource, lake: str, cluster: str, cluster_id: str) -> str:
-    """Where it is noted how far a cluster was read: in the lake, one for each cluster. Raises BadRequest."""
+    """The folder of the checkpoint: in the lake unless it is configured, one per cluster. Raises BadRequest."""
     folder = source.settings.checkpoint_folder.rstrip("/")
     if not folder:
         if is_catalog(lake):
@@ -371,6 +373,6 @@ def checkpoint_of(source: KafkaSource, lake: str, cluster: str, cluster_id: str)
 
 
 def _waits(query: StreamingQuery) -> bool:
-    """Whether the query has nothing to do just now."""
+    """Whether the query has nothing to do at the moment."""
     status = query.status
     return not status["isTriggerActive"] and not status["isDataAvailable"]

@@ -1,8 +1,8 @@
 """meta.ingested: how much of each partition bronze has, and of which log.
 
-What an ingest reads beyond a partition's last offset is new, and is appended without a look at what bronze has. So
-these rows must never lag behind bronze: each says of which version of bronze it tells, and before they are used the
-rows of later versions (of an ingest that was killed, or of another program) are counted in.
+What an ingest reads after a partition's last offset is new, and is appended without reading bronze. So these rows must
+never lag behind bronze: each names the version of bronze that it describes, and before they are used the rows of later
+versions (of an ingest that was killed, or of another program) are added.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.small_queries import small_queries
@@ -38,17 +38,17 @@ class PartitionInBronze:
     log_end_offset: int | None = None
     open_transaction_offset: int | None = None
     files: frozenset[FileMark] = frozenset()
-    """Segment files that bronze has whole."""
+    """Segment files of which bronze has every record."""
 
     @property
     def missing_offsets(self) -> int:
-        """Offsets between the first and the last record that have none."""
+        """How many offsets between the first and the last record have no record."""
         if self.first_offset is None or self.next_offset is None:
             return 0
         return self.next_offset - self.first_offset - self.records
 
     def and_also(self, other: "PartitionInBronze") -> "PartitionInBronze":
-        """With the records of another part of the same partition counted in."""
+        """The partition with the records of another part of it added."""
         nexts = [each for each in (self.next_offset, other.next_offset) if each is not None]
         firsts = [each for each in (self.first_offset, other.first_offset) if each is not None]
         times = [each for each in (self.last_record_at, other.last_record_at) if each is not None]
@@ -67,12 +67,12 @@ class Ledger:
     """The rows of one cluster, kept up to date with what this process appends."""
 
     def __init__(self, lake: Lake, cluster: str) -> None:
-        """Reads the rows, and counts in what they do not know. Raises LakeNotReadable."""
+        """Read the rows, and add what has come into bronze since they were written. Raises LakeNotReadable."""
         self.lake = lake
         self.cluster = cluster
         self.partitions: dict[int, PartitionInBronze] = {}
         self.bronze_version = 0
-        """Version 0 of a table has no rows: it is its creation."""
+        """Version of bronze.records that the partitions describe; version 0 is the table's creation, without rows."""
         self.cluster_id: str | None = None
         self.topic_id: str | None = None
         self._load()
@@ -80,7 +80,7 @@ class Ledger:
         self.catch_up()
 
     def next_offsets(self) -> dict[int, int]:
-        """Partition -> offset after its last record in bronze, for those that have any."""
+        """Partition -> offset after its last record in bronze, for partitions that have any."""
         return {
             number: part.next_offset
             for number, part in self.partitions.items()
@@ -88,11 +88,11 @@ class Ledger:
         }
 
     def files(self) -> dict[int, frozenset[FileMark]]:
-        """Partition -> segment files that bronze has whole."""
+        """Partition -> segment files of which bronze has every record."""
         return {number: part.files for number, part in self.partitions.items() if part.files}
 
     def catch_up(self) -> None:
-        """Count in the rows of bronze that are newer than what is known."""
+        """Add the rows of bronze that are newer than `bronze_version`."""
         version = self.lake.version(TableName.RECORDS)
         assert version is not None  # made at the start of every run
         if version == self.bronze_version:
@@ -100,7 +100,7 @@ class Ledger:
         try:
             found = self._count(self.lake.added(TableName.RECORDS, self.bronze_version, version))
         except (LakeNotReadable, PySparkException, Py4JJavaError):
-            # Commits of so long ago are not kept: the whole of bronze tells the same.
+            # The change feed no longer reaches so far back; all of bronze gives the same counts.
             self.partitions = {
                 number: replace(
                     part, first_offset=None, next_offset=None, records=0, files=frozenset()
@@ -119,7 +119,7 @@ class Ledger:
         self.partitions[number] = replace(known, **values)
 
     def note_compacted(self, before: Mapping[int, PartitionInBronze]) -> None:
-        """Every offset that is missing now and was not `before` is compacted: the source shows markers too."""
+        """Count offsets as compacted that are missing now and were not `before`: the source shows all markers."""
         for number, part in self.partitions.items():
             known = before.get(number, PartitionInBronze())
             new = max(0, part.missing_offsets - known.missing_offsets)
@@ -153,7 +153,7 @@ class Ledger:
 
     @property
     def is_unsaved(self) -> bool:
-        """Whether the rows of the table are not what is known here."""
+        """Whether the table's rows differ from what is known here."""
         return self._state() != self._saved
 
     def _state(self) -> tuple[object, ...]:
@@ -175,7 +175,7 @@ class Ledger:
             self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]
 
     def _count(self, rows: DataFrame) -> dict[int, PartitionInBronze]:
-        """How much of each partition there is among rows of bronze; the last record of each comes to the driver."""
+        """How much of each partition is among rows of bronze; the last record of each is collected."""
         mine = rows.where(F.col("cluster") == self.cluster)
         counted = {
             row["partition"]: row
@@ -189,7 +189,7 @@ class Ledger:
             .collect()
         }
         lasts = [row["last"] for row in counted.values()]
-        # Files tell which offsets they have, so this reads few.
+        # Files have statistics of their offsets, so this reads few of them.
         ends = mine.where(F.col("offset").isin(lasts)).select("partition", "offset", "key", "value")
         digests = {
             row["partition"]: digest(row["key"], row["value"])
@@ -209,7 +209,7 @@ class Ledger:
 
 
 def digest(key: bytes | None, value: bytes | None) -> str:
-    """SHA-256 of a record, in which null is not empty."""
+    """SHA-256 of a record, as hexadecimal digits; null differs from empty."""
     found = hashlib.sha256()
     for part in (key, value):
         found.update(b"-" if part is None else b"%d:" % len(part))

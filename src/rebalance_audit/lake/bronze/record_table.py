@@ -1,7 +1,7 @@
-"""Appending to bronze what it does not have, once, whichever sources a cluster's log comes from.
+"""Appends to bronze each record that it lacks, once, whichever sources a cluster's log comes from.
 
-A record is known by cluster, partition and offset. Behind the last offset of a partition everything is new; in front
-of it the rows of a source are compared with those of bronze, and only there. What bronze has stays as it is.
+A record is identified by cluster, partition and offset. After the last offset of a partition everything is new; only
+before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
@@ -24,7 +24,7 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
 DIFFERS: Final = "differs_between_sources"
 LOST: Final = "lost_before_read"
 COMPARED: Final = ("timestamp", "key", "value")
-"""What two sources must agree on; the rest of a record some of them do not tell."""
+"""What two sources must agree on; other fields of a record are missing in some sources."""
 MISSING: Final = "missing"
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
@@ -37,18 +37,18 @@ class Appended:
     records: int = 0
     """Rows that are new in bronze."""
     late: dict[int, int] = field(default_factory=dict)
-    """Partition -> lowest offset of those that are new, but in front of what was there."""
+    """Partition -> lowest offset among the new rows that come before rows that were there."""
     known: int = 0
-    """Records that bronze had already, with equal bytes."""
+    """Records that bronze already had, with equal bytes."""
     differing: int = 0
     """Records that bronze has with other bytes; these are in quarantine."""
     quarantined: int = 0
     """Rows that are new in quarantine."""
     went_through: bool = False
-    """Whether the rows were read from first to last to be written."""
+    """Whether all rows were read, in order to be written."""
 
     def add(self, other: "Appended") -> None:
-        """Count another one in."""
+        """Add the counts of another append."""
         self.records += other.records
         self.known += other.known
         self.differing += other.differing
@@ -61,7 +61,7 @@ class Bronze:
     """bronze.records of one cluster, as one ingest appends to it."""
 
     def __init__(self, sink: Sink, ledger: Ledger, run_id: str, ingested_at: datetime) -> None:
-        """`ledger` is kept up to date."""
+        """`ledger` is kept up to date with every append."""
         self.ledger = ledger
         self._sink = sink
         self._lake = sink.lake
@@ -80,11 +80,11 @@ class Bronze:
     ) -> Appended:
         """Add the records that bronze does not have.
 
-        `rows` has the columns of RECORD and no offset twice; they may be computed three times. What comes before the
-        last time, which writes them, is done with `to_look_at`, the same rows, where that is given. `begins` has for
-        each partition an offset in front of which `rows` have no record; None where that is not known, as for
-        `is_empty`. Raises SourceNotReadable for what is another log, before anything is written, and LakeNotWritable
-        where another process has appended for the same cluster.
+        `rows` have the columns of RECORD and no offset twice; they may be computed three times. The last time writes
+        them; for the others `to_look_at`, the same rows, is used if it is given. `begins` has for each partition an
+        offset before which `rows` have no record, None if that is not known; so does `is_empty`. Raises
+        SourceNotReadable for another log, before anything is written, and LakeNotWritable if another process has
+        appended for the same cluster.
         """
         self.ledger.catch_up()
         ends = self.ledger.next_offsets()
@@ -100,7 +100,7 @@ class Bronze:
         done = Appended()
         if overlapping:
             known = F.col("offset") < offset_of(ends)
-            # Nothing is written before all of it was compared: another log must leave no trace.
+            # Everything is compared before anything is written: another log must leave no trace.
             done = self._append_between(looked_at.where(known), spec, overlapping, ends)
             rows, looked_at, is_empty = rows.where(~known), looked_at.where(~known), None
         if looked_at.isEmpty() if is_empty is None else is_empty:
@@ -110,9 +110,9 @@ class Bronze:
         return done
 
     def note_lost(self, spec: str, stretches: Mapping[int, tuple[int, int]]) -> int:
-        """Put (first offset lost, offset of the next record that is there) by partition into quarantine.
+        """Put lost stretches into quarantine: partition -> (first offset lost, offset of the next record that exists).
 
-        The audit takes each for a gap in every group of the partition. Returns how many are new.
+        The audit treats each as a gap in every group of the partition. Returns how many are new.
         """
         if not stretches:
             return 0
@@ -135,7 +135,7 @@ class Bronze:
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
     ) -> Appended:
-        """Add what is missing in front of the ends, and put what differs into quarantine."""
+        """Add what is missing before the ends, and put what differs into quarantine."""
         compared = self._compared(rows, begins, ends)
         done = _judged(compared, spec)
         if done.differing:
@@ -153,7 +153,7 @@ class Bronze:
             self._lake.read(TableName.RECORDS)
             .where(F.col("cluster") == self.ledger.cluster)
             .where(F.col("partition").isin(list(begins)))
-            # The literal lets Delta leave out files of other offsets.
+            # The literal lets Delta skip files of other offsets.
             .where(F.col("offset") >= min(begins.values()))
             .where(F.col("offset") >= offset_of(begins))
             .where(F.col("offset") < offset_of(ends))
@@ -190,9 +190,9 @@ class Bronze:
     def _write(self, rows: DataFrame, spec: str) -> int:
         """Append rows that bronze does not have; returns how many.
 
-        Appends that know nothing of each other do not conflict. So each is a transaction of an application, the
-        cluster, numbered by the version of bronze that the ledger knows: where another process has appended since,
-        Delta refuses this one, or leaves it out.
+        Two blind appends never conflict in Delta. So each is a transaction of an application, the cluster, numbered by
+        the version of bronze that the ledger knows: if another process has appended since, Delta refuses this one, or
+        leaves it out.
         """
         self._commits += 1
         metadata = f"{self._run_id}/{self._commits}"
@@ -219,17 +219,17 @@ class Bronze:
 
 
 def offset_of(offsets: Mapping[int, int]) -> Column:
-    """The offset for the row's partition, 0 where there is none."""
+    """The offset for the row's partition, 0 if it has none."""
     places = [offsets.get(number, 0) for number in range(max(offsets, default=0) + 1)]
     found = F.try_element_at(F.array(*map(F.lit, places)), F.col("partition") + 1)
     return F.coalesce(found, F.lit(0)).cast("bigint")
 
 
 def _judged(compared: DataFrame, spec: str) -> Appended:
-    """Count what a comparison has found. Raises SourceNotReadable for another log.
+    """Count what a comparison found. Raises SourceNotReadable for another log.
 
-    Two copies of one log may differ in a record whose bytes are damaged. Logs that differ at the last offset of a
-    partition that both have are two logs: what follows there belongs to one of them alone.
+    Two copies of one log may differ in a record whose bytes are damaged. Logs that differ at the last offset that both
+    have of a partition are two logs: what follows there belongs to only one of them.
     """
     both = F.col("kind") != MISSING
     found = compared.groupBy("partition").agg(
@@ -256,13 +256,13 @@ def _judged(compared: DataFrame, spec: str) -> Appended:
 
 
 def _fingerprint() -> Column:
-    """128 bits of what must agree; nulls are not empty."""
+    """A hash of what must agree; null differs from empty."""
     present = [F.col(name).isNotNull() for name in COMPARED]
     return F.struct(F.xxhash64(*COMPARED, *present), F.hash(*COMPARED, *present))
 
 
 def _as_quarantine(rows: DataFrame) -> DataFrame:
-    """Rows of silver.quarantine without the cluster; what they do not have is null."""
+    """Rows of silver.quarantine without the cluster; columns that they lack are null."""
     absent = {"timestamp": "timestamp", "key": "binary", "value": "binary", "raw": "binary"}
     absent |= {"record_type": "int", "value_version": "int", "byte_position": "bigint"}
     missing = {name: kind for name, kind in absent.items() if name not in rows.columns}

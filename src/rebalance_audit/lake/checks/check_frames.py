@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.table_checks import (

@@ -1,4 +1,4 @@
-"""Lines of brokers' logs as rows of meta.broker_log and back, and what epochs the records show beside them."""
+"""Lines of brokers' logs as rows of meta.broker_log and back, and the epochs that the records show."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.arrow_types import arrow_type, column_of
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
@@ -19,9 +19,9 @@ from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 
 MOMENT: Final = {"group_id": "string", "kind": "string", "epoch": "bigint", "at_ms": "bigint"}
-"""When an epoch was, by the records, and which line speaks of that."""
+"""When the records say that an epoch was, and the kind of line that reports the same."""
 CLOCK: Final = ("broker", "zone")
-"""Lines of one clock: one that was read in two zones is two."""
+"""What identifies a clock: a broker's log that was read in two time zones has two."""
 
 _EPOCHS: Final = (RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA)
 _AS_THEY_ARE: Final = (
@@ -32,11 +32,11 @@ _OF_LINES: Final = ("line_id", "logged_at", "kind", "members", *_AS_THEY_ARE)
 
 
 def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
-    """Every line once, without what a run adds: the cluster, the clock and itself."""
+    """Every line once, without the columns that a run adds: the cluster, the aligned time and the run."""
     rows: dict[str, dict[str, Any]] = {}
     for fact in sorted(log.facts(), key=lambda each: each.order):
         if micros_of(fact.at_ms) is None:
-            continue  # a damaged line: no record is of that time
+            continue  # a damaged line: no record has that time
         line_id = sha256(repr(fact.content).encode()).hexdigest()
         rows.setdefault(
             line_id,
@@ -56,14 +56,14 @@ def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
 
 
 def log_of_rows(rows: DataFrame) -> BrokerLog:
-    """The lines that are used, by the clock of the records; they come to the driver."""
+    """The lines that are used, in the time of the records. They are collected on the driver."""
     at_ms = F.unix_millis("at").alias("at_ms")
     found = rows.where("at is not null").select("kind", at_ms, "members", *_AS_THEY_ARE)
     return BrokerLog.of(_fact(row.asDict()) for row in found.toLocalIterator())
 
 
 def is_dated() -> Column:
-    """A line that names an epoch whose time the records have too."""
+    """Whether a line names an epoch whose time the records have too."""
     kinds = [kind.value for kind in DATED]
     return F.col("kind").isin(kinds) & F.col("epoch").isNotNull() & F.col("group_id").isNotNull()
 
@@ -76,7 +76,7 @@ def moments_in(records: DataFrame) -> DataFrame:
 
 
 def moments_in_silver(records: DataFrame) -> DataFrame:
-    """The same from rows of silver.group_records."""
+    """The same as `moments_in`, from rows of silver.group_records."""
     classic, modern = (int(kind) for kind in _EPOCHS)
     millis = F.unix_millis("timestamp")
     generation = _field("generation")

@@ -1,9 +1,9 @@
-"""Brokers' logs in a run: what one run was given counts in all later ones, so that the tables do not depend on which.
+"""Brokers' logs in a run: what one run was given counts in all later ones, so the tables do not depend on which it was.
 
-The lines are kept in meta.broker_log, by the clock of their broker and by that of the records. What the clocks are
-follows from all lines and all records, so it is looked at again where there are new ones of either; where it comes out
-otherwise than before, or a line is about a time that an earlier run has audited, the groups concerned are replayed from
-their first record.
+The lines are kept in meta.broker_log, with the time of their broker's clock and the time by that of the records. How
+the clocks differ follows from all lines and all records, so it is computed again when there are new ones of either. If
+the result is not the same as before, or if a line is about a time that an earlier run has audited, the groups concerned
+are replayed from their first record.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.clocks import SAMPLE, clocks
@@ -28,17 +28,17 @@ from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.table_schemas import TableName
 
 LATE_MS: Final = 5 * TOLERANCE_MS
-"""A line may matter for records that were written so much earlier."""
+"""A line may matter for records that were written up to this long before it, milliseconds."""
 
 SentLog = Broadcast[BrokerLog]
-"""A log on its way to the workers, once for each of them and not for each task."""
+"""A log that is sent to each worker once, not with each task."""
 
 Shifts = Mapping[tuple[str, str], int | None]
-"""Broker and zone -> milliseconds that the lines are late; None where they are of no use."""
+"""Broker and time zone -> milliseconds by which the lines are late; None if they are of no use."""
 
 
-class BrokerLogs:
-    """Those of one cluster, in one run."""
+class StoredBrokerLogs:
+    """The brokers' logs of one cluster in a lake, as one run uses them."""
 
     def __init__(self, sink: Sink, run_number: int, run_id: str) -> None:
         """Nothing is read yet."""
@@ -47,15 +47,15 @@ class BrokerLogs:
         self._run_id = run_id
         self._is_there = bool(sink.lake.version(TableName.BROKER_LOG))
         self.notes: list[str] = []
-        """A sentence per broker whose clock or log was not right, and one about lines of unknown groups."""
+        """A sentence for each broker whose clock or log was not right."""
 
     def take(
         self, log: BrokerLog | None, new_records: DataFrame, old_moments: DataFrame | None = None
     ) -> None:
-        """Keep the lines that are new, and set the clocks.
+        """Keep the lines that are new, and align the clocks.
 
-        `new_records` are group records that no run has audited yet, or all of them; `old_moments` has what the others
-        show, as `broker_lines` does.
+        `new_records` are the group records that no run has audited yet, or all of them; `old_moments` has what the
+        others show, in the columns MOMENT.
         """
         added = 0 if log is None else self._keep(log)
         if not self._is_there:
@@ -69,7 +69,7 @@ class BrokerLogs:
         self._set_clocks(lines, moments)
 
     def facts(self, groups: DataFrame | None = None) -> BrokerLog | None:
-        """What is known of some groups, or of all; None where there is nothing."""
+        """The lines about some groups, or about all; None if there are no lines."""
         if not self._is_there:
             return None
         lines = self._lines()
@@ -82,9 +82,10 @@ class BrokerLogs:
     def groups_with_news(
         self, snapshots: DataFrame, since_run: int, log_end_ms: int | None
     ) -> DataFrame | None:
-        """(partition, group_id, is_late) of the groups of which runs after `since_run` have learned something.
+        """(partition, group_id, is_late) of the groups about which runs after `since_run` have learned something.
 
-        `is_late`: of a time up to `log_end_ms`, which is audited. `snapshots` are rows of meta.snapshots.
+        `is_late`: about a time up to `log_end_ms` (epoch milliseconds), which is audited already. `snapshots` are rows
+        of meta.snapshots.
         """
         if not self._is_there:
             return None
@@ -100,7 +101,7 @@ class BrokerLogs:
             .groupBy("group_id")
             .agg(
                 F.max(is_new).alias("has_news"),
-                # The lines on its coordinator, which may be old, concern it from its first own line on.
+                # Lines about its coordinator, which may be old, concern it as soon as it has a line of its own.
                 (F.max(is_late) | F.min(is_new)).alias("own_is_late"),
             )
         )
@@ -127,7 +128,7 @@ class BrokerLogs:
         return self._sink.of_cluster(TableName.BROKER_LOG)
 
     def _keep(self, log: BrokerLog) -> int:
-        """Add the lines that are not there; how many those are."""
+        """Add the lines that the table does not have; returns how many."""
         lake = self._sink.lake
         lake.create([TableName.BROKER_LOG])
         rows = rows_of_log(lake.spark, log)
@@ -141,7 +142,7 @@ class BrokerLogs:
         return count
 
     def _set_clocks(self, lines: DataFrame, moments: DataFrame) -> None:
-        """Write the time by the records' clock where it is another one than the rows have."""
+        """Write the time by the records' clock where the rows have another."""
         meeting = _meeting(lines, moments)
         late = (F.unix_millis("logged_at") - F.col("at_ms")).alias("late_ms")
         candidates = (
@@ -149,7 +150,7 @@ class BrokerLogs:
             .groupBy(*CLOCK, "line_id")
             .agg(F.sort_array(F.collect_set("late_ms")).alias("shifts"))
         )
-        # The digests are as good as dice, and fall the same way in every run.
+        # Line ids are digests: their order is random, yet the same in every run.
         order = F.row_number().over(Window.partitionBy(*CLOCK).orderBy("line_id"))
         found: defaultdict[tuple[str, str], list[list[int]]] = defaultdict(list)
         for row in candidates.withColumn("place", order).where(f"place <= {SAMPLE}").collect():
@@ -166,13 +167,13 @@ class BrokerLogs:
         for (broker, zone), shift_ms in shifts.items():
             if shift_ms != 0:
                 is_its = (F.col("broker") == broker) & (F.col("zone") == zone)
-                # Null for a shift that is none: the lines are left out.
+                # Null if there is no shift: the lines are left out.
                 by_records = F.timestamp_millis(F.unix_millis("logged_at") - F.lit(shift_ms))
                 at = F.when(is_its, by_records).otherwise(at)
         moved = ~F.col("at").eqNullSafe(at)
         if lines.where(moved).isEmpty():
             return
-        # Lines of this run were not used before.
+        # Lines of this run have not been used before.
         is_known = F.col("realigned") | (F.col("run_number") != self._run_number)
         set_anew = self._by(lines.where(moved).withColumn("at", at), is_known)
         rows = lines.where(~moved).unionByName(set_anew)
@@ -180,7 +181,7 @@ class BrokerLogs:
         self._sink.rewrite(TableName.BROKER_LOG, rows, rows.count())
 
     def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:
-        """The rows as those of this run."""
+        """The rows as changed by this run."""
         return rows.withColumns(
             {
                 "realigned": realigned,
@@ -191,7 +192,7 @@ class BrokerLogs:
 
 
 def unmatched_notes(log: BrokerLog, states: DataFrame) -> list[str]:
-    """A sentence about lines of groups that no row of `states` (of gold.group_states) is about; else none."""
+    """A sentence about the groups that lines name and no row of `states` (gold.group_states) has, if there are any."""
     groups = sorted(log.by_group)
     if not groups:
         return []
@@ -200,5 +201,5 @@ def unmatched_notes(log: BrokerLog, states: DataFrame) -> list[str]:
 
 
 def _meeting(lines: DataFrame, moments: DataFrame) -> DataFrame:
-    """Lines beside the moments that they may be about."""
+    """Lines joined with the moments that they may be about."""
     return lines.where(is_dated()).join(moments, ["group_id", "kind", "epoch"])

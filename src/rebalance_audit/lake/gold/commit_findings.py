@@ -1,10 +1,10 @@
-"""Findings that offset commits show: rows of gold.findings beside those that the reducer makes of group records."""
+"""Findings that offset commits show: rows of gold.findings that the reducer, which sees no commits, cannot make."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.finding_kind import FindingKind
@@ -26,27 +26,27 @@ class Days(NamedTuple):
 
     from_ms: int
     to_ms: int
-    """The first moment that is not in it."""
+    """The first moment after it."""
 
     def hold(self, at: str) -> Column:
-        """Whether a moment lies in them: literals, so that files can be left out."""
+        """Whether a moment lies in these days: a condition in literals, so that Delta can skip files."""
         begin, end = (F.timestamp_millis(F.lit(moment)) for moment in self)
         return (F.col(at) >= begin) & (F.col(at) < end)
 
 
 def days_of(counts: RecordCounts) -> Days:
-    """The days that the records of a counts lie in; one long ago where no record has a time."""
+    """The days in which the records were written; the first day of 1970 if no record has a time."""
     first_ms, last_ms = counts.first_ms or 0, counts.last_ms or 0
     return Days(first_ms // DAY_MS * DAY_MS, (last_ms // DAY_MS + 1) * DAY_MS)
 
 
 def is_of_records(output: str) -> Column:
-    """Which rows of a gold table the reducer makes: of gold.findings all but these, of others all."""
+    """Which rows of a gold table the reducer makes: all but those of gold.findings that commits show."""
     return ~_is_of_commits() if output == OUTPUT else F.lit(True)
 
 
 def scope_of(days: Days | None) -> Column:
-    """The rows of gold.findings that `commit_findings` of these days makes; None for all days."""
+    """Which rows of gold.findings `commit_findings` makes for these days; None for all days."""
     if days is None:
         return _is_of_commits()
     growth = (F.col("kind") == TopicGrowth.kind) & days.hold("from_at")
@@ -59,9 +59,9 @@ def commit_findings(
     log_end_ms: int | None,
     days: Days | None = None,
 ) -> DataFrame:
-    """Rows of gold.findings (without the cluster): open transactions of all times, growth of some days or of all.
+    """Rows of gold.findings (without the cluster): all open transactions, and growth in some days or in all.
 
-    `read` gives a table's rows of the cluster by its full name.
+    `read` takes a table's full name and gives its rows of the cluster; `log_end_ms` is in epoch milliseconds.
     """
     hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms)
     return hanging.unionByName(_growth(read, rules, days))
@@ -73,7 +73,7 @@ def _is_of_commits() -> Column:
 
 def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) -> DataFrame:
     record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
-    # The state is in the files' statistics: a file without open commits is not looked at.
+    # Files have statistics of the state: one without open commits is not read.
     open_ones = commits.where((F.col("transaction_state") == OPEN) & F.col("timestamp").isNotNull())
     latest = F.timestamp_millis(F.lit(log_end_ms).cast("bigint") - rules.hanging_ms)
     found = (
@@ -113,7 +113,7 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
         others.where(within).groupBy("group_id", "hour", "type").agg(F.count(F.lit(1)).alias("n"))
     )
     counted = counted.unionByName(
-        # Counted already, so that the commits of a whole day need not be read again with each hour.
+        # Counted already: the commits of a day need not be read again for each of its hours.
         read(TableName.GROUP_HOURS)
         .where(within)
         .select(
@@ -131,7 +131,7 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
             F.max("hour").alias("to_hour"),
         )
     )
-    # Cut off from what led to it: it is empty nearly always, and then nothing more is read.
+    # Computed here: it is nearly always empty, and then nothing more is read.
     grown = grown.localCheckpoint()
     record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
     ends = (
@@ -160,9 +160,9 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
 def _rows(
     found: DataFrame, kind: type[FindingKind], fact: str, *subject: str, **columns: Column | str
 ) -> DataFrame:
-    """Rows of the table from rows with `group_id` and structs `first` and `last` of a record.
+    """Rows of the table from rows with `group_id` and the structs `first` and `last`, each of a record.
 
-    Commits do not tell which life of the group they are of.
+    They have no incarnation: commits do not say to which one of the group they belong.
     """
     ends = F.array_distinct(F.array("first", "last"))
     shared: dict[str, Column | str] = {

@@ -1,18 +1,18 @@
-"""What gold.group_hours says of commits.
+"""The columns of gold.group_hours that offset commits fill.
 
-Commits are looked at by the second. A *stretch* is the time from the last commit of a second to the first one of the
-next second that has any, of the whole group; it counts where it ends. It is long for the group when it lasts more than
+Commits are grouped by second. A *stretch* is the time from the last commit of a second to the first commit of the next
+second that has any, over the whole group; it counts in the hour in which it ends. It is a gap if it lasts more than
 LONG_STRETCH_MS and more than LONG_STRETCHES times the median of the stretches that end in the same hour. A silence of
-more than SILENCE_DAYS, Kafka's default retention of offsets, is none: the group begins anew.
+more than SILENCE_DAYS, Kafka's default retention of offsets, is not a stretch: the group begins anew.
 
-An hour that had begun goes on from the row that it has: the median matters only where a stretch is longer than
-LONG_STRETCH_MS, and there alone its commits are read again.
+An hour that had already begun is continued from its row: the median matters only if a stretch is longer than
+LONG_STRETCH_MS, and only then are the hour's commits read again.
 """
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
 
@@ -26,13 +26,13 @@ OF_COMMITS: Final = {
     "commit_gap_ms_max": "bigint",
     "last_commit_at": "timestamp",
 }
-"""The columns, and their types."""
+"""The columns and their types."""
 
 
 def commit_hours(wanted: Wanted, commits: DataFrame, known: DataFrame | None = None) -> DataFrame:
     """KEY and OF_COMMITS of the hours with commits, from rows of silver.offset_commits.
 
-    Where a group's commits before the hours ended is taken from `known`, rows of gold.group_hours.
+    The last commit of each group before these hours is taken from `known`, rows of gold.group_hours.
     """
     at = F.col("timestamp")
     there = _committed(commits).where(wanted.between(at, at))
@@ -49,9 +49,9 @@ def hours_of_commits(commits: DataFrame) -> DataFrame:
 
 
 def with_following(hours: DataFrame, known: DataFrame) -> DataFrame:
-    """The hours, and the next hour of each group that has commits: its first stretch begins in one of them.
+    """The hours and, for each group, the next hour with commits: its first stretch begins in one of the hours.
 
-    `known` are the rows of gold.group_hours; where records come in order there is no next hour.
+    `known` are the rows of gold.group_hours; if records come in order there is no next hour.
     """
     later = known.where("commits > 0").select("group_id", F.col("hour").alias("later"))
     soon = F.col("hour") + F.expr(f"interval {SILENCE_DAYS} days")
@@ -66,11 +66,11 @@ def with_following(hours: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def continued_hours(new: DataFrame, known: DataFrame) -> DataFrame | None:
-    """KEY, OF_COMMITS and `again` of the hours of new commits, which follow all that `known` tells of; None for none.
+    """KEY, OF_COMMITS and `again` for the hours of new commits, whose offsets follow all known ones; None for none.
 
-    `new` are rows of silver.offset_commits, `known` those of gold.group_hours without them. Where `again` is true the
-    values are of no use, and the hour is to be made from its commits: new commits of the group are dated back before
-    known ones, or an hour that had begun has a stretch that may be a long one.
+    `new` are rows of silver.offset_commits, `known` the rows of gold.group_hours without them. Where `again` is true,
+    ignore the values and make the hour from its commits: new commits of the group have earlier times than known ones,
+    or an hour that had begun has a stretch that may be a gap.
     """
     dated = _committed(new).withColumn("hour", hour_of("timestamp"))
     seconds = _seconds(dated).localCheckpoint(eager=False)
@@ -81,7 +81,7 @@ def continued_hours(new: DataFrame, known: DataFrame) -> DataFrame | None:
     last = recent.groupBy("group_id").agg(F.max("last_commit_at").alias("last_commit_at"))
     group = Window.partitionBy("group_id")
     before = F.max(F.when(F.col("commits").isNull(), F.col("last_at"))).over(group)
-    # Looked at before the known rows are left out.
+    # Computed before the known rows are dropped.
     both = seconds.unionByName(_as_seconds(last), allowMissingColumns=True)
     dated_back = both.withColumn("is_late", F.col("first_at") < before)
     found = _by_hour(_stretched(dated_back), F.bool_or("is_late").alias("is_late"))
@@ -106,7 +106,7 @@ def continued_hours(new: DataFrame, known: DataFrame) -> DataFrame | None:
 
 
 def _seconds(commits: DataFrame) -> DataFrame:
-    """By group, hour and second how many there are, and the first and the last moment."""
+    """How many commits each second of a group has, and the times of the first and the last."""
     return commits.groupBy(*KEY, F.date_trunc("second", "timestamp").alias("second")).agg(
         F.count(F.lit(1)).alias("commits"),
         F.min("timestamp").alias("first_at"),
@@ -115,7 +115,7 @@ def _seconds(commits: DataFrame) -> DataFrame:
 
 
 def _as_seconds(last: DataFrame) -> DataFrame:
-    """Last commits of groups as rows without commits."""
+    """The last commits of groups as seconds that count none."""
     return last.select(
         "group_id",
         F.date_trunc("second", "last_commit_at").alias("second"),
@@ -124,14 +124,14 @@ def _as_seconds(last: DataFrame) -> DataFrame:
 
 
 def _recent(wanted: Wanted, known: DataFrame) -> DataFrame:
-    """The known hours with commits that a stretch into the wanted ones can begin in, and later ones."""
+    """The known hours with commits in which a stretch into the wanted hours can begin, and later ones."""
     ago = F.lit(wanted.low).cast("timestamp") - F.expr(f"interval {SILENCE_DAYS} days")
     return known.where((F.col("hour") >= hour_of(ago)) & (F.col("commits") > 0))
 
 
 def _stretched(seconds: DataFrame) -> DataFrame:
     """The seconds that have commits, with the stretch that ends in each."""
-    # What is known comes before what is new of the same second: the stretch into it is known too.
+    # Within a second the known commits come first: the stretch that ends in it is known too.
     order = Window.partitionBy("group_id").orderBy("second", F.col("commits").isNotNull())
     stretch = F.unix_millis("first_at") - F.unix_millis(F.lag("last_at").over(order))
     is_one = (stretch <= SILENCE_DAYS * DAY_MS) & (F.lag("second").over(order) < F.col("second"))
@@ -157,5 +157,5 @@ def _by_hour(stretched: DataFrame, *more: Column) -> DataFrame:
 
 
 def _committed(commits: DataFrame) -> DataFrame:
-    """Commits whose time is known, whatever became of their transaction; a tombstone is none."""
+    """Commits whose time is known, whatever became of their transaction; tombstones are no commits."""
     return commits.where("not tombstone and timestamp is not null")

@@ -1,9 +1,9 @@
-"""Rows of gold.findings that Spark makes of other tables, beside those that the reducer makes of group records."""
+"""Rows of gold.findings that Spark makes from other tables; the reducer makes the others from group records."""
 
 from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.finding_kind import FindingKind
@@ -16,10 +16,11 @@ def finding_rows(
     identity: tuple[str, ...],
     columns: Mapping[str, Column | str],
 ) -> DataFrame:
-    """Rows of the table (without the cluster) of one kind, from rows of which each is a finding.
+    """Rows of the table (without the cluster) of one kind, one for each row of `found`.
 
-    `identity` are columns that tell them apart. `columns` are those of the table that differ from row to row; without
-    one a finding is about no group, no member and no topic, and lasts.
+    `identity` are the columns that tell findings apart. `columns` are those columns of the table that differ from row
+    to row: table column -> column of `found`, or an expression. A finding without them is about no group, no member
+    and no topic, and has not ended.
     """
     values: dict[str, Column | str] = {
         "finding_id": F.substring(

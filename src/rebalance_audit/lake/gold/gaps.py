@@ -1,53 +1,53 @@
-"""Where something of a log could not be read and no group can be told to have lost it: every group may have."""
+"""Where something of a log could not be read and nobody can say which group lost it: any group of the partition."""
 
 from typing import Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.reducer import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 
 LOSSES_MAX: Final = 10_000
-"""Stretches of a partition that are told apart; of a log in ruins neighbours become one."""
+"""Up to this many losses of a partition are kept apart; in a log with more, neighbours become one stretch."""
 
 
 def losses_without_group(small: DataFrame) -> DataFrame:
-    """Records of the small side whose key does not tell whose they are, as `gaps_of` takes them."""
+    """Records of the small side whose key does not name their group, as `gaps_of` takes them."""
     lost = routing.group_records(small, None).where(F.col("group_id").isNull())
     return lost.select("partition", F.col("offset").alias("before_offset"))
 
 
 def losses_in_quarantine(quarantine: DataFrame, *, damage_only: bool) -> DataFrame:
-    """Damaged stretches in rows of silver.quarantine and, unless only these are wanted, records of unknown groups."""
-    place = F.col("before_offset")
+    """Damaged stretches in rows of silver.quarantine and, unless `damage_only`, records of unknown groups."""
+    before = F.col("before_offset")
     if not damage_only:
         is_unknown = routing.group_id().isNull() & ~F.coalesce(
             routing.has_type(*OFFSET_COMMIT_TYPES), F.lit(False)
         )
-        place = F.coalesce(
-            place, F.when(F.col("source_file").isNull() & is_unknown, F.col("offset"))
+        before = F.coalesce(
+            before, F.when(F.col("source_file").isNull() & is_unknown, F.col("offset"))
         )
-    places = quarantine.select("partition", place.alias("before_offset"))
-    return places.where("before_offset is not null")
+    losses = quarantine.select("partition", before.alias("before_offset"))
+    return losses.where("before_offset is not null")
 
 
-def gaps_of(places: DataFrame) -> Gaps:
-    """Offsets, ascending by partition, in front of which a gap is to be noted.
+def gaps_of(losses: DataFrame) -> Gaps:
+    """Log partition -> offsets, ascending, before which there is a gap.
 
-    `places` has `partition` and `before_offset`, a row per loss. Where there are too many, a stretch of them counts as
-    lost at its start and again behind its end.
+    `losses` has `partition` and `before_offset`, a row per loss. If there are too many, a stretch of them counts as a
+    gap before its first and another before its last.
     """
-    ends = places.groupBy("partition").agg(
+    ends = losses.groupBy("partition").agg(
         F.min("before_offset").alias("low"),
         F.max("before_offset").alias("high"),
-        F.count_distinct("before_offset").alias("places"),
+        F.count_distinct("before_offset").alias("losses"),
     )
     wide = F.greatest(F.expr(f"(high - low) div {LOSSES_MAX}"), F.lit(1))
-    stretch = F.when(F.col("places") > LOSSES_MAX, wide).otherwise(1)
+    stretch = F.when(F.col("losses") > LOSSES_MAX, wide).otherwise(1)
     found = (
-        places.join(F.broadcast(ends), "partition")
+        losses.join(F.broadcast(ends), "partition")
         .groupBy("partition", F.floor((F.col("before_offset") - F.col("low")) / stretch))
         .agg(F.min("before_offset").alias("first"), F.max("before_offset").alias("last"))
         .select("partition", "first", "last")

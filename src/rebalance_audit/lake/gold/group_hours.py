@@ -1,14 +1,14 @@
-"""gold.group_hours: what each group went through in each hour, made of the other gold tables and of the commits.
+"""gold.group_hours: what each group went through in each hour, made from other gold tables and from the commits.
 
-An hour has a row when an epoch began in it, when the group was not stable or a partition unowned for a part of it, or
-when offsets were committed. Only hours that something new has a part in are made again.
+An hour has a row if an epoch began in it, if the group was not stable or a partition unowned during part of it, or if
+offsets were committed. Only hours to which something new belongs are made again.
 """
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
 from rebalance_audit.lake.gold.commit_hours import OF_COMMITS, commit_hours
@@ -17,14 +17,14 @@ from rebalance_audit.table_schemas import TableName
 
 HOUR_MS: Final = 3_600_000
 HOURS_MAX: Final = 9_000
-"""A year and some days: a clock that was wrong by a thousand years makes no million rows."""
+"""A year and some days: a clock that is wrong by a thousand years must not make a million rows."""
 
 Read: TypeAlias = Callable[[str], DataFrame | None]
-"""Gives a table's rows of the cluster by its full name; None for silver.offset_commits where the run makes none."""
+"""Takes a table's full name and gives its rows of the cluster; None for silver.offset_commits if the run has none."""
 
 
 def footprint_of(output: str) -> Callable[[str], Column] | None:
-    """The hours that a row of a gold table has a part in; None for tables that have none."""
+    """The hours to which a row of a gold table belongs, as an expression; None for tables that hours do not use."""
     return FOOTPRINTS.get(output)
 
 
@@ -56,7 +56,7 @@ FOOTPRINTS: Final = {
 
 
 def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
-    """Group and hour of rebalances that still go on: since the log's earlier end the hours up to its end now."""
+    """Group and hour of rebalances that have not ended: all hours from the log's earlier end to its present end."""
     end = _at(log_end_ms)
     since = F.col("started_at") if since_ms is None else F.greatest("started_at", _at(since_ms))
     going_on = rebalances.where("ended_at is null and started_at is not null")
@@ -73,7 +73,8 @@ def group_hours(
 ) -> DataFrame:
     """Rows of gold.group_hours (without the cluster).
 
-    Of the wanted hours, with what `of_commits` says of them, see `commit_hours`; without these, of all there are.
+    For the wanted hours, with the columns that `of_commits` has for them (see `commit_hours`); without these, for all.
+    `log_end_ms` is in epoch milliseconds.
     """
     wanted = wanted or Wanted()
     end = _at(log_end_ms)
@@ -95,7 +96,7 @@ def group_hours(
     rows = parts[0]
     for part in parts[1:]:
         rows = rows.join(part, [*KEY], "full")
-    # Where the hours are known they need not be found once more.
+    # If the hours are known they need not be found again.
     looked_at = rows if wanted.hours is None else wanted.hours
     states = _state_hours(wanted, table(TableName.GROUP_STATES), looked_at, end)
     rows = rows.join(states, [*KEY], "left")
@@ -107,7 +108,7 @@ def group_hours(
     gap = F.greatest(*[F.coalesce(f"{part}_gap", F.lit(False)) for part in ("epoch", "rebalance")])
     return rows.select(
         *KEY,
-        # A group that only commits has no record that tells; it uses what simple consumers use.
+        # A group that only commits has no record of its protocol; simple consumers use the classic one.
         F.coalesce("protocol", F.lit("classic")).alias("protocol"),
         *[F.coalesce(name, F.lit(0)).alias(name) for name in COUNTED],
         "members_max",
@@ -138,7 +139,7 @@ def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
     found = wanted.only(
         epochs.where(wanted.between(began, began)).withColumn("hour", hour_of(began))
     ).withColumn("of_cause", F.count("primary_cause").over(causes))
-    # The most frequent cause; of equally frequent ones the first of the alphabet.
+    # The most frequent cause; among equally frequent ones the first in the alphabet.
     ranked = F.struct(-F.col("of_cause"), "primary_cause")
     return found.groupBy(*KEY).agg(
         F.count(F.lit(1)).cast("int").alias("epochs"),
@@ -156,7 +157,7 @@ def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
 
 def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
     began = F.col("started_at")
-    # Clocks of two coordinators differ: nothing ends before it began.
+    # Clocks of two coordinators may differ, but nothing ends before it began.
     ended = F.greatest(began, F.coalesce("ended_at", end, began))
     there = rebalances.where("started_at is not null").where(wanted.between(began, ended))
     spread = wanted.only(
@@ -170,7 +171,7 @@ def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> Data
     )
     return spread.groupBy(*KEY).agg(
         F.count_if(hour_of("began") == F.col("hour")).cast("int").alias("rebalances"),
-        # Bounds of classic rebalances may overlap, and an hour has no more than itself.
+        # Bounds of classic rebalances may overlap; the sum is at most the hour.
         F.least(F.sum(_share("began", "ended")), F.lit(HOUR_MS)).alias("not_stable_ms"),
         F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
     )
@@ -191,7 +192,7 @@ def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
 
 
 def _state_hours(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
-    """Protocol at the end of each of the hours, and most members."""
+    """The protocol at the end of each hour, and the largest number of members in it."""
     began = F.col("from_at")
     ended = F.greatest(began, F.coalesce("to_at", end, began))
     there = states.where(wanted.between(began, ended)).select(
@@ -224,13 +225,13 @@ def _began(prefix: str) -> Column:
 
 
 def _hours(began: Column, ended: Column) -> Column:
-    """All hours that a stretch of time has a part in, the first ones of an absurdly long one."""
+    """All hours that a stretch of time touches; of an absurdly long one the first HOURS_MAX."""
     last = F.least(hour_of(ended), hour_of(began) + F.expr(f"interval {HOURS_MAX} hours"))
     return F.sequence(hour_of(began), last, F.expr("interval 1 hour"))
 
 
 def _share(began: str, ended: str) -> Column:
-    """Milliseconds of the hour within [began, ended)."""
+    """Milliseconds of the row's hour that lie within [began, ended)."""
     start = F.unix_millis("hour")
     return F.greatest(
         F.lit(0),

@@ -1,8 +1,8 @@
 """What the reducer keeps of a group between two runs: the audit's own state, and which rows may still change.
 
-A row that the end of the log has called forth (an open epoch, an owner of today) is provisional: the next run hands it
-out again, perhaps with other values, or not at all. The keys of such rows are remembered, so that those which are not
-handed out again can be taken back.
+A row that exists only because the log ends (an open epoch, a present owner) is provisional: the next run emits it
+again, perhaps with other values, or not at all. The keys of such rows are remembered, so that rows which are not
+emitted again can be deleted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from rebalance_audit.table_schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 
 ProvisionalKey: TypeAlias = tuple[Any, ...]
-"""Name of a gold table, and the row's values of its key columns but cluster and group."""
+"""Name of a gold table, and the row's values of its key columns except cluster and group."""
 
 
 class Memory(NamedTuple):
@@ -27,13 +27,13 @@ class Memory(NamedTuple):
     audit: dict[str, object]
     """See `GroupAudit.snapshot`."""
     next_offset: int
-    """Behind the last record of the group, which may be one that could not be decoded."""
+    """Offset after the last record of the group, which may be one that could not be decoded."""
     provisional: Sequence[ProvisionalKey]
     topics: Sequence[str]
-    """Ids and names of the topics that the audit has asked about so far."""
+    """Ids and names of the topics about which the audit has asked so far."""
 
     def to_json(self) -> bytes:
-        """As text."""
+        """The state as JSON."""
         return orjson.dumps(self._asdict())
 
     @classmethod
@@ -46,9 +46,9 @@ class Memory(NamedTuple):
 
 @cache
 def key_columns(table: str) -> tuple[str, ...]:
-    """What tells the rows of one group apart in a gold table.
+    """The columns that tell the rows of one group apart in a gold table.
 
-    Of a member the record with which its stay began belongs to it: an id can come back, see `audit.members`.
+    For members they include the record with which a stay began: a member id can come back, see `audit.members`.
     """
     key = table_schemas()[OUTPUTS[table]].key
     columns = tuple(name for name in key if name not in {"cluster", "group_id"})
@@ -56,17 +56,17 @@ def key_columns(table: str) -> tuple[str, ...]:
 
 
 class Provisional:
-    """Follows which provisional rows of the run before are handed out again."""
+    """Tracks which provisional rows of the previous run are emitted again."""
 
     def __init__(self, earlier: Sequence[ProvisionalKey]) -> None:
-        """`earlier` are the keys that the run before has left."""
+        """`earlier` are the keys that the previous run left."""
         self._earlier = set(earlier)
         self._now: list[ProvisionalKey] = []
         self.finishing = False
-        """Set when the log is at its end: what is handed out from now on is provisional."""
+        """Set at the end of the log: what is emitted from then on is provisional."""
 
     def note(self, table: str, row: Row) -> None:
-        """A row that is handed out."""
+        """Take note of a row that is emitted."""
         if not (self._earlier or self.finishing):
             return
         key = (table, *(row[column] for column in key_columns(table)))
@@ -76,17 +76,17 @@ class Provisional:
 
     @property
     def keys(self) -> Sequence[ProvisionalKey]:
-        """Of the rows that may still change."""
+        """Keys of the rows that may still change."""
         return self._now
 
     def gone(self) -> Iterator[tuple[str, Row]]:
-        """Table and key columns of each row that was not handed out again."""
+        """Table and key columns of each row that was not emitted again."""
         for table, *values in self._earlier:
             yield table, dict(zip(key_columns(table), values, strict=True))
 
 
 class AskedTopics:
-    """Answers the audit's questions about topics, and remembers whose answers may be others one day."""
+    """Answers the audit's questions about topics, and remembers those whose answers may change one day."""
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
@@ -117,7 +117,7 @@ class AskedTopics:
 
 
 def answers(names: TopicNames) -> Mapping[str, object]:
-    """By id and by name all that AskedTopics may say: what differs between two runs is in the difference of these."""
+    """Topic id or name -> everything that AskedTopics may answer: two runs differ where these differ."""
     known: dict[str, object] = {
         topic_id_text(name.topic_id): (name.name, name.deleted_at_ms) for name in names.values()
     }

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, REBUILT, columns_of
 from rebalance_audit.lake.storage.key_range import (

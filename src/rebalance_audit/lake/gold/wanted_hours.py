@@ -3,7 +3,7 @@
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 KEY: Final = ("group_id", "hour")
 ISO: Final = "yyyy-MM-dd'T'HH:mm:ssXXX"

@@ -7,7 +7,7 @@ decoded by the column, everything else goes to the reducer of its group, transac
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.pandas.functions import arrow_udf
 
 from rebalance_audit.lake.records.commit_columns import COMMIT, COMMIT_DDL, decode_commits

@@ -9,10 +9,10 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold import topics
-from rebalance_audit.lake.gold.broker_logs import BrokerLogs
+from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport
@@ -108,9 +108,9 @@ class RunContext:
         return names
 
     @cached_property
-    def broker_logs(self) -> BrokerLogs:
+    def broker_logs(self) -> StoredBrokerLogs:
         """What brokers logged, by this run and earlier ones; not before the run log has the run."""
-        return BrokerLogs(self.sink, self.run_number, self.run_id)
+        return StoredBrokerLogs(self.sink, self.run_number, self.run_id)
 
     def _entry(self) -> RunEntry:
         request = self.request

@@ -5,7 +5,7 @@ from functools import reduce
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.commit_hours import (
     OF_COMMITS,

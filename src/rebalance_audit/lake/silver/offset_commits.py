@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_counts import RecordCounts

@@ -7,7 +7,7 @@ where the two lie apart, a run over what is new leaves the files of the history 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.table_schemas import TableSchema
 
