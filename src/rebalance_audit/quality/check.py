@@ -1,4 +1,4 @@
-"""A check of a lake: every table against its suite, and what came of it."""
+"""A check of a lake: every table is judged by its suite."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
@@ -25,22 +25,22 @@ from rebalance_audit.quality.suites import Suites
 from rebalance_audit.table_schemas import table_schemas
 
 AHEAD: Final = 2
-"""Tables that are made ready ahead: for small ones Spark mostly waits for its driver."""
+"""Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""
 Tell: TypeAlias = Callable[[str], None]
 """Told what is being done now."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """What to check, and what to leave behind."""
+    """What to check, and what to write besides meta.checks."""
 
     scope: Scope
     tables: Collection[str] = ()
-    """Full names; empty: all."""
+    """Full names; empty for all."""
     docs: Path | None = None
-    """Folder for Data Docs."""
+    """Folder for Data Docs; None for no Data Docs."""
     sample_keys: int = 20
-    """How many keys of broken rows are kept for each expectation."""
+    """How many keys of rows that break an expectation are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class CheckReport:
 
     @property
     def broken(self) -> tuple[CheckResult, ...]:
-        """Expectations that rows break, those of severity fail first."""
+        """Results of the expectations that rows break, those of severity fail first."""
         found = [result for result in self.results if result.outcome == "broken"]
         return tuple(sorted(found, key=lambda result: result.severity != "fail"))
 
     @property
     def failed(self) -> bool:
-        """Whether one of severity fail is among them."""
+        """Whether rows break an expectation of severity fail."""
         return any(result.severity == "fail" for result in self.broken)
 
     @property
@@ -68,7 +68,7 @@ class CheckReport:
 
 
 def run_check(lake: Lake, request: CheckRequest, tell: Tell = lambda _: None) -> CheckReport:
-    """Check the tables, and append what came of it to meta.checks.
+    """Check the tables, and append the results to meta.checks.
 
     Raises BadRequest, LakeNotReadable and LakeNotWritable, each with one sentence.
     """
@@ -105,7 +105,7 @@ def check_tables(request: CheckRequest) -> list[str]:
 
 
 def _ahead(lake: Lake, scope: Scope, names: Collection[str]) -> Iterator[CheckedTable]:
-    """The tables in order, each made ready while the one before is judged."""
+    """The tables in order; each is prepared while the one before it is judged."""
     tables = Tables(lake, scope)
     schemas = iter([table_schemas()[name] for name in names])
     with ThreadPoolExecutor(AHEAD) as pool:
@@ -121,7 +121,7 @@ def _ahead(lake: Lake, scope: Scope, names: Collection[str]) -> Iterator[Checked
 
 
 def _require_rows(lake: Lake, scope: Scope, results: Collection[CheckResult]) -> None:
-    """A check of a cluster that the lake does not have must not pass: its name is mistyped."""
+    """A check of a cluster that the lake does not have must not pass: its name may be mistyped."""
     if scope.cluster is None or scope.is_window or any(one.rows_checked for one in results):
         return
     raise LakeNotReadable(f"{lake.path} has no row of cluster {scope.cluster}.")

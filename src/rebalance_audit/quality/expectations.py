@@ -26,11 +26,11 @@ from rebalance_audit.table_checks import Check, CheckKind, Where, where_words, w
 from rebalance_audit.table_schemas import TableSchema
 
 SEVERITIES: Final = {"fail": FailureSeverity.CRITICAL, "warn": FailureSeverity.WARNING}
-"""Our severities in the library's words."""
+"""Severity -> the library's severity."""
 
 
 class ExpectNoProblem(ExpectColumnValuesToBeNull):
-    """Expects the column that says what is wrong with a row (see `lake.check_frames`) to say nothing."""
+    """Expects the column that says what is wrong with a row (see `lake.checks.check_frames`) to be null."""
 
 
 Making: TypeAlias = tuple[type[Expectation], dict[str, Any]]
@@ -39,7 +39,7 @@ Making: TypeAlias = tuple[type[Expectation], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One expectation with where it comes from."""
+    """One expectation, and the check that it comes from."""
 
     name: str
     """The same from check to check: table, kind, columns, conditions."""
@@ -49,7 +49,7 @@ class Expected:
 
 
 def expectation_of(schema: TableSchema, check: Check, problem: str | None) -> Expected:
-    """The expectation of a single check; `problem` names the column that says what breaks it, where there is one."""
+    """The expectation for a single check; `problem` is the name of the column that says what breaks it, if any."""
     kind, arguments = OF_COLUMNS[check.kind](check) if problem is None else _no_problem(problem)
     if problem is None and check.where:
         arguments["row_condition"] = reduce(and_, map(_condition, check.where))
@@ -64,7 +64,7 @@ def expectation_of(schema: TableSchema, check: Check, problem: str | None) -> Ex
 
 
 def name_of(schema: TableSchema, check: Check) -> str:
-    """Name of the expectation of a single check."""
+    """Name of the expectation for a single check."""
     parts = [f"{schema.full_name} {check.kind}({', '.join(check.columns)})"]
     parts += [f">= {check.minimum}"] if check.minimum is not None else []
     parts += [f"<= {check.maximum}"] if check.maximum is not None else []
@@ -78,7 +78,7 @@ def _condition(where: Where) -> Condition:
     if where.is_null is not None:
         return column.is_null() if where.is_null else column.is_not_null()
     if len(where.values) == 1:
-        # The library's IN takes no boolean.
+        # The library's IN does not accept a boolean.
         return column == where.values[0]
     return column.is_in(list(where.values))
 

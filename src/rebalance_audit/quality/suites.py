@@ -1,7 +1,7 @@
 """Great Expectations at work: a suite per table, run over a Spark frame, without a project folder and without network.
 
-A suite is asked only which expectations hold: that comes out of one job for each condition. Which rows break the others
-is found by `lake.check_frames.broken_rows`, in one job for all.
+A suite says only which expectations hold, with one job for each condition. `lake.checks.check_frames.broken_rows` finds
+the rows that break the others, in one job for all.
 """
 
 import os
@@ -20,7 +20,7 @@ from rebalance_audit.quality.expectations import Expected
 
 DOCS_SITE: Final = "docs"
 TELEMETRY_OFF: Final = {"GX_ANALYTICS_ENABLED": "false", "SCARF_ANALYTICS": "false"}
-"""This release of the library sends nothing; one that would is told not to."""
+"""This release of the library sends nothing; a later one is told not to."""
 
 
 class Suites:
@@ -31,15 +31,15 @@ class Suites:
         os.environ.update(TELEMETRY_OFF)
         self._context = gx.get_context(mode="ephemeral")
         self._context.variables.progress_bars = ProgressBarsConfig(globally=False)
-        # Frames are kept by who makes them.
+        # Whoever makes a frame keeps it in memory.
         self._source = self._context.data_sources.add_spark("lake", persist=False)
-        # Only pages have a use for values: each costs a job.
+        # Only Data Docs use values, and each costs a job.
         self._result_format = ResultFormat.BOOLEAN_ONLY if docs is None else ResultFormat.SUMMARY
         if docs is not None:
             self._context.add_data_docs_site(site_name=DOCS_SITE, site_config=_site(docs))
 
     def broken(self, table: str, expected: Sequence[Expected], frame: Frame) -> set[str]:
-        """Names of the expectations that rows of a table break.
+        """Names of the expectations that rows of the frame break.
 
         Raises RuntimeError for one that cannot be judged.
         """
@@ -51,7 +51,7 @@ class Suites:
             gx.ValidationDefinition(name=table, data=batch, suite=suite)
         )
         with warnings.catch_warnings():
-            # The library's own use of its dependencies, nothing that a caller can change.
+            # They are about the library's use of its own dependencies: a caller cannot change that.
             warnings.simplefilter("ignore")
             done = definition.run(
                 batch_parameters={"dataframe": frame}, result_format=self._result_format

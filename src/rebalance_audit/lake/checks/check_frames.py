@@ -1,7 +1,7 @@
 """Tables as frames that an expectation can judge row by row.
 
 Most checks look at one row. Those that look at its neighbours or at another table get a column of their own here: null
-where the row is fine, else a sentence that says what is wrong. All columns of a table come out of one pass.
+if the row is fine, otherwise a sentence that says what is wrong. One pass computes all columns of a table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,60 +29,60 @@ from rebalance_audit.table_checks import (
 from rebalance_audit.table_schemas import TableSchema
 
 Frame: TypeAlias = DataFrame
-"""For who judges a frame and is not to know the engine."""
+"""The type for modules that judge a frame without knowing the engine."""
 ENDLESS: Final = (1 << 63) - 1
-"""Where a stretch ends that has not ended."""
+"""The end of a stretch that has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which rows are checked, and against which clock."""
+    """Which rows are checked, and at which time."""
 
     cluster: str | None = None
     """None: rows of all clusters."""
     from_ms: int | None = None
     """Rows that begin at this moment or later, epoch milliseconds; rows without a time are in every window."""
     to_ms: int | None = None
-    """Rows that begin before this moment."""
+    """Rows that begin before this moment, epoch milliseconds."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     limits: Mapping[str, int] = field(default_factory=dict)
-    """Name of a limit -> milliseconds; 0 or absent: what would be judged by it is not."""
+    """Name of a limit -> milliseconds; if it is 0 or absent, the checks that use it are passed over."""
 
     kept_ms: Mapping[str, int] = field(default_factory=dict)
-    """Full table name -> for how long rows are kept once they have ended; a table that is absent keeps all."""
+    """Full table name -> milliseconds for which rows are kept once they have ended; an absent table keeps all rows."""
 
     @property
     def is_window(self) -> bool:
-        """Whether rows outside of some time are left out."""
+        """Whether rows outside a window of time are left out."""
         return self.from_ms is not None or self.to_ms is not None
 
 
 @dataclass(slots=True)
 class CheckedTable:
-    """A table ready to be judged."""
+    """A table that is ready to be judged."""
 
     schema: TableSchema
     checks: tuple[Check, ...]
-    """Of one column each, where a check says the same of several."""
+    """A check of several columns at once is split into one for each."""
     version: int | None
-    """None: there is no such table."""
+    """Delta version; None if there is no such table."""
     rows: int = 0
-    """How many rows of it are judged."""
+    """How many of its rows are judged."""
     frame: DataFrame | None = None
-    """Columns that checks look at, and a column for each check of `problems`; kept until `release`."""
+    """The columns that checks use, and a column for each check in `problems`; held in memory until `release`."""
     problems: dict[Check, str] = field(default_factory=dict)
-    """Check -> its column: null, or what is wrong with the row."""
+    """Check -> name of its column: null, or what is wrong with the row."""
     passed_over: dict[Check, str] = field(default_factory=dict)
     """Check -> why it cannot be judged here."""
 
     def release(self) -> None:
-        """Give back what the frame keeps."""
+        """Free what the frame holds."""
         if self.frame is not None:
             self.frame.unpersist()
 
 
 class Tables:
-    """The tables of a lake as they are when a check begins: each is looked up once, whoever asks for it how often."""
+    """The tables of a lake as they are when a check begins: each is looked up only once."""
 
     def __init__(self, lake: Lake, scope: Scope) -> None:
         """Nothing is read yet."""
@@ -92,7 +92,7 @@ class Tables:
         self._lock = Lock()
 
     def find(self, name: str) -> tuple[int, DataFrame] | None:
-        """Version and rows of a table, of the cluster that is checked; None where there is none.
+        """Version of a table, and its rows of the cluster that is checked; None if there is no table.
 
         Raises LakeNotReadable.
         """
@@ -109,7 +109,7 @@ class Tables:
 
 
 def checked_table(tables: Tables, schema: TableSchema, scope: Scope) -> CheckedTable:
-    """A table with what its checks need. Raises LakeNotReadable."""
+    """A table with the columns that its checks need. Raises LakeNotReadable."""
     checks = tuple(single_checks(schema.checks))
     found = tables.find(schema.full_name)
     if found is None:
@@ -152,7 +152,7 @@ class BrokenRows:
 def broken_rows(
     table: CheckedTable, checks: Sequence[Check], sample_keys: int
 ) -> dict[Check, BrokenRows]:
-    """Which rows break each of these checks, in one job; a check that none breaks is absent."""
+    """The rows that break each of these checks, found in one job; a check that no row breaks is absent."""
     assert table.frame is not None
     if not checks:
         return {}
@@ -214,7 +214,7 @@ def _in_window(schema: TableSchema, scope: Scope) -> Column:
 
 
 def _cannot(tables: Tables, check: Check, columns: Sequence[str], scope: Scope) -> str | None:
-    """Why a check cannot be judged; None when it can."""
+    """Why a check cannot be judged; None if it can."""
     if missing := [name for name in check.used_columns if name not in columns]:
         return f"the table is an earlier release's and has no {', '.join(missing)}"
     if check.limit is not None and not scope.limits.get(check.limit):
@@ -249,7 +249,7 @@ def _range(check: Check) -> Column:
 
 
 def _unique(check: Check) -> Column:
-    # Of the window alone: rows with one key have one time, and a window of a long log is little to sort.
+    # Only within the window: rows with the same key have the same time, and a window of a long log is quickly sorted.
     alike = F.count(F.lit(1)).over(Window.partitionBy(*check.columns))
     return F.when(alike > 1, F.concat_ws(" ", alike, F.lit("rows with this key")))
 
@@ -285,7 +285,7 @@ COLUMN_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
     "in_set": _in_set,
     "range": _range,
 }
-"""Kind -> what is wrong with a row, for kinds that the suites judge by the column itself."""
+"""Kind -> what is wrong with a row, for kinds that the suites judge by the column alone."""
 
 
 def _absent(check: Check) -> Column:
@@ -300,7 +300,7 @@ ROW_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
     "difference": _difference,
     "absent": _absent,
 }
-"""Kind -> what is wrong with a row, by the rows that are checked."""
+"""Kind -> what is wrong with a row, judged by the rows that are checked."""
 
 
 # --- neighbours and other tables ---------------------------------------------------------------
@@ -308,7 +308,7 @@ ROW_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """What a check over more than one row looks at, and the name of its column."""
+    """What a check over more than one row uses, and the name of its column."""
 
     tables: Tables
     scope: Scope
@@ -316,7 +316,7 @@ class _Sight:
     begins_at: str | None
 
     def judged(self, check: Check) -> Column:
-        """Whether a row is judged by another table: not where that table's rows of the time may have been deleted."""
+        """Whether a row is judged by another table: not if that table's rows of the time may have been deleted."""
         wanted = conditions(check.where)
         kept_ms = self.scope.kept_ms.get(str(check.table))
         if kept_ms is None or self.begins_at is None:
@@ -325,7 +325,7 @@ class _Sight:
         return wanted & F.coalesce(F.col(self.begins_at) >= oldest, F.lit(False))
 
     def table(self, check: Check) -> DataFrame:
-        """The rows of the other table that count."""
+        """The rows of the other table that the check uses."""
         assert check.table is not None
         found = self.tables.find(check.table)
         assert found is not None
@@ -351,7 +351,7 @@ def _term(term: str) -> Column:
 def _chain(sight: _Sight, rows: DataFrame, check: Check) -> DataFrame:
     value, previous = check.columns
     before = F.lag(value).over(Window.partitionBy(*check.within).orderBy(value))
-    # The first row has lost the one before to a window of the run, or to the end of its time.
+    # The row before the first one is outside the run's window, or has been deleted for its age.
     problem = F.when(
         conditions(check.where) & before.isNotNull() & ~F.col(previous).eqNullSafe(before),
         F.concat(
@@ -440,4 +440,4 @@ PROBLEMS: Final[Mapping[CheckKind, Callable[[_Sight, DataFrame, Check], DataFram
     "total": _total,
     "fresh": _fresh,
 }
-"""Kind -> adds the column that says what is wrong with each row."""
+"""Kind -> function that adds the column with what is wrong with each row."""

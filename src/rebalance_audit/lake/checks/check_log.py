@@ -1,4 +1,4 @@
-"""meta.checks: what each check of a lake has found."""
+"""meta.checks: what each check of a lake found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What came of one expectation."""
+    """The result of one expectation."""
 
     table: str
     expectation: str
@@ -29,7 +29,7 @@ class CheckResult:
     rows_checked: int | None = None
     unexpected_count: int | None = None
     sample_keys: tuple[str, ...] = ()
-    """Keys of rows that break it, each as JSON."""
+    """Keys of some rows that break it, each as JSON."""
     detail: str | None = None
     table_version: int | None = None
 

@@ -1,7 +1,7 @@
-"""Rows of several tables in one stream: each Arrow batch has the rows of one table, in the column of its name.
+"""Rows of several tables in one stream: each Arrow batch has the rows of one table, in the column of that name.
 
 One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema: a column `table`, a
-column `mark` that says what is to be done with the row, and per table a struct that is null in rows of all others.
+column `mark` that says what to do with the row, and a struct per table that is null in rows of all other tables.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,22 +27,22 @@ OUTPUTS: Final[Mapping[str, str]] = {
 }
 """Name in the stream -> full name of the table."""
 FILLED_LATER: Final = frozenset({"cluster", "rules", "run_id", "updated_at"})
-"""Columns that are the same in all rows of a run."""
+"""Columns that are the same in all rows of a run, and so are added by it."""
 REBUILT: Final = "rebuilt"
-"""Mark of a row of a group that was replayed from its first record: what else the table has of the group is wrong."""
+"""Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""
 NEW: Final = "new"
-"""Mark of a row of a group that was resumed: what else the table has of the group stays."""
+"""Mark of a row of a group that was resumed: what else the table has of the group stays as it is."""
 GONE: Final = "gone"
-"""Mark of a key of a resumed group: a row that was handed out as provisional, and is none any more."""
+"""Mark of a key of a resumed group: the row with it was provisional, and no longer exists."""
 MARKS: Final = (REBUILT, NEW, GONE)
 BATCH_ROWS: Final = 1024
-"""Rows of one table held before they are handed over: memory is bounded by this, not by the log.
+"""Rows of one table that are held before they leave: this bounds memory, whatever the length of the log.
 
-A batch of any size costs as much as about 200 rows do, so tables with few rows wait until they have some."""
+A batch costs as much as about 200 rows do, so tables with few rows wait until they have some."""
 
 
 def columns_of(output: str) -> dict[str, str]:
-    """Name and type of an output's columns: those of its table that the rows of one run do not have in common."""
+    """Name and type of an output's columns: those of its table that differ between the rows of one run."""
     schema = table_schemas()[OUTPUTS[output]]
     common = FILLED_LATER if output == SNAPSHOTS else {"cluster"}
     return {column.name: column.type for column in schema.columns if column.name not in common}
@@ -81,7 +81,7 @@ class OutputRows:
     def add(self, output: str, mark: str, row: Row) -> None:
         """Take a row, keyed by column; times are epoch milliseconds. `mark` is one of MARKS.
 
-        What the row lacks is null.
+        Columns that the row lacks are null.
         """
         try:
             cells = self._pick[output](row)
@@ -93,16 +93,16 @@ class OutputRows:
             self._is_full = True
 
     def full(self) -> bool:
-        """Whether it is time to take the batches that are full."""
+        """Whether there are full batches to take."""
         return self._is_full
 
     def take_full(self) -> Iterator[pa.RecordBatch]:
-        """One batch per table and mark that have come together."""
+        """One batch for each table and mark that has enough rows."""
         self._is_full = False
         return self._take(BATCH_ROWS)
 
     def take_rest(self) -> Iterator[pa.RecordBatch]:
-        """One batch per table and mark that have any rows."""
+        """One batch for each table and mark that has any rows."""
         return self._take(1)
 
     def _take(self, at_least: int) -> Iterator[pa.RecordBatch]:
@@ -128,7 +128,7 @@ class OutputRows:
         )
 
     def _null(self, output: str, count: int) -> pa.Array:
-        """The column of a table that has no rows in the batch; what one record calls forth may be longer than most."""
+        """The column of a table without rows in the batch; a batch is longer than most if one record made many rows."""
         if count > BATCH_ROWS:
             return pa.nulls(count, self._types[output])
         return self._nulls[output][:count]

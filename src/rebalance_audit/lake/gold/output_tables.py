@@ -15,18 +15,18 @@ STINTS: Final = "stints"
 
 
 def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
-    """The rows of one output (without the cluster), all that are handed out, or only those with one of the marks."""
+    """The rows of one output (without the cluster) with one of the marks; by default all but keys that are gone."""
     wanted = F.col("mark").isin(*(marks or (REBUILT, NEW)))
     return stream.where((F.col("table") == output) & wanted).select(f"{output}.*")
 
 
 def keys_gone(stream: DataFrame, output: str) -> DataFrame:
-    """Rows that hold no more than the key of what a table is to lose."""
+    """The keys of rows that a table must lose; their other columns are null."""
     return rows_of(stream, output, GONE)
 
 
 def rebuilt_rows_of(stream: DataFrame, output: str) -> DataFrame:
-    """The rows of one gold table of groups that were replayed whole."""
+    """The rows of one gold table of groups that were replayed from their first record."""
     rows = rows_of(stream, output, REBUILT)
     return merge_stints(rows) if output == MEMBERS else rows
 
@@ -49,9 +49,9 @@ def merge_stints(stints: DataFrame) -> DataFrame:
 
 
 def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
-    """Rows of gold.members from stints of resumed groups and from the rows that are there.
+    """Rows of gold.members from the stints of resumed groups and from the rows that the table has.
 
-    As `audit.members.merge_stints`: a stint that a row knows already counts once, and the one it ends with goes on.
+    As `audit.members.merge_stints`: a stint that a row already includes counts once, and its latest one may go on.
     """
     names = columns_of(MEMBERS)
     order = F.struct("log_partition", "first_offset")
@@ -67,7 +67,7 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
         F.count_if(is_new).alias("more"),
     )
     goes_on = F.coalesce(F.col("latest.latest_offset") >= F.col("known.latest_offset"), F.lit(True))
-    # The first stint itself may have gone on: the cut fell into the write that began it.
+    # The first stint itself may have gone on, if the last run ended within the write that began it.
     is_first = F.col("known").isNull() | F.col("first.first_offset").eqNullSafe(
         F.col("known.first_offset")
     )
@@ -86,7 +86,7 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
-    """Whether a row of a gold table begins in [from_ms, to_ms); a row whose beginning is unknown is in no window."""
+    """Whether a row of a gold table begins in [from_ms, to_ms), epoch milliseconds; one of unknown time never does."""
     column = table_schemas()[f"gold.{output}"].begins_at
     assert column is not None, output
     begins = F.col(column)

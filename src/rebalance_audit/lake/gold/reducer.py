@@ -1,8 +1,8 @@
 """The audit inside Spark: one pass over each group's records, in offset order, in the memory of one group.
 
-Records arrive sorted by group and offset. What is decoded goes through `audit.GroupAudit`, what cannot be decoded
-goes to quarantine; rows of all tables leave in one stream (`output_rows`). A group that an earlier run has replayed
-comes with its state in front of its new records, and goes on from there.
+Records arrive sorted by group and offset. Decoded records go through `audit.GroupAudit`, others to quarantine; the rows
+of all tables leave in one stream (`output_rows`). The records of a group that an earlier run has replayed follow a row
+with the group's state, and the replay goes on from there.
 """
 
 from bisect import bisect_right
@@ -52,27 +52,27 @@ INPUT: Final = (
     "value",
 )
 RESUMES: Final = -1
-"""Offset of the row that stands in front of a group's new records and has its state as value, none for a new group.
+"""Offset of the row before a group's new records: its value is the group's state, null for a new group.
 
 A group without such a row is replayed from its first record."""
 
 HELD_BYTES: Final = 8 << 20
-"""Rows of so many bytes of records go out together, however few they are: a generation of a thousand members has a
+"""Rows leave after this many bytes of records, however few rows they are: a generation of a thousand members has a
 megabyte of JSON, and so has the state of such a group."""
 
 Gaps: TypeAlias = Mapping[int, Sequence[int]]
-"""Log partition -> offsets, ascending, in front of which something of the partition could not be read."""
+"""Log partition -> offsets, ascending, before which something of the partition could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReducerOptions:
-    """What every group's audit is told; it travels to the workers."""
+    """What every group's audit is told; it is sent to the workers."""
 
     names: TopicNames = field(default_factory=TopicNames)
     rules: DepartureRules = field(default_factory=DepartureRules)
     findings: FindingRules = field(default_factory=FindingRules)
     log_end_ms: int | None = None
-    """Latest record time of the whole log, of all its partitions."""
+    """Latest record time in all partitions of the log, epoch milliseconds."""
     gaps: Gaps = field(default_factory=dict)
     with_silver: bool = True
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
@@ -80,7 +80,7 @@ class ReducerOptions:
     """What the brokers logged, by the records' clock."""
 
     def broker_facts(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
-        """What they logged of one group."""
+        """What they logged about one group."""
         if self.broker_log is None:
             return ()
         return self.broker_log.value.facts_of(group_id, log_partition)
@@ -91,11 +91,11 @@ def reduce_groups(
 ) -> DataFrame:
     """Rows of all outputs, see `output_rows`, from group records with the columns INPUT.
 
-    In so many tasks; as many as a shuffle has by itself where that is left open. Records without a group id are those
-    whose key does not tell one: they end in quarantine.
+    `tasks` is the number of tasks; None for as many as a shuffle has. Records without a group id are those whose key
+    names none: they end in quarantine.
     """
     given = records.select(*INPUT)
-    # A group has its records in one partition of the log: both columns, so that a damaged id changes nothing.
+    # A group has its records in one partition of the log; by both columns, so a damaged id does no harm.
     group = ("partition", "group_id")
     by_group = given.repartition(*group) if tasks is None else given.repartition(tasks, *group)
     ordered = by_group.sortWithinPartitions(*group, "offset")
@@ -107,30 +107,30 @@ def reduce_groups(
 
 
 def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:
-    """What one task makes of its records: each group's together, in order of their offsets."""
+    """What one task makes of its records, which come group by group in order of their offsets."""
     with collecting_less():
         yield from _Reducer(options).reduce(batches)
 
 
 class _Given(NamedTuple):
-    """One record as it comes in."""
+    """One row of the input."""
 
     group_id: str | None
     position: Position
     producer_id: int | None
     is_transactional: bool | None
-    """None where the source hides it, as the producer id."""
+    """None if the source hides it, like the producer id."""
     key: bytes | None
     value: bytes | None
 
 
 class _Group:
-    """The group whose records are passing by."""
+    """The group whose records are being replayed."""
 
     def __init__(
         self, log_partition: int, group_id: str, rows: OutputRows, options: ReducerOptions
     ) -> None:
-        """Nothing is replayed yet: `resume` where there is a state."""
+        """Nothing is replayed yet; call `resume` first if there is a state."""
         self.log_partition = log_partition
         self.group_id = group_id
         self._rows = rows
@@ -146,14 +146,14 @@ class _Group:
         self.audit = GroupAudit(group_id, log_partition, self._emit, self._audit_options)
         self.mark = REBUILT
         self.is_lost = False
-        """The state cannot be resumed: nothing that is fed makes sense, the group is to be replayed whole."""
+        """The state cannot be resumed: the group's records are ignored, and it must be replayed from its first one."""
         self._gaps = options.gaps.get(log_partition, ())
         self._gaps_passed = 0
         self._next_offset = 0
         self._is_unsettled = False
 
     def resume(self, state: bytes | None) -> None:
-        """Go on from a state; None for a group that no run has met."""
+        """Go on from a state; None for a group that no run has seen."""
         self.mark = NEW
         if state is None:
             return
@@ -169,7 +169,7 @@ class _Group:
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
-        """Records before this offset that nobody can read may have been of this group."""
+        """Note a gap if something before this offset could not be read: it may have been of this group."""
         if self._gaps_passed < len(self._gaps):
             passed = bisect_right(self._gaps, log_offset)
             if passed > self._gaps_passed:
@@ -177,11 +177,11 @@ class _Group:
                 self.audit.gap()
 
     def reach(self, log_offset: int) -> None:
-        """A record of the group at this offset has been dealt with."""
+        """A record of the group at this offset has been processed."""
         self._next_offset = log_offset + 1
 
     def finish(self) -> None:
-        """The group has no more records: hand out what is open, and remember the rest."""
+        """The group has no more records: emit what is open, and keep the state."""
         if self.is_lost:
             self._remember(None, None)
             return
@@ -197,14 +197,14 @@ class _Group:
         memory: Memory | None = Memory(state, self._next_offset, self._provisional.keys, topics)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
-                memory = None  # an earlier stay of the id may be in its row: see SNAPSHOTS
+                memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
         self._remember(memory, self._due_ms())
 
     def _due_ms(self) -> int | None:
         end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
         if self._is_unsettled and end_ms is not None:
-            # As long as the rebalance goes on, each hour of gold.group_hours has its share of it.
+            # While the rebalance goes on, each hour of gold.group_hours has its share of it.
             return end_ms + 1 if due_ms is None else min(due_ms, end_ms + 1)
         return due_ms
 
@@ -218,7 +218,7 @@ class _Group:
             "topics": [] if memory is None else list(memory.topics),
             "state": None if memory is None else memory.to_json().decode(),
         }
-        # Without a memory the group is to be replayed whole, now.
+        # A snapshot that is gone makes this very run replay the group from its first record.
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _emit(self, table: str, row: Row) -> None:
@@ -237,7 +237,7 @@ class _Reducer:
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Everything that the task's groups have to say."""
+        """All output rows of the task's groups."""
         held_bytes = 0
         for batch in batches:
             for given in _given(batch):
@@ -255,7 +255,7 @@ class _Reducer:
         yield from self._rows.take_rest()
 
     def _enter(self, partition: int, group_id: str) -> _Group:
-        """The group that a record belongs to; the one before is finished."""
+        """The group that a record belongs to; the previous group is finished."""
         group = self._group
         if group is not None and group.group_id == group_id and group.log_partition == partition:
             return group

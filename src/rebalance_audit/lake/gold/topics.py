@@ -1,6 +1,6 @@
-"""Names of topics, found by Spark where a log is too large to look through: in commits and in records about topics.
+"""Names of topics, found by Spark in offset commits and in records about topics.
 
-What comes back to the driver is one row per topic.
+Only one row per topic comes back to the driver.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -31,26 +31,26 @@ TOPIC_LISTS: Final = (
     RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
     RecordType.STREAMS_GROUP_PARTITION_METADATA,
 )
-"""Records that name the topics of a group."""
+"""Types of the records that name a group's topics."""
 ASSIGNMENTS: Final = (
     RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
     RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
     RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
 )
-"""Records that say who owns what."""
+"""Types of the records that say which member owns which partitions."""
 VERSION_WITH_TOPIC_ID: Final = "X'0004'"
 TOPIC_ID_TAG: Final = "X'010010'"
 """How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
 LISTED_IDS: Final = 1_000
-"""Up to so many ids are named one by one in a query."""
+"""Up to this many ids are listed one by one in a query."""
 NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
 
 
 def names_in_commits(records: DataFrame) -> list[TopicName]:
-    """From offset commits that carry a topic id, by one look at the end of each value.
+    """The names in offset commits that carry a topic id, found by the last bytes of each value.
 
-    One record per id is decoded, so a text that only looks like an id names nothing. First it is found which one: what
-    holds no bytes and no structs is gathered in a hash table, where all commits would have to be sorted else.
+    One record per id is decoded, so bytes that only look like an id name nothing. Which record that is, is found first:
+    without bytes or structs Spark aggregates in a hash table, and otherwise would have to sort all commits.
     """
     places = (
         records.where(is_commit())
@@ -79,11 +79,11 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
 
 
 def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicName]:
-    """The same from rows of silver.offset_commits; of ids that are known nothing need be found."""
+    """The same from rows of silver.offset_commits, except for ids that are known."""
     if 0 < len(known) <= LISTED_IDS:
-        # Text is compared to be grouped: by far the most commits are of topics that are known.
+        # Grouping by text is costly, and nearly all commits are of known topics.
         commits = commits.where(~F.col("topic_id").isin([*map(topic_id_text, known)]))
-    # Of each name the first place: in a hash table, where all commits would have to be sorted by id else.
+    # The first offset of each name: aggregated in a hash table, instead of sorting all commits by id.
     found = (
         commits.where("topic_id is not null")
         .groupBy("topic_id", "topic", "partition")
@@ -98,7 +98,7 @@ def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicN
 
 
 def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
-    """From the records of type 4, 9, 15 and 18."""
+    """The names in records of the types TOPIC_LISTS."""
     lists = records.where(has_type(*TOPIC_LISTS) & F.col("value").isNotNull())
     found = (
         lists.select("partition", "offset", "key", "value")
@@ -113,12 +113,12 @@ def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
 
 
 def any_by_id(records: DataFrame) -> bool:
-    """Whether any record gives partitions to somebody by the topic's id."""
+    """Whether any record assigns partitions by topic id."""
     return not records.where(has_type(*ASSIGNMENTS) & F.col("value").isNotNull()).isEmpty()
 
 
 def unnamed(stream: DataFrame) -> list[bytes]:
-    """Ids of topics that somebody owned and whose name the reducer was not told, from its stream."""
+    """Ids of topics that had an owner but no name that the reducer knew, from its stream."""
     nameless = stream.where("table = 'ownership' and ownership.topic is null")
     return [
         topic_id_of(row[0]) for row in nameless.select("ownership.topic_id").distinct().collect()
@@ -126,10 +126,10 @@ def unnamed(stream: DataFrame) -> list[bytes]:
 
 
 def names_in_table(topics: DataFrame) -> list[TopicName]:
-    """From rows of gold.topics, which earlier runs have left."""
+    """The names in rows of gold.topics, which earlier runs wrote."""
     moments = [F.unix_millis(name).alias(name) for name in ("made_at", "deleted_at")]
     rows = topics.select("topic_id", "topic", "source", *moments).collect()
-    # Of topics with one name the one that was made first comes first, as in the metadata log.
+    # Among topics of one name the one that was created first comes first, as in the metadata log.
     rows.sort(key=lambda row: (row["made_at"] or NO_TIMESTAMP_MS, row["topic_id"]))
     return [
         TopicName(topic_id_of(topic_id), topic, TopicNameSource(source), made_ms, deleted_ms)
@@ -138,7 +138,7 @@ def names_in_table(topics: DataFrame) -> list[TopicName]:
 
 
 def as_in_table(names: TopicNames) -> list[TopicName]:
-    """What `names_in_table` would find if these were written."""
+    """What `names_in_table` finds once these names are written."""
     return [name._replace(record_timestamp_ms=name.made_at_ms) for name in names.values()]
 
 

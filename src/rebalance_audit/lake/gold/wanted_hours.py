@@ -1,4 +1,4 @@
-"""Which hours of which groups gold.group_hours is made for."""
+"""The hours of groups for which rows of gold.group_hours are made."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ def hour_of(at: Column | str) -> Column:
 
 
 def ends_of_hours() -> list[Column]:
-    """Of rows with an `hour`: when the first begins and the last ends, as text."""
+    """Aggregates over rows with an `hour`, in ISO 8601: `low`, when the first begins, `high`, when the last ends."""
     return [
         F.date_format(F.min("hour"), ISO).alias("low"),
         F.date_format(F.max("hour") + F.expr("interval 1 hour"), ISO).alias("high"),
@@ -23,24 +23,24 @@ def ends_of_hours() -> list[Column]:
 
 
 class Wanted:
-    """The hours that are to be made."""
+    """The hours for which rows are made."""
 
     def __init__(
         self, hours: DataFrame | None = None, low: str | None = None, high: str | None = None
     ) -> None:
-        """Of `hours` (group and hour), between two moments, see `ends_of_hours`; without, all there are."""
+        """`hours` have the columns KEY and lie between `low` and `high`, see `ends_of_hours`; None for all hours."""
         self.hours = hours
         self.low, self.high = low, high
 
     @classmethod
     def of(cls, hours: DataFrame) -> "Wanted":
-        """These, looked through once."""
+        """Exactly these hours; reads the frame once."""
         ends = hours.agg(*ends_of_hours()).first()
         assert ends is not None
         return cls(hours, ends["low"], ends["high"])
 
     def between(self, began: Column, ended: Column) -> Column:
-        """What may reach into the hours: literals, so that files can be left out."""
+        """What may overlap with the hours: a condition in literals, so that Delta can skip files."""
         if self.low is None:
             return F.lit(True)
         return (began < F.lit(self.high).cast("timestamp")) & (
@@ -48,11 +48,11 @@ class Wanted:
         )
 
     def only(self, rows: DataFrame) -> DataFrame:
-        """Rows whose group and hour are wanted."""
+        """The rows whose group and hour are wanted."""
         return rows if self.hours is None else rows.join(self.hours, [*KEY], "left_semi")
 
     def missing(self, rows: DataFrame) -> DataFrame:
-        """Rows of the groups, but not of the hours."""
+        """The rows of the wanted groups that are of other hours."""
         assert self.hours is not None
         of_groups = rows.join(self.hours.select("group_id").distinct(), "group_id", "left_semi")
         return of_groups.join(self.hours, [*KEY], "left_anti")

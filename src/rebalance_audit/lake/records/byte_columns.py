@@ -11,14 +11,14 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _PADDING: Bytes = np.zeros(64, np.uint8)
-"""Behind the bytes, so that a field of a row that turns out to be too short can be read before that is known."""
+"""Appended to the bytes, so that a field of a row that is too short can be read before that is known."""
 
 
 class ByteColumn:
-    """A binary column: its bytes in one buffer, and where each row begins and ends in it."""
+    """A binary column: its bytes in one buffer, and the positions at which each row begins and ends in it."""
 
     def __init__(self, column: pa.Array) -> None:
-        """A null row is one without bytes, see `is_null`."""
+        """A null row has no bytes, see `is_null`."""
         count = len(column)
         _, offsets, data = column.cast(pa.binary()).buffers()
         spans = np.frombuffer(offsets, np.int32, count + 1, 4 * column.offset)
@@ -33,7 +33,7 @@ class ByteColumn:
     def field(self, at: Ints, big_endian: str) -> Ints:
         """A fixed-width integer (`>i2`, `>i4`, `>i8`, `u1`) at a byte position per row.
 
-        Positions that lie behind the last row's end read zeros or what stands there: check the length first or after.
+        A position after its row's end reads zeros or another row's bytes: check the lengths before or afterwards.
         """
         kind = np.dtype(big_endian)
         last = len(self._bytes) - kind.itemsize
@@ -42,7 +42,7 @@ class ByteColumn:
         return items[np.clip(at, 0, last)].astype(np.int64)
 
     def slices(self, at: Ints, lengths: Ints) -> pa.Array:
-        """A binary column of the bytes from a position per row on; rows whose length is 0 are empty."""
+        """A binary column of so many bytes from a position per row on; rows whose length is 0 are empty."""
         ends = np.cumsum(lengths)
         offsets = np.zeros(len(lengths) + 1, np.int32)
         offsets[1:] = ends

@@ -1,8 +1,8 @@
-"""Offset commits, decoded by the column: 99 of 100 records of a real log are one.
+"""Offset commits, decoded column by column: 99 of 100 records of a real log are offset commits.
 
-A record of the shape that brokers write is read with numpy straight from the Arrow buffers. Whatever has another shape
+A record in the form that brokers write is read with numpy straight from the Arrow buffers. Whatever has another form
 (an unknown tag, a length written with more bytes than it needs, trailing bytes, damage) is left to
-`wire.records.decode_record`, so this path needs to be no wider than it is certain.
+`wire.records.decode_record`: this path handles only what it is certain about.
 """
 
 from collections.abc import Mapping
@@ -36,14 +36,14 @@ COMMIT: Final[Mapping[str, str]] = {
     "topic_id": "string",
     "value_version": "int",
 }
-"""What a key and a value hold, as silver.offset_commits names it."""
+"""The fields of a key and a value, with their names in silver.offset_commits."""
 UNDECODABLE: Final[Mapping[str, str]] = {
     "reason": "string",
     "detail": "string",
     "record_type": "int",
     "undecodable_version": "int",
 }
-"""Set instead where the record cannot be decoded."""
+"""Set instead if the record cannot be decoded."""
 ALL_FIELDS: Final[Mapping[str, str]] = {**COMMIT, **UNDECODABLE}
 COMMIT_DDL: Final = f"struct<{', '.join(f'{name}: {kind}' for name, kind in ALL_FIELDS.items())}>"
 
@@ -59,7 +59,7 @@ NO_LEADER_EPOCH: Final = -1
 def decode_commits(keys: pa.Array, values: pa.Array) -> pa.Array:
     """Decode offset commits: two binary columns in, one column of COMMIT_DDL out. Never raises on bytes.
 
-    Every key is to begin with record type 0 or 1.
+    Every key must begin with one of OFFSET_COMMIT_TYPES.
     """
     key = _Keys(ByteColumn(keys))
     value = _Values(ByteColumn(values), key.record_type)
@@ -116,7 +116,7 @@ class _Keys:
 
 
 class _Values:
-    """Versions 0 to 4, to the byte; a null value is a tombstone and fits."""
+    """Values of the versions 0 to 4, to the byte; a null value is a tombstone and fits."""
 
     def __init__(self, values: ByteColumn, record_type: Ints) -> None:
         self._values = values

@@ -1,4 +1,4 @@
-"""The columns in which every source gives the records of a log."""
+"""The columns in which every source delivers the records of a log."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -16,7 +16,7 @@ RECORD: Final[Mapping[str, str]] = {
     "key": "binary",
     "value": "binary",
 }
-"""Name and type of what bronze.records keeps of a record; null where the source does not tell."""
+"""Name and type of what bronze.records keeps of a record; null if the source does not tell."""
 
 DAMAGE: Final = "damage"
 PASSED_OVER: Final = "passed_over"
@@ -28,10 +28,10 @@ OF_SEGMENTS: Final[Mapping[str, str]] = {
     ),
     PASSED_OVER: "bigint",
 }
-"""What the segment reader can give besides: rows that stand for a damaged stretch, and rows that stand for as many
-records of types that were not wanted. Both have the partition, and nothing else of a record but perhaps the offset."""
+"""What the segment reader can deliver besides records: rows for a damaged stretch, and rows for a number of records of
+types that were left out. Both have the partition, and no other column of a record except perhaps offset or time."""
 
 
 def ddl(names: Iterable[str]) -> str:
-    """A schema of the named columns of OF_SEGMENTS."""
+    """The schema, as DDL, of the named columns of OF_SEGMENTS."""
     return ", ".join(f"{name} {OF_SEGMENTS[name]}" for name in names)

@@ -1,4 +1,4 @@
-"""How many records of which kind a log has: one look over keys and flags."""
+"""How many records of which kind a log has, by one pass over keys and flags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ class PartitionCounts:
     next_offset: int
     """Offset after the last record."""
     first_ms: int | None
-    """Smallest record time, epoch milliseconds; None where no record has one."""
+    """Smallest record time, epoch milliseconds; None if no record has one."""
     last_ms: int | None
-    """Largest record time."""
+    """Largest record time, epoch milliseconds; None if no record has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class RecordCounts:
 
     @property
     def first_ms(self) -> int | None:
-        """Smallest record time, epoch milliseconds; None where no record has one."""
+        """Smallest record time, epoch milliseconds; None if no record has one."""
         moments = (part.first_ms for part in self.partitions.values())
         return min((moment for moment in moments if moment is not None), default=None)
 
     @property
     def last_ms(self) -> int | None:
-        """Largest record time, epoch milliseconds; None where no record has one."""
+        """Largest record time, epoch milliseconds; None if no record has one."""
         moments = (part.last_ms for part in self.partitions.values())
         return max((moment for moment in moments if moment is not None), default=None)
 
@@ -91,9 +91,9 @@ _FIELDS: Final = tuple(PartitionCounts.__dataclass_fields__)
 
 
 def count_records(records: DataFrame) -> RecordCounts:
-    """Count the records of a log; comes back as one row per partition.
+    """Count the records of a log; only one row per partition comes back to the driver.
 
-    Rows that stand for commits left out by the source count as many; damage counts nothing.
+    Rows that stand for commits which the source left out count as that many; damage does not count.
     """
     left_out = F.lit(0)
     if PASSED_OVER in records.columns:
@@ -113,9 +113,9 @@ def count_records(records: DataFrame) -> RecordCounts:
 
 
 def count_records_beside(records: DataFrame, small: DataFrame) -> RecordCounts:
-    """The same where `small` has all records but the offset commits, and is held: no key is read for it.
+    """The same, if `small` has all records except offset commits and is held in memory: no key needs to be read.
 
-    The keys are a third of a log. `records` must not have rows that stand for anything else.
+    The keys are a third of a log. `records` must not have rows that stand for anything but a record.
     """
     others = small.groupBy("partition").agg(
         F.count(F.lit(1)).alias("others"), F.count_if(is_control()).alias("controls")

@@ -1,7 +1,7 @@
 """Which record goes where, by expressions on the key's bytes that the JVM evaluates.
 
-Every key begins with the record type and the group's id, so routing needs no Python: offset commits (99 of 100) are
-decoded by the column, everything else goes to the reducer of its group, transaction markers to the commits they end.
+Every key begins with the record type and the group's id, so routing needs no Python: offset commits (99 of 100 records)
+are decoded column by column, transaction markers go to the commits that they decide, everything else to the reducer.
 """
 
 from typing import Final
@@ -15,32 +15,32 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 
 GROUP_ID_AT: Final = 5
-"""Where a key's group id begins, counted from 1: behind type and length."""
+"""Where a key's group id begins, counted from 1: after type and length."""
 INT16_MAX: Final = 32767
 ABORT_MARKER: Final = bytes(2)
 COMMIT_MARKER: Final = b"\0\1"
 
 
 def is_control() -> Column:
-    """A transaction marker, or another control record; a source that hides the flag gives none."""
+    """Whether a record is a transaction marker or another control record; a source that hides the flag has none."""
     return F.coalesce(F.col("is_control"), F.lit(False))
 
 
 def has_type(*record_types: int) -> Column:
-    """The key begins with one of these record types; null for a key that is null."""
+    """Whether the key begins with one of these record types; null for a key that is null."""
     return _bytes("key", 1, 2).isin(
         *[F.lit(bytearray(number.to_bytes(2))) for number in record_types]
     )
 
 
 def is_commit() -> Column:
-    """An offset commit or its tombstone."""
+    """Whether a record is an offset commit or its tombstone."""
     return ~is_control() & F.coalesce(has_type(*OFFSET_COMMIT_TYPES), F.lit(False))
 
 
 def group_id() -> Column:
-    """The group that the key names; null where the key does not reach so far, or the name is not UTF-8."""
-    # An int16 out of two bytes: hexadecimal digits are the only way from binary to a number.
+    """The group that the key names; null if the key is too short, or the name is not UTF-8."""
+    # An int16 from two bytes: hexadecimal digits are Spark's only way from binary to a number.
     length = F.conv(F.hex(_bytes("key", 3, 2)), 16, 10).cast("int")
     text = F.substring(F.col("key"), F.lit(GROUP_ID_AT), length).cast("string")
     reaches = (length <= INT16_MAX) & (F.octet_length("key") >= length + GROUP_ID_AT - 1)
@@ -48,16 +48,16 @@ def group_id() -> Column:
 
 
 def in_groups(regex: str | None, group: Column) -> Column:
-    """The group's id has a match of the Java regular expression; one that cannot be told may be any group."""
+    """Whether a group id has a match of the Java regular expression; an id that is null may be any group's."""
     if regex is None:
         return F.lit(True)
     return F.coalesce(group.rlike(regex), F.lit(True))
 
 
 def small_side(records: DataFrame) -> DataFrame:
-    """All but the offset commits: about one record in a hundred, with the group that the key names.
+    """All records except offset commits: about one in a hundred, with the group that the key names.
 
-    Rows that stand for damage and for records left out stay among them.
+    Rows that stand for damage, or for records that were left out, are among them.
     """
     columns = ("partition", "offset", "timestamp", "leader_epoch", "producer_id")
     flags = ("is_transactional", "is_control", "key", "value")
@@ -68,7 +68,7 @@ def small_side(records: DataFrame) -> DataFrame:
 
 
 def group_records(small: DataFrame, groups_regex: str | None) -> DataFrame:
-    """Of the small side what the reducer gets: the records of some groups, and those whose group cannot be told."""
+    """What the reducer gets of the small side: the records of some groups, and those whose group is unknown."""
     records = small.where(~is_control())
     for mark in (DAMAGE, PASSED_OVER):
         if mark in small.columns:
@@ -77,16 +77,16 @@ def group_records(small: DataFrame, groups_regex: str | None) -> DataFrame:
 
 
 def commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
-    """The offset commits of some groups, as they are."""
+    """The offset commits of some groups, not decoded."""
     return records.where(is_commit() & in_groups(groups_regex, group_id()))
 
 
 def decoded_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
-    """The offset commits of some groups, with the record's columns and those of `commit`, see COMMIT_DDL."""
+    """The offset commits of some groups, with the record's columns and a struct `commit`, see COMMIT_DDL."""
     # The stub wants functionType, which has a default.
     decode = arrow_udf(decode_commits, COMMIT_DDL)  # type: ignore[call-overload]
-    # It is deterministic, but must not be called so: a filter on its result would be pushed in front of the projection
-    # with a copy of it, and every commit decoded twice.
+    # It is deterministic, but must not be declared so: Spark would push a filter on its result, with a copy of the
+    # function, below the projection, and decode every commit twice.
     once = decode.asNondeterministic()
     return commits(records, groups_regex).withColumn("commit", once("key", "value"))
 
@@ -116,7 +116,7 @@ def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
 
 
 def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
-    """Transactional commits with what became of them: the next marker of the producer in the partition decides."""
+    """Transactional commits with their `transaction_state`: the producer's next marker in the partition decides."""
     kind = _bytes("key", 3, 2)
     ends = markers.select(
         "partition",
@@ -126,7 +126,7 @@ def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
         .when(kind == F.lit(bytearray(ABORT_MARKER)), "aborted")
         .alias("ended"),
     ).where("ended is not null")
-    # Backwards, so that the frame grows row by row instead of being read to its end for each.
+    # In descending order, so that the window's frame grows row by row instead of being read to its end for each row.
     newer = (
         Window.partitionBy("partition", "producer_id")
         .orderBy(F.desc("offset"))

@@ -1,4 +1,4 @@
-"""What was read of segments, as Arrow batches with the columns of record_columns.OF_SEGMENTS."""
+"""What was read from segments, as Arrow batches with the columns of record_columns.OF_SEGMENTS."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -21,7 +21,7 @@ class SegmentRows:
     """Builds batches of the chosen columns."""
 
     def __init__(self, columns: Sequence[str]) -> None:
-        """`columns` are names of OF_SEGMENTS in the order that is wanted."""
+        """`columns` are names of OF_SEGMENTS, in the wanted order."""
         self._columns = tuple(columns)
 
     def batches(
@@ -30,10 +30,10 @@ class SegmentRows:
         found: Iterable[ColumnChunk | BadBytes | TailNote],
         offset_before: Callable[[], int],
     ) -> Iterator[pa.RecordBatch]:
-        """The batches that stand for what a stretch of a segment holds; an unfinished end is none.
+        """The batches for what a stretch of a segment contains; an unfinished end gives none.
 
-        `offset_before` tells the offset after the last record in front of the stretch; it is asked only where the
-        stretch begins with damage.
+        `offset_before` returns the offset after the last record before the stretch; it is called only if the stretch
+        begins with damage.
         """
         partition = segment.log_partition
         next_offset: int | None = None
@@ -51,7 +51,7 @@ class SegmentRows:
 
     def _passed_over(self, partition: int, chunk: ColumnChunk) -> Iterator[pa.RecordBatch]:
         if PASSED_OVER in self._columns:
-            # The time of the last one tells how long the log goes on.
+            # The time of the last one: the log reaches at least so far.
             micros = micros_of(chunk.excluded_last_ms)
             yield self._single(partition, passed_over=chunk.excluded_count, timestamp=micros)
 
@@ -85,7 +85,7 @@ def timestamps(moments_ms: npt.ArrayLike) -> pa.Array:
 
 
 def _of_runs(field: str, kind: pa.DataType, absent: int | None = None) -> Make:
-    """A column of a field that is equal over whole runs; `absent` is the value that stands for none."""
+    """Makes a column of a field that has one value per run; `absent` is the value that stands for none."""
 
     def make(chunk: ColumnChunk) -> pa.Array:
         values = [getattr(run, field) for run in chunk.runs]
@@ -111,7 +111,7 @@ MAKERS: Final[Mapping[str, Make]] = {
 
 
 def _shown_offset(found: BadBytes) -> int | None:
-    """The base offset as the header has it, where it can be one."""
+    """The base offset in the header, if it can be one."""
     return found.base_offset if found.base_offset is not None and found.base_offset >= 0 else None
 
 

@@ -1,9 +1,9 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is affected when it has new records, when the log has grown to the moment at which its rows change without any,
-when a record of its partition was found to be lost, when a topic that it asked about got another answer, when a
-broker's log was given that tells of it, and when its snapshot is of another program or other thresholds. Everything
-else stays as it is, unread.
+A group is affected if it has new records, if the log has reached the moment at which its rows change without any, if a
+record of its partition was found to be lost, if the answer about a topic that its audit asked for has changed, if a
+broker's log with lines about it was given, or if another program or other thresholds made its snapshot. Everything else
+stays as it is, unread.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,28 +24,28 @@ RESUMED: Final = "resumed"
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What has come since the snapshots were made."""
+    """What has become known since the snapshots were made."""
 
     records: DataFrame
-    """New group records with the columns INPUT; those whose key tells no group are passed on."""
+    """New group records with the columns INPUT, including those whose key names no group."""
     gaps: Mapping[int, int]
-    """Log partition -> lowest offset in front of which something was found to be lost now."""
+    """Log partition -> lowest offset before which a loss was found that was not known."""
     topics: Collection[str]
-    """Ids and names of the topics of which something else is known now."""
+    """Ids and names of the topics about which something else is known now."""
     log_end_ms: int | None
     rules: str
-    """Digest of the thresholds."""
+    """Digest of the thresholds, see `rules_digest`."""
     is_clean: bool
-    """Snapshots and gold are of one run."""
+    """Whether one run wrote both the snapshots and gold."""
     broker_news: DataFrame | None = None
-    """(partition, group_id, is_late) of groups of which brokers' logs tell something new; of what is past if late."""
+    """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
 
 
 class AffectedGroups:
     """The groups that a run replays."""
 
     def __init__(self, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None) -> None:
-        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed whole."""
+        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record."""
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._news = news
         groups = self._planned()
@@ -61,7 +61,7 @@ class AffectedGroups:
         self.resumed: int = found[RESUMED]["rows"] if RESUMED in found else 0
         self.rebuilt: int = found[REBUILT]["rows"] if REBUILT in found else 0
         self._few: list[str] | None = None
-        """The resumed groups, where they are few enough to be named one by one."""
+        """The resumed groups, if they are few enough to be listed one by one."""
         if 0 < self.resumed <= LISTED_GROUPS:
             self._few = found[RESUMED]["groups"]
 
@@ -71,17 +71,17 @@ class AffectedGroups:
         return self.resumed + self.rebuilt
 
     def rebuilt_groups(self) -> DataFrame:
-        """Those that are replayed from their first record."""
+        """The groups that are replayed from their first record, with the columns GROUP."""
         return self._of_mode(REBUILT)
 
     def input(self, history: DataFrame) -> DataFrame:
-        """What the reducer gets; `history` are all group records of bronze, read only where a group is rebuilt."""
+        """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
         news = self._news.records.select(*INPUT)
         unknown = news.where("group_id is null")
         resumed = self._of_mode(RESUMED)
         snapshots = self._snapshots
         if self._few is not None:
-            # The literals let Delta leave out files, and Parquet pages, of other groups.
+            # The literals let Delta skip files, and Parquet pages, of other groups.
             snapshots = snapshots.where(F.col("group_id").isin(self._few))
         states = resumed.join(
             snapshots.select(*GROUP, F.encode("state", "UTF-8").alias("value")),

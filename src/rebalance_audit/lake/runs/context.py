@@ -51,7 +51,7 @@ class RunContext:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Tell what is being done, and note how long it took; a step may have several parts, one after the other."""
+        """Tell what is being done, and add up how long it takes; a step may have several parts in a row."""
         seconds = self.report.seconds
         if what not in seconds:
             self.tell(what)
@@ -78,17 +78,17 @@ class RunContext:
         *,
         given: int = 1,
     ) -> None:
-        """Write a table of which `given` rows are there to write, as far as that is known."""
+        """Replace rows of a table, unless it is empty and `given`, the number of new rows if that is known, is 0."""
         if given or not self.sink.is_empty(name):
             self.note(name, self.sink.replace(name, rows, scope, groups))
 
     def upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
-        """Add and update rows, `given` of them as far as that is known."""
+        """Add and update rows, unless `given`, their number if it is known, is 0."""
         if given:
             self.note(name, self.sink.upsert(name, rows))
 
     def note(self, name: str, written: Written) -> None:
-        """A table may be written twice in a run: quarantine, from the source and from the replay."""
+        """Add up the rows that changed: a run writes quarantine twice, from the source and from the replay."""
         self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
 
     @cached_property
@@ -97,19 +97,19 @@ class RunContext:
         return topics.names_in_table(self.of_cluster(TableName.TOPICS))
 
     def topic_names(self, small: DataFrame, commits: DataFrame | None) -> TopicNames:
-        """From the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
+        """Names from the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
         source = self.request.source
         names = TopicNames() if source is None else source.topic_names()
         names.merge(self.known_topics)
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if commits is not None:
-            # Of all sources the weakest: a name that is known stands.
+            # The weakest of all sources: known names stay.
             names.merge(topics.names_in_silver(commits, [*names]))
         return names
 
     @cached_property
     def broker_logs(self) -> StoredBrokerLogs:
-        """What brokers logged, by this run and earlier ones; not before the run log has the run."""
+        """What brokers logged, as given to this run and earlier ones; available once the run log has the run."""
         return StoredBrokerLogs(self.sink, self.run_number, self.run_id)
 
     def _entry(self) -> RunEntry:
@@ -131,6 +131,6 @@ class RunContext:
 
 
 def rules_digest(request: RunRequest) -> str:
-    """What the rows depend on besides the log: the thresholds, and the release of this program."""
+    """Digest of what the rows depend on besides the log: the thresholds, and the release of this program."""
     given = (__version__, request.rules, request.findings)
     return sha256(repr(given).encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
-"""What of an error is the source's doing, or that of the disks, in one sentence.
+"""Errors that a source or a disk has caused, in one sentence.
 
-Spark tells of a full disk in the stack trace of whichever of some hundred queries came upon it.
+Spark reports a full disk in the stack trace of whichever of some hundred queries met it.
 """
 
 import re
@@ -23,21 +23,21 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
 DISK_ERRORS: Final = re.compile(
     r"No space left on device|Disk quota exceeded|Read-only file system|File too large|Input/output error"
 )
-"""How the operating system says it, in Java's exceptions and in Python's."""
+"""The operating system's words, in exceptions of Java and of Python."""
 SCRATCH: Final = "spark.local.dir"
 
 
 class ErrorTranslation:
-    """Puts into words what ends a run over a source into a lake."""
+    """Translates what ends a run, from a source into a lake, into one sentence for the user."""
 
     def __init__(self, spark: SparkSession, lake: str, source: Source | None) -> None:
         self._lake = lake
         self._source = source
-        # Asked now: a process that has ended tells nothing.
+        # Asked now: a process that has ended does not answer.
         self._scratch = spark.sparkContext.getConf().get(SCRATCH) or tempfile.gettempdir()
 
     def explain(self, error: Exception) -> LakeError | SourceNotReadable | SparkEnded | None:
-        """A sentence for what the user can mend; None for any other error, and for one that is such a sentence."""
+        """A sentence about what the user can repair; None for any other error, and for one that is a sentence."""
         if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
         found = DISK_ERRORS.search(text_of(error))
@@ -66,7 +66,7 @@ class ErrorTranslation:
 
 
 def _free(location: str) -> str:
-    """How much room there is, where that can be asked."""
+    """How much room there is, if that is known."""
     path = None if is_catalog(location) else local_path(location)
     if path is None or not path.is_dir():
         return ""

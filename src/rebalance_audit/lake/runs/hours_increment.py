@@ -1,4 +1,4 @@
-"""gold.group_hours in a run over what is new: only hours that something new has a part in are made again."""
+"""gold.group_hours in an increment: only the hours to which something new belongs are made again."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -22,25 +22,25 @@ from rebalance_audit.lake.storage.sinks import patch_rows
 from rebalance_audit.table_schemas import TableName
 
 FEW_HOURS: Final = 100_000
-"""Some MB in every task."""
+"""Up to this many are broadcast: some MB in every task."""
 
 
 class HoursNews(NamedTuple):
-    """What has come since the hours were made."""
+    """What has become known since the hours were made."""
 
     changed: Sequence[DataFrame]
-    """Group and hour of what differs in other gold tables."""
+    """Group and hour of the rows that changed in other gold tables."""
     commits: DataFrame | None
     """New rows of silver.offset_commits."""
     is_in_order: bool
-    """They are behind all that the table tells of, and none of them is in it."""
+    """Whether the new commits follow all that the table includes, and it includes none of them."""
     rebuilt: DataFrame | None
-    """Groups whose hours are all made again."""
+    """Groups whose hours are all made again; None for none."""
     log_end_ms: int | None
 
 
 def patch_hours(context: RunContext, news: HoursNews) -> None:
-    """Bring the table up to date; the other gold tables are."""
+    """Bring the table up to date; the other gold tables already are."""
     known = context.of_cluster(TableName.GROUP_HOURS)
     rebuilt = None if news.rebuilt is None else news.rebuilt.select("group_id").distinct()
     planned = _plan(news, known, rebuilt)
@@ -85,13 +85,13 @@ class _Plan(NamedTuple):
 
 
 def _plan(news: HoursNews, known: DataFrame, rebuilt: DataFrame | None) -> _Plan | None:
-    """None where there are no hours."""
+    """The hours to make again; None if there are none."""
     given = [each.select(*KEY, F.lit(False).alias("again")) for each in news.changed]
     continued = None
     if news.commits is not None and news.is_in_order:
         continued = continued_hours(news.commits, known)
         if continued is not None:
-            # Cut off from what led to it: all that follows reads it.
+            # Held, since everything that follows reads it.
             continued = continued.localCheckpoint(eager=False)
             given.append(continued.select(*KEY, "again"))
     elif news.commits is not None:
@@ -119,13 +119,13 @@ def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     found = pairs.agg(rows, *ends_of_hours(), again, *range_columns()).first()
     assert found is not None
     if found["rows"] <= FEW_HOURS:
-        # Spark does not know how few there are, and would shuffle both sides of every join with them.
+        # Spark does not know how few there are, and would shuffle both sides of every join.
         pairs = F.broadcast(pairs)
     return pairs, found.asDict()
 
 
 def _of_commits(context: RunContext, planned: _Plan, known: DataFrame) -> DataFrame:
-    """What is to be said of the commits of each of the hours."""
+    """The columns OF_COMMITS for each of the hours."""
     names = [*KEY, *OF_COMMITS]
     as_before = planned.pairs.where("not again").select(*KEY)
     parts = []

@@ -1,4 +1,4 @@
-"""An ingest by itself: the row of meta.runs, the ingest, and what went wrong in one sentence."""
+"""An ingest that is a run of its own: its row in meta.runs, the ingest, and one sentence if it fails."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,13 +29,13 @@ class IngestRequest:
     lake: str
     cluster: str
     from_ms: int | None = None
-    """Only what is behind each partition's first record of that time."""
+    """Only records from each partition's first one of this time or later on, epoch milliseconds."""
     duration: Duration = field(default_factory=Duration)
     config: str | None = None
     """The effective configuration, for the run log."""
 
     def check(self) -> None:
-        """Raises BadRequest, SourceNotReadable or LakeNotWritable."""
+        """Raises BadRequest, SourceNotReadable or LakeNotWritable for what is wrong before Spark starts."""
         if self.duration.follow and not self.source.can_be_followed:
             raise BadRequest(f"{self.source.spec} cannot be followed: only a live cluster goes on.")
         if self.duration.stop_after_s is not None and not self.duration.follow:

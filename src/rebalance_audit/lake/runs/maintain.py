@@ -1,12 +1,12 @@
-"""Looking after the tables: old rows are deleted where that is wished, files are laid out anew, unused files removed.
+"""Maintenance of the tables: old rows are deleted on request, files are rewritten, unused files are removed.
 
-Nothing of it changes what the tables say of the time that is kept, and nothing looks like new data to a run: OPTIMIZE
-is a commit without rows, and a deletion is none that a run reads.
+None of this changes what the tables say about the time that is kept, and nothing of it looks like new data to a run:
+OPTIMIZE is a commit without rows, and runs do not read deletions.
 
-**bronze.records** is append-only, so that nobody deletes the only copy of what Kafka has compacted by mistake. Its
-retention is a compaction as Kafka's own: of the records older than the limit the newest of each key stays, unless it is
-a tombstone. So the groups can still be replayed from what is left, as a broker would load them. Records that no run has
-audited yet are not touched.
+**bronze.records** is append-only, so that nobody deletes by mistake the only copy of what Kafka has compacted. Its
+retention is a compaction like Kafka's own: of the records older than the limit, the newest of each key stays, unless it
+is a tombstone. So the groups can still be replayed from what is left, as a broker would load them. Records that no run
+has audited yet are not deleted.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -51,10 +51,10 @@ AGES: Final[Mapping[str, str]] = {
     TableName.CHECKS: "checked_at",
     TableName.BROKER_LOG: "logged_at",
 }
-"""Table -> the moment that its rows' age counts from; null for a row that is not over yet, which is kept."""
+"""Table -> the moment from which the age of a row counts; null for a row that has not ended, which is kept."""
 
 WEEK_HOURS: Final = 168
-"""What Delta takes for safe: no reader looks at a version for so long."""
+"""What Delta considers safe: no reader uses a version for that long."""
 
 _LISTING_TASKS: Final = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -62,23 +62,23 @@ _RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled
 
 @dataclass(frozen=True, slots=True)
 class MaintainRequest:
-    """What to look after, and what to keep."""
+    """Which tables to maintain, and what to keep."""
 
     tables: Collection[str] = ()
-    """Full names; none for every table that is there."""
+    """Full names; empty for every table that exists."""
     keep_days: Mapping[str, int] = field(default_factory=dict)
-    """Table -> rows older than so many days are deleted; a table that is not named keeps all."""
+    """Table -> days after which its rows are deleted; a table that is not named keeps all rows."""
     vacuum_hours: int = WEEK_HOURS
-    """Files that no version of the table has used for so long are removed."""
+    """Hours after which files that no version of a table uses any more are removed."""
     vacuum_hours_of: Mapping[str, int] = field(default_factory=dict)
     """The same for single tables."""
     dry_run: bool = False
-    """Only count what would be done."""
+    """Only report what would be done."""
 
 
 @dataclass(slots=True)
 class TableCare:
-    """What was done to one table, or would be."""
+    """What was done to one table, or would be done."""
 
     rows_deleted: int = 0
     older_than: datetime | None = None
@@ -86,11 +86,11 @@ class TableCare:
     bytes_before: int = 0
     files_added: int = 0
     files_removed: int = 0
-    """By OPTIMIZE; how many those of a dry run would be is not known before."""
+    """By OPTIMIZE; a dry run does not know it."""
     files_vacuumed: int = 0
     vacuum_hours: int = 0
     version: int | None = None
-    """Of the table afterwards."""
+    """Delta version of the table afterwards."""
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class MaintainReport:
 
 
 def check_request(request: MaintainRequest) -> None:
-    """Raises BadRequest for a table that there is none of, or whose rows have no age."""
+    """Raises BadRequest for a table that does not exist, or for a retention of rows that have no age."""
     known = table_schemas()
     for name in (*request.tables, *request.keep_days, *request.vacuum_hours_of):
         if name not in known:
@@ -115,7 +115,7 @@ def check_request(request: MaintainRequest) -> None:
 
 
 def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) -> MaintainReport:
-    """Look after the tables of a lake, one by one; can be killed anywhere and repeated.
+    """Maintain the tables of a lake; may be killed at any point and repeated.
 
     The age of rows counts back from `now`, that of files from the clock of the machine.
 
@@ -158,7 +158,7 @@ class _Table:
         self._table = lake.delta_table(name)
 
     def care(self) -> TableCare:
-        """All that is to be done. Raises LakeNotWritable."""
+        """Do everything for the table. Raises LakeNotWritable."""
         try:
             return self._care()
         except (PySparkException, Py4JJavaError) as error:
@@ -169,7 +169,7 @@ class _Table:
             ) from error
 
     def _care(self) -> TableCare:
-        """Delete, lay out, remove files: in this order, so that what is deleted is not laid out first."""
+        """Delete rows, rewrite files, remove files: in this order, so that deleted rows are not rewritten first."""
         detail = self._table.detail().select("numFiles", "sizeInBytes").first()
         assert detail is not None
         done = TableCare(files_before=detail[0], bytes_before=detail[1])
@@ -190,9 +190,9 @@ class _Table:
         return done
 
     def _lay_out(self, done: TableCare) -> None:
-        """Fewer files; OPTIMIZE would lay what goes on and what has ended together, see `layout`.
+        """Make fewer files. OPTIMIZE would mix rows that may change with rows that have ended, see `clustering`.
 
-        It does so in a catalog, where writing all of a table anew by its name could make another table of it.
+        In a catalog that is accepted: there, overwriting a table by its name could make another table of it.
         """
         schema = table_schemas()[self._name]
         if schema.open_while_null is None or not self._lake.is_folder:
@@ -205,7 +205,7 @@ class _Table:
         if done.files_before <= files + 1:
             return
         rows = laid_out(schema, self._lake.read(self._name, pinned=True), files)
-        # The rows are the same: no reader of the change feed, and no stream, is to see them once more.
+        # The rows are the same: no reader of the change feed, and no stream, may see them again.
         writer = rows.write.format("delta").mode("overwrite").option("dataChange", "false")
         self._lake.save(self._name, writer)
         detail = self._table.detail().select("numFiles").first()
@@ -215,7 +215,7 @@ class _Table:
     def _unused_files(self, hours: int) -> int:
         name = self._lake.sql_name(self._name)
         found = self._lake.spark.sql(f"VACUUM {name} RETAIN {hours} HOURS DRY RUN")
-        # It answers with the table's own folder where it has found nothing.
+        # It answers with the table's own folder if it has found nothing.
         return found.where(F.col("path").rlike(r"\.(parquet|crc|bin)$")).count()
 
     def _delete(self, before: datetime) -> int:
@@ -229,8 +229,8 @@ class _Table:
         return count
 
     def _compact(self, old: Any) -> int:
-        """Delete the old records that a compacted log would not have."""
-        # Not persisted: MERGE refuses a source that is cached while it runs.
+        """Delete the old records that a compacted log would not contain."""
+        # Not persisted: MERGE refuses a cached source.
         doomed = self._superseded(old).localCheckpoint()
         count = doomed.count()
         if count and not self._request.dry_run:
@@ -255,7 +255,7 @@ class _Table:
             records.select("cluster", "partition", "offset", "key", "is_control")
             .join(newest, ["cluster", "partition", "key"], "left")
             .where(
-                # Records without a key are markers of transactions or damage that quarantine has.
+                # Records without a key are transaction markers, or damage that quarantine has.
                 F.col("key").isNull()
                 | F.coalesce("is_control", F.lit(False))
                 | (F.col("offset") < F.col("newest.offset"))
@@ -273,7 +273,7 @@ def _delete_rows(table: DeltaTable, doomed: DataFrame) -> None:
 
 @contextmanager
 def _changeable(lake: Lake, name: str) -> Iterator[None]:
-    """Lift a table's promise to be append-only, for as long as this takes."""
+    """Lift a table's append-only property during the block."""
     _promise(lake, name, append_only=False)
     try:
         yield
@@ -290,7 +290,7 @@ def _promise(lake: Lake, name: str, *, append_only: bool) -> None:
 
 @contextmanager
 def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
-    """Keep runs out: laying out files of a table beside a run that merges into it makes one of the two fail."""
+    """Keep runs out: rewriting a table's files while a run merges into it makes one of the two fail."""
     with ExitStack() as held:
         if not request.dry_run:
             for cluster in _clusters(lake):
@@ -310,12 +310,12 @@ def _clusters(lake: Lake) -> list[str]:
 
 @contextmanager
 def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
-    """Settings of the session that VACUUM looks at."""
+    """Settings of the session that VACUUM uses."""
     conf = lake.spark.conf
-    # It lists folders in so many tasks, 10,000 by default, most of them without a folder.
+    # It lists folders in this many tasks, 10,000 by default, most of them without a folder.
     wanted = {_LISTING_TASKS: str(4 * lake.spark.sparkContext.defaultParallelism)}
     if min([request.vacuum_hours, *request.vacuum_hours_of.values()]) < WEEK_HOURS:
-        # The request says so, and runs are kept out.
+        # The request asks for it, and runs are kept out.
         wanted[_RETENTION_CHECK] = "false"
     before = {name: conf.get(name, None) for name in wanted}
     for name, value in wanted.items():

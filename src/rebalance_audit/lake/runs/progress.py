@@ -1,8 +1,8 @@
-"""How far earlier runs have come with a cluster, and whether the last of them came to its end.
+"""How far earlier runs came with a cluster, and whether the last of them finished.
 
-A run's row in meta.runs is its first commit, meta.progress its last but one. So where the run log has a run that is
-later than the one in meta.progress, that one has left its work half done, or has done only part of it on purpose
-(`--groups`, `--from`): gold may be ahead of the snapshots, and nothing may be resumed that is touched now.
+A run's row in meta.runs is its first commit, meta.progress its last but one. So if the run log has a later run than
+meta.progress, that run left its work half done, or did only part of it on purpose (`--groups`, `--from`): gold may be
+ahead of the snapshots, and no affected group may be resumed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class PartitionProgress:
     """One partition of the log."""
 
     next_offset: int
-    """Offset after the last record that gold knows."""
+    """Offset after the last record that gold includes."""
     last_ms: int | None
     """Largest record time, epoch milliseconds."""
 
@@ -33,23 +33,23 @@ class Progress:
     """What the next run can go on from."""
 
     bronze_version: int
-    """Version of bronze.records of which the tables know every record."""
+    """Version of bronze.records of which the tables include every record."""
     partitions: Mapping[int, PartitionProgress] = field(default_factory=dict)
     gaps: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    """Log partition -> offsets, ascending, in front of which something is known to be lost."""
+    """Log partition -> offsets, ascending, before which something is known to be lost."""
     run_number: int = 0
-    """Number of the run that came so far."""
+    """Number of the run that got this far."""
     is_clean: bool = True
-    """The last run that wrote tables is the one that wrote this."""
+    """Whether no later run has written tables."""
 
     @property
     def last_ms(self) -> int | None:
-        """Largest record time of the log so far."""
+        """Largest record time of the log so far, epoch milliseconds."""
         moments = [part.last_ms for part in self.partitions.values() if part.last_ms is not None]
         return max(moments, default=None)
 
     def has_late(self, counts: RecordCounts) -> bool:
-        """Whether any partition got a record in front of those that are known."""
+        """Whether any partition got a record before those that are known."""
         return any(
             found.first_offset < self.partitions[partition].next_offset
             for partition, found in counts.partitions.items()
@@ -69,9 +69,9 @@ class Progress:
 
 
 def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progress | None:
-    """What meta.progress and meta.runs say; None where everything is to be rebuilt.
+    """What meta.progress and meta.runs say; None if everything is to be rebuilt.
 
-    `run_number` is the number of the run that asks, `rules` the digest of its thresholds.
+    `run_number` is the number of the run that asks, `rules` the digest of its thresholds. Raises LakeNotReadable.
     """
     progress = _rows_of(lake, TableName.PROGRESS, cluster)
     versions = {row["bronze_version"] for row in progress}
@@ -86,7 +86,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         for row in _rows_of(lake, TableName.RUNS, cluster, f"run_number > {number}")
         if row["run_number"] != run_number
     ]
-    # What went straight from a source to gold, or by other thresholds, may have changed groups that are not touched.
+    # A run straight from a source to gold, or with other thresholds, may have changed groups that are not affected.
     if any(row["layers"] != ALL or row["rules"] != rules for row in later):
         return None
     return Progress(

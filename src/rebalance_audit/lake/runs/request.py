@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what can be found wrong with that before Spark starts."""
+"""What a run is asked to do, and which mistakes in that can be found before Spark starts."""
 
 import os
 from collections.abc import Collection
@@ -23,28 +23,28 @@ GOLD_ONLY: Final = frozenset({GOLD})
 class RunRequest:
     """One run.
 
-    `from_ms` and `to_ms` limit which rows are written, never what is replayed: how a group stands at the start of a
-    window follows from records before it, and rows inside a window come out the same as in a full run.
+    `from_ms` and `to_ms` limit which rows are written, never what is replayed: the state of a group at the start of a
+    window follows from records before it, and rows inside a window are the same as in a full run.
     """
 
     source: Source | None
-    """None: audit what bronze holds."""
+    """None: audit what bronze has."""
     lake: str
     cluster: str
     groups_regex: str | None = None
-    """A Java regular expression; groups whose id has a match. None for all."""
+    """A Java regular expression: only groups whose id has a match. None for all."""
     from_ms: int | None = None
     """Only rows that begin at this moment or later, epoch milliseconds."""
     to_ms: int | None = None
-    """Only rows that begin before this moment."""
+    """Only rows that begin before this moment, epoch milliseconds."""
     full: bool = False
-    """Rebuild everything, whatever earlier runs have left."""
+    """Rebuild everything, whatever earlier runs left."""
     layers: Collection[str] = ALL_LAYERS
-    """ALL_LAYERS: the source goes into bronze, all else is made from there. GOLD_ONLY: straight from the source."""
+    """ALL_LAYERS: the source goes into bronze, and all else is made from there. GOLD_ONLY: straight from the source."""
     rules: DepartureRules = field(default_factory=DepartureRules)
     findings: FindingRules = field(default_factory=FindingRules)
     broker_log: BrokerLog | None = None
-    """What the brokers logged, by their own clocks."""
+    """What the brokers logged, in the time of their own clocks."""
     command: str = "run"
     config: str | None = None
     """The effective configuration, for the run log."""
@@ -71,7 +71,7 @@ class RunRequest:
 
 
 def check_request(request: RunRequest) -> None:
-    """Raises BadRequest, SourceNotReadable or LakeNotWritable; nothing is read or written but what that takes."""
+    """Raises BadRequest, SourceNotReadable or LakeNotWritable. Writes nothing, and reads only what the checks need."""
     if frozenset(request.layers) not in (ALL_LAYERS, GOLD_ONLY):
         raise BadRequest(
             f"layers {', '.join(sorted(request.layers))}: write either all of"
@@ -93,7 +93,7 @@ def check_request(request: RunRequest) -> None:
 
 
 def _check_lake(lake: str) -> None:
-    """A local lake lies in a folder that exists or can be made; other storage and catalogs are left to Spark."""
+    """A local lake must be in a folder that exists or can be made; other storage and catalogs are left to Spark."""
     if is_catalog(lake):
         parse_catalog(lake)
         return

@@ -1,9 +1,9 @@
-"""A run: from a source, or from what bronze holds, to the tables of a lake.
+"""A run: from a source, or from what bronze has, to the tables of a lake.
 
-With all layers the source goes into bronze, and silver and gold are made from bronze, which remembers what Kafka's
-compaction has taken from the source since: of what is new there, or of everything where that is asked for or needed.
-With gold alone the source is read once and nothing but gold is written. Every table is written by one commit; the
-order of the commits is silver and gold, snapshots, topics, progress, the run log.
+With all layers the source goes into bronze, which keeps what Kafka's compaction later removes from the source. Silver
+and gold are made from what is new in bronze, or from all of it if that is asked for or needed. With gold alone the
+source is read once and only gold is written. Every table is written by one commit; the order of the commits is silver
+and gold, snapshots, topics, progress, the run log.
 """
 
 from typing import Final
@@ -60,7 +60,7 @@ def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = lambda _: N
 
 
 def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
-    """All steps, in order; the run log's row is the first commit and the last."""
+    """All steps, in order; the first commit and the last one write the run log."""
     request = context.request
     tables = [*META_TABLES, *GOLD_TABLES, TableName.QUARANTINE]
     with context.step("creating tables"), small_queries(context.spark):
@@ -80,7 +80,7 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
 
 
 def _ingest(context: RunContext) -> None:
-    """What is new in the source, into bronze."""
+    """Append to bronze what is new in the source."""
     source, report = context.request.source, context.report
     bronze = context.lake.table_path(TableName.RECORDS)
     if source is None or (isinstance(source, DeltaSource) and source.is_at(bronze)):
@@ -100,7 +100,7 @@ def _ingest(context: RunContext) -> None:
 
 
 def _replay(context: RunContext) -> None:
-    """Bronze into everything else: what is new in it where an earlier run has left enough to go on from."""
+    """Make everything else from bronze: from what is new in it, if an earlier run left enough to go on from."""
     reached = _reached(context)
     version = context.lake.version(TableName.RECORDS)
     assert version is not None  # created with the run
@@ -158,7 +158,7 @@ def _finish(context: RunContext) -> None:
 
 
 def _check_regex(spark: SparkSession, regex: str | None) -> None:
-    """Raises BadRequest: Java judges, since Java will match."""
+    """Raises BadRequest if Java, which will do the matching, rejects the expression."""
     if regex is None:
         return
     jvm = spark.sparkContext._jvm  # noqa: SLF001 - there is no other door to java.util.regex
@@ -166,6 +166,6 @@ def _check_regex(spark: SparkSession, regex: str | None) -> None:
     try:
         jvm.java.util.regex.Pattern.compile(regex)
     except (Py4JJavaError, IllegalArgumentException) as error:
-        # pyspark turns the exceptions that it knows into its own, of any Java call.
+        # pyspark turns exceptions of Java that it knows into its own.
         why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
         raise BadRequest(f"{regex!r} is no regular expression: {why.splitlines()[0]}.") from None

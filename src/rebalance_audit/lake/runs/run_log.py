@@ -18,7 +18,7 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """What is known of a run when it begins."""
+    """What is known about a run when it begins."""
 
     run_id: str
     started_at: datetime
@@ -69,14 +69,14 @@ class RunLog:
 
     @contextmanager
     def noting_failure(self) -> Iterator[None]:
-        """Note why a run ends early, if that can still be written; it is the error that the user is to be told."""
+        """Record the error that ends the block, if that can still be written, and raise it: the user must see it."""
         try:
             yield
         except Exception as error:
             sentence = str(error).partition("\n")[0] or type(error).__name__
             try:
                 self._update("failed", {"error": sentence})
-            except Exception as another:  # noqa: BLE001 - what has ended the run may keep this from the table too
+            except Exception as another:  # noqa: BLE001 - whatever ended the run may prevent this too
                 error.add_note(f"{TableName.RUNS} could not be told: {another}")
             raise
 

@@ -6,13 +6,13 @@ from typing import Any
 
 @dataclass(slots=True)
 class Counts:
-    """Where the records went. `read` is the sum of the others."""
+    """Where the records went."""
 
     decoded: int = 0
     quarantined: int = 0
     controls: int = 0
     passed_over: int = 0
-    """Of groups that were not asked for, and offset commits where silver was not."""
+    """Records of groups that were not asked for, and offset commits if silver was not."""
     damaged_stretches: int = 0
     """Parts of segment files whose records nobody can count."""
 
@@ -29,15 +29,15 @@ class RunReport:
     run_id: str
     counts: Counts = field(default_factory=Counts)
     resumed: int = 0
-    """Groups that were replayed from where an earlier run had come to."""
+    """Groups whose replay went on from where an earlier run had stopped."""
     rebuilt: int = 0
     """Groups that were replayed from their first record."""
     rows: dict[str, int] = field(default_factory=dict)
     """Full table name -> rows that are new or differ from before."""
     versions: dict[str, int] = field(default_factory=dict)
-    """Full table name -> Delta version that the run left behind."""
+    """Full table name -> its Delta version at the end of the run."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Step -> how long it took."""
+    """Step -> how long it took, seconds."""
 
     notes: list[str] = field(default_factory=list)
     """Sentences about what was odd."""

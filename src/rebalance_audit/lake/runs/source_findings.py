@@ -1,4 +1,4 @@
-"""Findings that only ingests show: rows of gold.findings about the log itself, of no group."""
+"""Findings that only ingests show: rows of gold.findings about the log itself, not about a group."""
 
 from collections.abc import Callable
 from typing import Final
@@ -16,7 +16,7 @@ DIGEST_DIGITS: Final = 16
 
 
 def write_source_findings(context: RunContext) -> None:
-    """The rows for all that sources were found to have otherwise than bronze, by this run's ingest or another."""
+    """Write the rows about everything in which a source differed from bronze, in this run's ingest or another."""
     if context.sink.is_empty(TableName.QUARANTINE):
         return
     differing = context.of_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
@@ -70,7 +70,7 @@ def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
 
 
 def _digest() -> Column:
-    """Of key and value, null being other than empty."""
+    """Digest of key and value; null differs from empty."""
     parts = [F.coalesce(F.hex(name), F.lit("null")) for name in ("key", "value")]
     return F.substring(F.sha2(F.concat_ws("/", *parts), 256), 1, DIGEST_DIGITS)
 
@@ -80,7 +80,7 @@ def _is_at(end: str) -> Callable[[Column], Column]:
 
 
 def _facts(end: str) -> Column:
-    """The record in bronze and the other one, each with its source and digest."""
+    """Evidence: the record in bronze and the other one, each with its source and digest."""
     ours, other = F.col(f"our_{end}"), F.col(end)
     return F.array(
         evidence(

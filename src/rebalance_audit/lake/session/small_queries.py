@@ -1,7 +1,7 @@
-"""Settings for queries over few rows: what makes large ones fast costs more than it saves.
+"""Settings for queries over few rows: for them, what makes large queries fast costs more than it saves.
 
-A run over what is new makes some hundred queries of a task or two. They are over before code that is made for each has
-paid for itself.
+An increment makes some hundred queries of a task or two. They are over before the code that Spark generates for each
+has paid for itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,21 +11,21 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 FEW_RECORDS: Final = 100_000
-"""With up to so many new records all of a run is over before compiled code has paid for itself."""
+"""With up to this many new records a whole run is over before compiled code has paid for itself."""
 FEW_BYTES: Final = 8 << 20
-"""About as many records in segment files."""
+"""Size of segment files with about as many records."""
 
 SETTINGS: Final[Mapping[str, str]] = {
-    # A class for each stage, and for each projection and order, is compiled and then run cold: of tasks over some
-    # thousand rows that is half of the time.
+    # By default a class for each stage, and for each projection and sort order, is compiled and then runs cold: half of
+    # the time of tasks over some thousand rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # By default files of a few rows are read, and rows that the driver has are given out, by as many tasks as there are
-    # cores: the log of a table, which every query on it begins with, is two files or more.
+    # By default as many tasks as there are cores read files of a few rows, and rows that the driver has. Every query on
+    # a table begins with its log, which is two files or more.
     "spark.sql.leafNodeDefaultParallelism": "1",
     # By default a shuffle of a few rows becomes as many tasks as there are cores.
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-    # What is merged is held already, cut off from what led to it, when MERGE would hold it once more.
+    # By default MERGE stores its source once more, but ours is checkpointed already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 

@@ -1,6 +1,6 @@
-"""Spark that ends in the middle of the work: its Java process, or a Python worker, killed or out of memory.
+"""Spark that ends during the work: its Java process, or a Python worker, was killed or ran out of memory.
 
-What the program sees of it is whatever it was just doing: a refused connection, an answer that is empty, a stack trace.
+What the program sees depends on what it was doing: a refused connection, an empty answer, a stack trace.
 """
 
 import logging
@@ -21,24 +21,24 @@ from rebalance_audit.errors import SparkEnded
 
 WORKER_GONE: Final = re.compile(r"Python worker exited unexpectedly")
 CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.io\.EOFException")
-"""What Java says of a worker, or of the daemon that starts them, that is gone between two tasks."""
+"""What Java says about a worker, or the daemon that starts workers, that disappeared between two tasks."""
 IN_PYTHON: Final = "org.apache.spark.api.python."
-"""The classes that talk with Python, in the stack trace of what went wrong there."""
+"""The classes that talk to Python, as they appear in a stack trace."""
 MENDED: Final = (
     "Was it killed, or did the machine run out of memory? What is half done the next run mends."
 )
 NEVER_THERE: Final = "JAVA_GATEWAY_EXITED"
-"""What pyspark calls it when Java ends before it listens."""
+"""pyspark's error condition if Java ends before it listens."""
 ANSWER_SECONDS: Final = 5.0
 ASKED_AGAIN_SECONDS: Final = 0.1
 ENDING_SECONDS: Final = 10.0
 LINE_LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
-"""What a call of Java's meets when the connection is cut."""
+"""What a call to Java raises when the connection is lost."""
 
 
 @contextmanager
 def told_where_it_ends() -> Iterator[None]:
-    """Raises SparkEnded for the end of a Java process that is just starting."""
+    """Raises SparkEnded if the Java process ends while it is starting."""
     try:
         yield
     except (ConnectionError, Py4JError, PySparkRuntimeError) as error:
@@ -53,7 +53,7 @@ def told_where_it_ends() -> Iterator[None]:
 
 @contextmanager
 def stopped_at_the_end(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session, stopped behind it. Raises SparkEnded in the place of the error by which the end of Spark shows."""
+    """The session, stopped at the end of the block. Raises SparkEnded instead of the error that Spark's end caused."""
     _hush(spark)
     try:
         yield spark
@@ -67,7 +67,7 @@ def stopped_at_the_end(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def worker_end(error: Exception) -> SparkEnded | None:
-    """A sentence for a task that lost its Python; None for any other error."""
+    """A sentence for a task that lost its Python process; None for any other error."""
     text = text_of(error)
     is_cut_off = IN_PYTHON in text and CUT_OFF.search(text) is not None
     if not is_cut_off and WORKER_GONE.search(text) is None:
@@ -82,7 +82,7 @@ def text_of(error: Exception) -> str:
 
 
 def stop(spark: SparkSession) -> None:
-    """Stop the session; one whose Java process is gone is forgotten."""
+    """Stop the session, or forget it if its Java process is gone."""
     if not _is_gone(spark):
         try:
             spark.stop()
@@ -90,14 +90,14 @@ def stop(spark: SparkSession) -> None:
             if not _is_soon_gone(spark):
                 raise
         return
-    # Each object of Java's that is let go of now would complain.
+    # Otherwise each Java object that is released now would log an error.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     with suppress(Exception):
         spark.stop()
 
 
 def _hush(spark: SparkSession) -> None:
-    """Let the thread that waits for counts from Java end without a stack trace when Java does."""
+    """Let the thread that receives counts from Java end without a stack trace when Java ends."""
     server = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is None:
         return
@@ -121,7 +121,7 @@ def _end_of(spark: SparkSession, error: Exception) -> SparkEnded | None:
 
 
 def _is_soon_gone(spark: SparkSession) -> bool:
-    """A process that is being killed loses its connections one after the other."""
+    """The same within ANSWER_SECONDS: a process that is being killed loses its connections one after the other."""
     deadline = time.monotonic() + ANSWER_SECONDS
     while not _is_gone(spark):
         if time.monotonic() > deadline:
@@ -131,7 +131,7 @@ def _is_soon_gone(spark: SparkSession) -> bool:
 
 
 def _is_gone(spark: SparkSession) -> bool:
-    """Whether nobody answers where the Java process listens."""
+    """Whether nothing listens any more at the Java process's address."""
     gateway = spark.sparkContext._gateway  # noqa: SLF001 - as above
     assert gateway is not None
     given = gateway.gateway_parameters

@@ -18,63 +18,63 @@ DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 WORKER_DAEMON: Final = "rebalance_audit.lake.worker_daemon"
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-"""For a JVM of a minute or two: half of its processor time would go into compiling, a second time and better, what is
-then hardly run. Without the second compiler the room for compiled code is by default too little."""
+"""For a JVM that lives a minute or two: half of its processor time would go into optimising code that then hardly runs.
+Without the second compiler the default size of the code cache is too small."""
 FEW_CORES: Final = 2
 SERIAL: Final = "-XX:+UseSerialGC"
-"""On few cores: Java's default collector works beside the program, and has its part in what the program itself writes.
-Without it an increment takes an eighth less processor time, and less time by as much; a whole run a twentieth."""
+"""On few cores: Java's default collector works concurrently, and makes the program's own writes more expensive. Without
+it an increment takes an eighth less processor time and elapsed time, a rebuild a twentieth."""
 JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-"""Java takes options from these in the environment too, and will not start with two collectors."""
+"""Environment variables from which Java takes options too; it does not start with two collectors."""
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""Set in the environment of a driver that spark-submit started: its JVM runs already, with settings of its own."""
+"""Set in the environment of a driver that spark-submit started: its JVM already runs, with settings of its own."""
 
 REQUIRED: Final[Mapping[str, str]] = {
-    # MERGE, and CREATE TABLE with clustering.
+    # For MERGE, and CREATE TABLE with clustering.
     "spark.sql.extensions": DELTA_EXTENSION,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's zone.
+    # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
-    # A type 2 record of 10 000 members has megabytes: Arrow batches are limited by bytes and not by rows alone.
+    # A type 2 record of 10 000 members has megabytes: rows alone would not limit the memory of an Arrow batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
-    # Spark's Kafka source has asked an admin client for topics since 3.4, which leaves out internal ones: it would read
-    # nothing of __consumer_offsets, and say nothing. The older way asks a consumer, which sees them.
+    # Since 3.4 Spark's Kafka source asks an admin client for topics, which leaves out internal ones: it would silently
+    # read nothing of __consumer_offsets. The older way asks a consumer, which sees them.
     "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
 }
-"""What the program's results or its memory bound depend on; wins over everything."""
+"""What the program's results or its bound on memory depend on; these win over the user's settings."""
 
 PREFERRED: Final[Mapping[str, str]] = {
-    # Offset commits go through Arrow: larger batches have less overhead; the limit in bytes holds all the same.
+    # Offset commits go through Arrow: larger batches have less overhead, and the limit in bytes still holds.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
-    # Half the size of snappy for these tables, and as fast to write.
+    # For these tables half the size of snappy, and as fast to write.
     "spark.sql.parquet.compression.codec": "zstd",
-    # Parts of a union that have one partition each would become one: rows that are to lie in files of their own (see
-    # layout) are such parts.
+    # By default parts of a union that have one partition each become one partition, and so one file: rows that belong
+    # in files of their own (see `clustering`) are such parts.
     "spark.sql.unionOutputPartitioning": "false",
-    # Nothing here reads the list of files that Delta keeps in each commit's checksum. Where a zone is not UTC Delta
-    # checks that list by reading the table's whole log again, with every commit.
+    # Nothing here uses the list of files that Delta keeps in each commit's checksum. If the time zone is not UTC, Delta
+    # checks that list with every commit by reading the table's whole log again.
     "spark.databricks.delta.allFilesInCrc.enabled": "false",
-    # A stream that waits for a cluster that is gone cannot be interrupted; by default its end is waited for for ever.
+    # A stream that waits for a cluster that is gone cannot be interrupted; by default Spark waits for its end for ever.
     "spark.sql.streaming.stopTimeout": "10s",
-    # Each of some hundred queries is written out for Spark's page, and one that reads what was kept in memory with all
-    # that led to it: without a limit megabytes a query, of which the driver keeps a thousand.
+    # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:
+    # without a limit megabytes for each, and the driver keeps a thousand of them.
     "spark.sql.maxPlanStringLength": "8192",
 }
-"""What is better than Spark's default for this work; a setting of the user wins."""
+"""What suits this work better than Spark's defaults; a setting of the user's wins."""
 
 REDACTED: Final[Mapping[str, tuple[str, str]]] = {
-    # Options of Kafka's client that hold secrets, beside those that Spark hides by itself.
+    # Options of Kafka's client that contain secrets, besides those that Spark hides by itself.
     "spark.redaction.regex": (
         "(?i)secret|password|token|access[.]?key",
         "(?i)jaas|passphrase|credential|keystore[.]key|certificate",
     ),
-    # In the plan of a query on Kafka stand all its options, as they are: in logs, event logs, Spark's page.
+    # The plan of a query on Kafka contains all its options as they are, and appears in logs, event logs, Spark's page.
     "spark.sql.redaction.string.regex": (
         "",
         r"(?s)(?<=StreamingRelation DataSource)\(.*?\), kafka, (?=\[key#)",
     ),
 }
-"""Setting -> Spark's own default, and what is hidden besides: logs and plans must show no secret."""
+"""Setting -> Spark's own default, and the pattern that is added: logs and plans must not show secrets."""
 
 
 def build_session(
@@ -87,17 +87,17 @@ def build_session(
 ) -> SparkSession:
     """The session of this process.
 
-    Under spark-submit, master, memory and jars are those of the submission. Else `master` starts one, local ones with
-    conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or packages.
-    `is_short`: it is for few records. `settings` win over all but REQUIRED. Raises LakeError when Delta is not on the
-    class path.
+    Under spark-submit, master, memory and jars are those of the submission. Otherwise a session of `master` starts, a
+    local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or
+    packages. `is_short`: the session is for few records. `settings` win over everything except REQUIRED. Raises
+    LakeError if Delta is not on the class path.
     """
     wanted = dict(settings or {})
     conf = SparkConf()
     if SUBMITTED in os.environ:
         conf.setAll(list(wanted.items()))
     else:
-        # Without it the workers would be whatever `python3` is first on the PATH.
+        # Otherwise the workers would be the first `python3` on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf.setMaster(master or "local[*]")
         if (master or "local").startswith("local"):
@@ -108,7 +108,7 @@ def build_session(
                 master or "local[*]", is_short=is_short, leaves_java_alone=is_told
             )
             if DRIVER_OPTIONS in wanted:
-                # Java takes the last of two equal options, so one that is wanted wins here too.
+                # Java takes the last of two equal options, so the user's wins here too.
                 wanted[DRIVER_OPTIONS] = f"{local.get(DRIVER_OPTIONS, '')} {wanted[DRIVER_OPTIONS]}"
             conf.setAll(list(local.items()))
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
@@ -126,7 +126,7 @@ def build_session(
 
 
 def parse_conf(text: str) -> dict[str, str]:
-    """Settings of a file in the form of spark-defaults.conf: name, blanks, value; lines of `#` are comments."""
+    """Settings in the form of spark-defaults.conf: name, blanks, value; lines that begin with `#` are comments."""
     pairs = (line.split(None, 1) for line in map(str.strip, text.splitlines()))
     return {pair[0]: pair[1] for pair in pairs if pair and not pair[0].startswith("#")}
 
@@ -134,14 +134,14 @@ def parse_conf(text: str) -> dict[str, str]:
 def local_settings(
     master: str, *, is_short: bool = False, leaves_java_alone: bool = False
 ) -> dict[str, str]:
-    """Settings of a session on this machine, by their names.
+    """Settings of a session on this machine, by name.
 
-    `leaves_java_alone`: it has options of the user's.
+    `leaves_java_alone`: no collector is chosen, because the user has given options for Java.
     """
     settings = parse_conf(read_text(LOCAL_CONF))
-    # Only here: on a cluster, workers come by this package when their daemon runs already.
+    # Only here: on a cluster, workers get this package only when their daemon already runs.
     settings["spark.python.daemon.module"] = WORKER_DAEMON
-    # 200 by default: a shuffle on one machine needs as many tasks as keep its cores busy, no more.
+    # 200 by default: on one machine a shuffle needs only as many tasks as keep its cores busy.
     cores = _cores(master)
     settings["spark.sql.shuffle.partitions"] = str(2 * cores)
     options = []
@@ -156,7 +156,7 @@ def local_settings(
 
 
 def _cores(master: str) -> int:
-    """Cores of a master such as local, local[4], local[*] or local[2,1]."""
+    """The number of cores of a master such as local, local[4], local[*] or local[2,1]."""
     count = master.partition("[")[2].rstrip("]").partition(",")[0]
     if count == "*":
         return os.cpu_count() or 1

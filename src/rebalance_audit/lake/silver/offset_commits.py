@@ -1,8 +1,8 @@
-"""silver.offset_commits: what is new in bronze added to it.
+"""silver.offset_commits: made from all of bronze, or extended by what is new there.
 
-A commit inside a transaction is decided by the next marker of its producer, which may come runs later. So new markers
-look back at the commits that were left open; and where records come late, between others that are known, the
-transactions of their partitions are decided anew.
+The next marker of its producer decides a commit in a transaction, and may come several runs later. So new markers also
+decide commits that were left open; and if records come late, between known ones, the transactions of their partitions
+are decided again.
 """
 
 from typing import Final, NamedTuple
@@ -72,8 +72,8 @@ def add_commits(
 ) -> WrittenCommits:
     """Decode the new records' commits and add them; decide the transactions that new markers end.
 
-    `history` are all records of the cluster in bronze, looked at only where `is_late`, that is where a new record lies
-    before known ones. Where the last run was cut short (not `is_clean`) some rows may be there.
+    `history` are all records of the cluster in bronze, read only if `is_late`, that is if a new record comes before
+    known ones. If the last run was cut short (not `is_clean`), the table may have some of the rows already.
     """
     if is_clean and not is_late and not counts.has_transactions:
         return _appended(sink, records, counts)
@@ -83,7 +83,7 @@ def add_commits(
     found = decoded.where("commit.reason is null").count()
     written = []
     if found:
-        # Silver has what bronze had: new rows of bronze are in it only where a run was cut short behind this commit.
+        # The table has a row of a record that is new in bronze only if a run was cut short after this very commit.
         written.append(
             sink.append(TableName.OFFSET_COMMITS, rows)
             if is_clean
@@ -99,8 +99,8 @@ def add_commits(
 
 
 def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCommits:
-    """Commits behind all that silver has, and none of a transaction."""
-    # What follows reads two columns or three: from the table, which costs less than to hold all of them here.
+    """Commits after all that the table has, none of them in a transaction."""
+    # What follows reads two or three columns, from the table: that costs less than holding all commits in memory.
     decoded = routing.decoded_commits(records, None)
     written = sink.append(TableName.OFFSET_COMMITS, routing.offset_commits(decoded, None))
     found = written.inserted
@@ -112,15 +112,15 @@ def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCo
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
-    """The commits that were open so far and are not any more."""
+    """The commits that were open and no longer are."""
     known = sink.of_cluster(TableName.OFFSET_COMMITS)
-    # The text is in the files' statistics: a file without open commits is not looked at.
+    # Files have statistics of the state: one without open commits is not read.
     were_open = known.where(F.col("transaction_state") == OPEN)
     return routing.ended(were_open, markers).where(F.col("transaction_state") != OPEN)
 
 
 def _redecided(history: DataFrame, records: DataFrame) -> DataFrame:
-    """All commits of transactions of the partitions that the new records are in."""
+    """All commits in transactions, in the partitions that have new records."""
     partitions = [row[0] for row in records.select("partition").distinct().collect()]
     there = history.where(F.col("partition").isin(partitions))
     of_transactions = there.where(

@@ -17,20 +17,20 @@ from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadabl
 
 
 class DeltaSource(Source):
-    """A Delta table with the records: our own bronze.records, or what Spark's Kafka source wrote.
+    """A Delta table of records: our own bronze.records, or one written from Spark's Kafka source.
 
-    The first name of each list in ACCEPTED that the table has is taken; case does not matter.
+    Of each list in ACCEPTED the first name that the table has is used; case does not matter.
     """
 
     def is_at(self, path: str) -> bool:
-        """Whether the table lies at a path."""
+        """Whether the table is the one at a path."""
         mine, other = local_path(self.location), local_path(path)
         if mine is None or other is None:
             return self.location.rstrip("/") == path.rstrip("/")
         return mine.resolve() == other.resolve()
 
     def check(self) -> None:
-        """Looks for a local table's log; a table on other storage is left to Spark."""
+        """Look for a local table's log; a table on other storage is left to Spark."""
         path = local_path(self.location)
         if path is None:
             return
@@ -45,7 +45,7 @@ class DeltaSource(Source):
         cluster: str,
         without_record_types: Collection[int] = (),  # noqa: ARG002 - Spark filters by itself
     ) -> DataFrame:
-        """The table as it is now: later writes are not seen."""
+        """The table as it is now, without later writes."""
         try:
             version = latest_version(spark, self.location)
             table = spark.read.format("delta").option("versionAsOf", version).load(self.location)
@@ -83,7 +83,7 @@ class DeltaSource(Source):
         return columns
 
     def _of_topic(self, table: DataFrame, column: str) -> DataFrame:
-        """A table may hold several topics; one without ours is another topic's."""
+        """The rows of our topic: a table may have several topics. Raises SourceNotReadable if it has none of ours."""
         ours = table.where(F.col(f"`{column}`") == OFFSETS_TOPIC)
         if ours.isEmpty():
             topics = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
@@ -93,7 +93,7 @@ class DeltaSource(Source):
         return ours
 
     def _of_cluster(self, table: DataFrame, column: str, cluster: str) -> DataFrame:
-        """A lake's bronze may hold several clusters."""
+        """The rows of our cluster: a lake's bronze may have several. Raises SourceNotReadable if it lacks ours."""
         ours = table.where(F.col(f"`{column}`") == cluster)
         if ours.isEmpty():
             clusters = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
@@ -120,11 +120,11 @@ ACCEPTED: Final[Mapping[str, Sequence[str]]] = {
 """Column of RECORD -> names under which a table may have it."""
 NEEDED: Final = ("key", "value", "partition", "offset", "timestamp")
 DEFAULTS: Final[Mapping[str, str]] = {"timestamp_type": "CreateTime"}
-"""What a table without the column means: the topic's default."""
+"""Column of RECORD -> its value for a table without the column: the topic's default."""
 
 
 def _read_as(wanted: str, given: str, column: Column) -> Column | None:
-    """A column of RECORD from one of a given type; None where the type does not fit."""
+    """A column of RECORD made from one of a given type; None if the type does not fit."""
     whole_numbers = {"smallint", "int", "bigint"}
     match wanted:
         case "timestamp" if given == "bigint":

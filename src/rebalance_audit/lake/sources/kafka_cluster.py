@@ -1,7 +1,7 @@
-"""What a live cluster says of itself, asked with kafka-python: who it is, its topics, where partitions begin and end.
+"""What a live cluster says about itself, asked with kafka-python: its id, its topics, the ends of partitions.
 
-Spark's connector tells none of that, and tells nothing at all where it fails to see the topic; so this is also what its
-answers are checked against.
+Spark's connector says none of that, and is silent if it fails to see the topic; so its answers are checked against
+these.
 """
 
 import logging
@@ -30,10 +30,10 @@ BROKER: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}")
 CLIENT_ID: Final = "rebalance-audit"
 FORCED: Final[Mapping[str, str]] = {
     # Group records are never part of a transaction, but read_committed stops all reading at the first open one, and
-    # leaves out aborted offset commits, which are part of what happened.
+    # leaves out aborted offset commits, which belong to the history.
     "isolation.level": "read_uncommitted",
 }
-"""Options that are not the user's to choose."""
+"""Options that the user cannot choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class KafkaSettings:
 
     start: str = "earliest"
     start_ms: int | None = None
-    """Begin with the first record of this time or later, epoch milliseconds; wins over `start`."""
+    """Begin with the first record of this time or later, epoch milliseconds; takes precedence over `start`."""
     max_offsets_per_trigger: int = 0
     trigger_seconds: float = 5.0
     min_partitions: int = 0
@@ -50,9 +50,9 @@ class KafkaSettings:
     timeout_ms: int = 30_000
     checkpoint_folder: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Of Kafka's client, as given: they may refer to variables and files."""
+    """Options of Kafka's client, as given: they may refer to variables and files."""
     admin: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Of kafka-python."""
+    """Options of kafka-python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +60,25 @@ class PartitionEnds:
     """One partition of `__consumer_offsets` on the cluster."""
 
     begin: int
-    """First offset that may still be there."""
+    """Start of the log: earlier offsets are gone."""
     end: int
-    """Offset after the last record, of whatever transaction."""
+    """Offset after the last record, also of an open transaction."""
     stable_end: int
-    """Offset of the first record of an open transaction; `end` where none is open."""
+    """Offset of the first record of an open transaction; `end` if none is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """The cluster at a moment."""
+    """The cluster at one moment."""
 
     cluster_id: str
     topic_id: str | None
-    """Of `__consumer_offsets`, as Kafka prints it; None for a cluster that has no topic ids (before 2.8)."""
+    """Topic id of `__consumer_offsets`, as Kafka prints it; None for a cluster without topic ids (before 2.8)."""
     partitions: Mapping[int, PartitionEnds]
 
 
 class KafkaCluster:
-    """A cluster, by its bootstrap servers. Nothing is connected before something is asked."""
+    """A cluster, by its bootstrap servers. It connects only when something is asked."""
 
     def __init__(self, servers: str, settings: KafkaSettings) -> None:
         """`servers` is `HOST:PORT,…`. Raises BadRequest."""
@@ -105,7 +105,7 @@ class KafkaCluster:
         self._admin_options = {**self._login_beside(admin), **admin}
 
     def view(self) -> ClusterView:
-        """Who the cluster is, and the ends of the log's partitions. Raises SourceNotReadable."""
+        """The cluster's id, and the ends of the log's partitions. Raises SourceNotReadable."""
         from kafka.admin import OffsetSpec  # noqa: PLC0415 - an extra, and only live clusters need it
         from kafka.protocol.consumer.offsets import IsolationLevel  # noqa: PLC0415
 
@@ -125,7 +125,7 @@ class KafkaCluster:
 
             begins = offsets(OffsetSpec.EARLIEST, IsolationLevel.READ_UNCOMMITTED)
             ends = offsets(OffsetSpec.LATEST, IsolationLevel.READ_UNCOMMITTED)
-            # Asked last: below an end that was true before, it is a transaction and not a record that came in between.
+            # Asked last: an offset below the end as it was before means a transaction, not a record that came since.
             stable_ends = offsets(OffsetSpec.LATEST, IsolationLevel.READ_COMMITTED)
         return ClusterView(
             cluster_id,
@@ -139,7 +139,7 @@ class KafkaCluster:
         )
 
     def offsets_at(self, moment_ms: int, view: ClusterView) -> dict[int, int]:
-        """First offset of each partition whose record is of that moment or later; its end where there is none.
+        """Partition -> offset of its first record of that moment (epoch milliseconds) or later; its end without one.
 
         Raises SourceNotReadable.
         """
@@ -155,7 +155,7 @@ class KafkaCluster:
         }
 
     def topic_names(self) -> TopicNames:
-        """Every topic that may be described. Raises SourceNotReadable."""
+        """Names of all topics that the user may describe. Raises SourceNotReadable."""
         names = TopicNames()
         with self._asking() as admin:
             for topic in admin.describe_topics():
@@ -165,14 +165,14 @@ class KafkaCluster:
         return names
 
     def hide(self, text: str) -> str:
-        """A text without the secrets of the options."""
+        """The text without secrets from the options."""
         return hide(text, self.options)
 
     def __str__(self) -> str:
         return f"Kafka at {','.join(self.servers)}"
 
     def _login_beside(self, admin: Mapping[str, str]) -> dict[str, Any]:
-        """What the client options say of security where kafka-python's own do not. Raises BadRequest."""
+        """What the client's options say about security; kafka-python's own options win. Raises BadRequest."""
         try:
             found = login(self.options)
         except BadRequest:
@@ -180,14 +180,14 @@ class KafkaCluster:
                 raise
             return {"security_protocol": self.options.get("security.protocol", "PLAINTEXT")}
         if any(name.startswith("ssl_") for name in admin):
-            # A context would win over files.
+            # A context would take precedence over files.
             found.pop("ssl_context", None)
         return found
 
     def _offsets(
         self, admin: "KafkaAdminClient", numbers: Iterable[int], wanted: int, isolation: int
     ) -> dict[int, int]:
-        """Offsets of partitions that a ListOffsets request gives for a time, or for an end of the log."""
+        """Partition -> offset that a ListOffsets request gives for a time, or for an end of the log."""
         from kafka import TopicPartition  # noqa: PLC0415 - as above
 
         asked = {TopicPartition(OFFSETS_TOPIC, number): wanted for number in numbers}
@@ -198,11 +198,11 @@ class KafkaCluster:
 
     @contextmanager
     def _asking(self) -> Iterator["KafkaAdminClient"]:
-        """A client that is connected; what it or the cluster cannot do is one sentence."""
+        """A connected client. Raises SourceNotReadable, in one sentence, for what it or the cluster cannot do."""
         from kafka import KafkaAdminClient  # noqa: PLC0415 - an extra
         from kafka.errors import KafkaError  # noqa: PLC0415
 
-        # It reports each attempt that fails; we report the last.
+        # It logs each attempt that fails; we report the last one.
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         try:
             admin = KafkaAdminClient(
@@ -224,7 +224,7 @@ class KafkaCluster:
 
 
 def _topic_id(topic: Mapping[str, Any]) -> bytes | None:
-    """The topic's id; None where the cluster has none (before 2.8)."""
+    """The topic's id; None if the cluster has no topic ids (before 2.8)."""
     found = topic.get("topic_id")
     topic_id = uuid.UUID(str(found)).bytes if found else ZERO_TOPIC_ID
     return None if topic_id == ZERO_TOPIC_ID else topic_id

@@ -1,4 +1,4 @@
-"""What kafka-python needs to log in where Spark's connector does, from the options of Kafka's own client."""
+"""Options of Kafka's Java client, translated into those with which kafka-python logs in to the same cluster."""
 
 import ssl
 import tempfile
@@ -12,14 +12,14 @@ from rebalance_audit.kafka_options import jaas_options
 PEM: Final = "PEM"
 PASSWORD_MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
 OWN_MEANS: Final = frozenset({"GSSAPI", "AWS_MSK_IAM"})
-"""Mechanisms that find their credentials outside of the options: a ticket cache, an instance's role."""
+"""Mechanisms that find their credentials outside the options: a ticket cache, an instance's role."""
 INSTEAD: Final = "give kafka-python's own options in [source.kafka.admin]"
 
 
 def login(options: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments of a kafka-python client that say what resolved options of Kafka's client say about security.
+    """Arguments of a kafka-python client that correspond to the resolved security options of Kafka's client.
 
-    Raises BadRequest for what kafka-python cannot do; the sentence has no value of an option but names of mechanisms.
+    Raises BadRequest for what kafka-python cannot do; the sentence contains no value of an option except a mechanism.
     """
     protocol = options.get("security.protocol", "PLAINTEXT")
     wanted: dict[str, Any] = {"security_protocol": protocol}
@@ -60,31 +60,31 @@ def _tls(options: Mapping[str, str]) -> ssl.SSLContext:
         )
         _present_own(context, options)
     except (OSError, ValueError) as error:
-        # An SSLError is an OSError; neither repeats what it was given.
+        # An SSLError is an OSError; neither repeats its input.
         why = getattr(error, "strerror", None) or str(error)
         raise BadRequest(f"The certificates in the Kafka options cannot be used: {why}.") from None
-    # Kafka's way to say that the certificate may name another host.
+    # With an empty algorithm Kafka's client accepts a certificate that names another host.
     context.check_hostname = options.get("ssl.endpoint.identification.algorithm", "https") != ""
     return context
 
 
 def _trusted(options: Mapping[str, str]) -> str | None:
-    """Certificates in PEM whose signatures are good; None where a file or the system has them."""
+    """Trusted certificates in PEM; None if a file or the system has them."""
     return options.get("ssl.truststore.certificates")
 
 
 def _trusted_file(options: Mapping[str, str]) -> Path | None:
-    """The file that has them."""
+    """The file with trusted certificates, if one is given."""
     return _pem(options, "truststore") if "ssl.truststore.location" in options else None
 
 
 def _present_own(context: ssl.SSLContext, options: Mapping[str, str]) -> None:
-    """Load the client's certificate and key, if it has any."""
+    """Load the client's own certificate and key, if it has any."""
     password = options.get("ssl.key.password")
     if "ssl.keystore.location" in options:
         context.load_cert_chain(_pem(options, "keystore"), password=password)
     elif "ssl.keystore.key" in options:
-        # The ssl module takes files only. This one is readable by us alone, and gone at once.
+        # The ssl module takes only files. Only we can read this one, and it is gone at once.
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
             file.write(f"{options['ssl.keystore.key']}\n")
             file.write(f"{options.get('ssl.keystore.certificate.chain', '')}\n")

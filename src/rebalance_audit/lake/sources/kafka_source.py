@@ -1,7 +1,7 @@
 """A live cluster as a source, through Spark's Kafka connector: a stretch of the log as a batch, or a stream of it.
 
-The connector gives key, value, partition, offset and timestamp of data records. Leader epochs, producer ids, whether a
-record belongs to a transaction, and the markers that end transactions it does not give: these columns are null.
+The connector delivers key, value, partition, offset and timestamp of data records. It does not deliver leader epochs,
+producer ids, whether a record belongs to a transaction, or the markers that end transactions: these columns are null.
 """
 
 import json
@@ -23,13 +23,13 @@ from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadabl
 from rebalance_audit.wire.topic_names import TopicNames
 
 OFFSET_FETCHING: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
-"""Must be true, see spark_session.REQUIRED: without it the connector does not see internal topics, and says nothing."""
+"""Must be true, see spark_session.REQUIRED: otherwise the connector silently ignores internal topics."""
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 TIMESTAMP_TYPES: Final = ("none", "CreateTime", "LogAppendTime")
 """Names of the connector's -1, 0 and 1."""
 OF_KAFKA: Final = re.compile(r"org\.apache\.kafka\.|org\.apache\.spark\.sql\.kafka010|KAFKA_")
-"""In a Java stack trace: the cluster, or what the connector found there, ended the query."""
+"""Appears in a Java stack trace if the cluster, or what the connector found there, ended the query."""
 
 
 class KafkaSource(Source):
@@ -46,7 +46,7 @@ class KafkaSource(Source):
         given_offsets(self.settings.start)
 
     def check(self) -> None:
-        """Asks the cluster who it is: before Spark starts it is known whether it answers."""
+        """Ask the cluster for its id, to find out whether it answers before Spark starts."""
         self.view()
 
     def view(self) -> ClusterView:
@@ -61,12 +61,12 @@ class KafkaSource(Source):
         cluster: str,  # noqa: ARG002 - it has one cluster's log
         without_record_types: Collection[int] = (),  # noqa: ARG002 - Spark filters by itself
     ) -> DataFrame:
-        """From where the settings say to the end that the log had when the cluster was first asked."""
+        """The log from where the settings say to the end that it had when the cluster was first asked."""
         ends = {number: each.end for number, each in self.view().partitions.items()}
         return self.between(spark, self.begins(), ends)
 
     def begins(self) -> dict[int, int]:
-        """The offset of each partition that the settings say to begin with."""
+        """Partition -> offset at which the settings say to begin."""
         view = self.view()
         if self.settings.start_ms is not None:
             return self.cluster.offsets_at(self.settings.start_ms, view)
@@ -81,7 +81,7 @@ class KafkaSource(Source):
     def between(
         self, spark: SparkSession, begins: Mapping[int, int], ends: Mapping[int, int]
     ) -> DataFrame:
-        """A stretch of each partition in `begins`, the end not included, with the columns of RECORD."""
+        """The records of each partition in `begins` up to, not including, its end, with the columns of RECORD."""
         reader = spark.read.format("kafka").options(**self.connector_options(begins))
         try:
             frame = reader.option(
@@ -94,7 +94,7 @@ class KafkaSource(Source):
     def stream(
         self, spark: SparkSession, begins: Mapping[int, int], *, fail_on_loss: bool
     ) -> DataFrame:
-        """The log from `begins` on, for a query without a checkpoint; else from there."""
+        """The log from `begins` on; a query with a checkpoint goes on from that instead."""
         reader = spark.readStream.format("kafka").options(**self.connector_options(begins))
         if self.settings.max_offsets_per_trigger:
             reader = reader.option("maxOffsetsPerTrigger", self.settings.max_offsets_per_trigger)
@@ -105,11 +105,11 @@ class KafkaSource(Source):
         return as_records(frame)
 
     def topic_names(self) -> TopicNames:
-        """Of all topics that are there now and that the user may describe."""
+        """Names of all topics that exist now and that the user may describe."""
         return self.cluster.topic_names()
 
     def explain(self, error: Exception) -> SourceNotReadable | None:
-        """What of an error of Spark's is the cluster's doing; None where nothing is."""
+        """A sentence for an error of Spark's that the cluster caused; None for any other."""
         text = str(error)
         if not OF_KAFKA.search(text):
             return None
@@ -120,7 +120,7 @@ class KafkaSource(Source):
         )
 
     def unseen(self, reached: Mapping[int, int]) -> SourceNotReadable:
-        """The error of a read that found nothing of what is there; `reached` is how far it came by partition."""
+        """The error for a read that missed records; `reached` is how far it came by partition."""
         number, ends = next(
             (number, ends)
             for number, ends in self.view().partitions.items()
@@ -133,14 +133,14 @@ class KafkaSource(Source):
         )
 
     def connector_options(self, begins: Mapping[int, int]) -> dict[str, str]:
-        """Options of the connector; secrets among them, as plain texts."""
+        """Options of the connector, including secrets as plain text."""
         settings = self.settings
         wanted = {f"kafka.{name}": value for name, value in self.cluster.options.items()}
         wanted.setdefault("kafka.default.api.timeout.ms", str(settings.timeout_ms))
         wanted |= {
             "kafka.bootstrap.servers": ",".join(self.cluster.servers),
-            # By name and number: a pattern finds no internal topic, and a subscription would make a member of a group
-            # in the very log that is read.
+            # By name and number: a pattern finds no internal topics, and a subscription would add a member of a group
+            # to the very log that is read.
             "assign": json.dumps({OFFSETS_TOPIC: sorted(begins)}),
             "startingOffsets": _offsets(begins),
             "groupIdPrefix": settings.group_id_prefix,
@@ -165,7 +165,7 @@ class KafkaSource(Source):
 
 
 def as_records(frame: DataFrame) -> DataFrame:
-    """What the connector gives, with the columns of RECORD."""
+    """The connector's rows with the columns of RECORD."""
     names = F.array(*map(F.lit, TIMESTAMP_TYPES))
     known = {
         "timestamp": F.nullif("timestamp", F.timestamp_millis(F.lit(NO_TIMESTAMP_MS))),
@@ -183,7 +183,7 @@ def as_records(frame: DataFrame) -> DataFrame:
 
 
 def given_offsets(start: str) -> dict[int, int] | None:
-    """Offsets by partition that a `start` names; none for earliest, None for latest. Raises BadRequest."""
+    """Partition -> offset that a `start` names; empty for earliest, None for latest. Raises BadRequest."""
     if start == EARLIEST:
         return {}
     if start == LATEST:

@@ -2,8 +2,8 @@
 
 Files are cut at batch boundaries, so that one large segment keeps every core busy, and small ones share a task. Each
 record is a row with the columns of bronze.records; damaged stretches are rows too, with `damage` set, so that nothing
-is lost. Which pieces there are is found out here and now, and not by a data source of Spark's, which starts two Python
-processes of its own for each query to ask the same.
+is lost. The driver itself finds the pieces: a Python data source of Spark's would start two processes for each query to
+ask for them.
 """
 
 import gc
@@ -24,7 +24,7 @@ from rebalance_audit.wire.segments.segment_file import split_points
 
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 TASKS_PER_CORE: Final = 4
-"""Pieces grow above the target until this many per core are left: cutting a file means walking its headers."""
+"""Pieces are larger than the target if there would be more than this many per core: cutting reads a file's headers."""
 
 
 class Slice(NamedTuple):
@@ -34,7 +34,7 @@ class Slice(NamedTuple):
     start_byte: int
     end_byte: int
     file_number: int
-    """The file system's own number of the file: another file of the same name has another one."""
+    """The file's inode number: another file of the same name has another one."""
 
 
 def read_segments(
@@ -48,10 +48,10 @@ def read_segments(
 ) -> DataFrame:
     """The rows of segments as they are now; every worker must see them under the same paths.
 
-    `columns` are names of OF_SEGMENTS: rows of damage come only where `damage` is among them, and records of the types
-    that are left out are counted in rows of `passed_over` only where that is. A piece has about `split_target_bytes`;
-    `parallelism` is the number of cores to keep busy, all there are where it is left open. Raises SourceNotReadable;
-    what becomes of a file later shows when it is read.
+    `columns` are names of OF_SEGMENTS: only with `damage` are there rows of damage, and only with `passed_over` rows
+    that count the records of types that are left out. A piece has about `split_target_bytes`; `parallelism` is the
+    number of cores to keep busy, None for all. Raises SourceNotReadable; a file that fails later does so when it is
+    read.
     """
     cores = spark.sparkContext.defaultParallelism if parallelism is None else parallelism
     total = sum(segment.size_bytes for segment in segments)
@@ -63,7 +63,7 @@ def read_segments(
             for number in batch.column(0).to_pylist():
                 yield from _read_piece(pieces[number], columns, left_out)
 
-    # As many partitions as there are pieces: each has the number of one.
+    # One partition for each piece, with the piece's number.
     numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
     return numbers.mapInArrow(read, ddl(columns))
 
@@ -104,7 +104,7 @@ def _read_piece(
     slices: Sequence[Slice], columns: Sequence[str], without_record_types: frozenset[int]
 ) -> Iterator[pa.RecordBatch]:
     rows = SegmentRows(columns)
-    # Millions of records are made and dropped; looking for cycles among them takes three times as long as reading.
+    # Millions of records are made and dropped; searching them for cycles takes three times as long as reading.
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -117,7 +117,7 @@ def _read_piece(
 
 
 def _offset_before(piece: Slice) -> int:
-    """Offset after the last record in front of a piece, by reading all that is in front of it."""
+    """Offset after the last record before a piece, found by reading the file up to there."""
     offset = piece.segment.base_offset
     for found in _read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte)):
         if isinstance(found, ColumnChunk) and found.log_offsets:
@@ -143,9 +143,9 @@ def _read_slice(
 
 
 def _require_same_file(piece: Slice) -> None:
-    """Raises SourceNotReadable where the log cleaner has put another file in the place of the one that was cut up.
+    """Raises SourceNotReadable if the log cleaner has replaced the file that was cut.
 
-    A file that has only grown since is none: what was added is left for the next time.
+    A file that has only grown is the same: the next run reads what was added.
     """
     path = piece.segment.path
     found = path.stat()

@@ -19,7 +19,7 @@ KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
 
 
 class SegmentsSource(Source):
-    """A folder of segment files; every worker must see it under the same path."""
+    """A folder of segment files; every worker must see it at the same path."""
 
     counts_what_it_leaves_out = True
     shows_markers = True
@@ -33,13 +33,13 @@ class SegmentsSource(Source):
         self._known: KnownFiles = {}
 
     def without(self, known: KnownFiles) -> "SegmentsSource":
-        """The same folder without files that are known."""
+        """The same folder without the files that are known."""
         other = SegmentsSource(self.spec, self.location, self._split_target_bytes)
         other._known = known
         return other
 
     def files(self) -> dict[int, frozenset[FileMark]]:
-        """The segment files of each partition, those that are known among them."""
+        """Log partition -> its segment files, including those that are known. Raises SourceNotReadable."""
         return {
             number: frozenset(segment.mark for segment in segments)
             for number, segments in open_log_folder(self.location).segments.items()
@@ -47,11 +47,11 @@ class SegmentsSource(Source):
 
     @property
     def size_bytes(self) -> int:
-        """Of all its files. Raises SourceNotReadable."""
+        """Size of all files. Raises SourceNotReadable."""
         return open_log_folder(self.location).size_bytes
 
     def check(self) -> None:
-        """Opens the folder."""
+        """Open the folder."""
         open_log_folder(self.location)
 
     def records(
@@ -60,7 +60,7 @@ class SegmentsSource(Source):
         cluster: str,  # noqa: ARG002 - a folder has one cluster's log
         without_record_types: Collection[int] = (),
     ) -> DataFrame:
-        """With both DAMAGE and PASSED_OVER."""
+        """The records, with the columns DAMAGE and PASSED_OVER as well."""
         return read_segments(
             spark,
             self._unread(),
@@ -70,7 +70,7 @@ class SegmentsSource(Source):
         )
 
     def first_offsets(self) -> dict[int, int]:
-        """From the names of the files that are not known."""
+        """Partition -> lowest offset in the names of files that are not known."""
         begins: dict[int, int] = {}
         for segment in self._unread():
             number, begin = segment.log_partition, segment.base_offset
@@ -78,7 +78,7 @@ class SegmentsSource(Source):
         return begins
 
     def has_records(self) -> bool:
-        """Whether a file that is not known begins with a batch of them; none are sought behind damage.
+        """Whether a file that is not known begins with a batch of records; none are searched for after damage.
 
         Raises SourceNotReadable.
         """
@@ -94,7 +94,7 @@ class SegmentsSource(Source):
         ]
 
     def topic_names(self) -> TopicNames:
-        """From the `__cluster_metadata` log beside the segments, if there is one."""
+        """Names in the `__cluster_metadata` log beside the segments, if there is one."""
         return read_topic_names(open_log_folder(self.location))
 
 

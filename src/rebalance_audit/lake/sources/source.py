@@ -18,41 +18,41 @@ class Source(ABC):
     """A log."""
 
     def __init__(self, spec: str, location: str) -> None:
-        """`spec` is the whole of what the user wrote, `location` what follows its kind."""
+        """`spec` is all that the user wrote, `location` what follows the kind and the colon."""
         self.spec = spec
         self.location = location
 
     counts_what_it_leaves_out = False
     """Whether `records` can leave out record types and say how many records that were."""
     can_be_followed = False
-    """Whether there is more to come, and a stream can wait for it."""
+    """Whether the log grows, and a stream can wait for more."""
     shows_markers = False
-    """Whether the markers that end transactions are among the records: then an offset that is missing was compacted."""
+    """Whether the markers that end transactions are among the records: then a missing offset was compacted."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raises SourceNotReadable for what is wrong and can be seen without Spark."""
+        """Raises SourceNotReadable for what can be found wrong without Spark."""
 
     @abstractmethod
     def records(
         self, spark: SparkSession, cluster: str, without_record_types: Collection[int] = ()
     ) -> DataFrame:
-        """Every record, with the columns of RECORD.
+        """Every record of the cluster, with the columns of RECORD.
 
-        Rows of damaged stretches have DAMAGE set besides, where the source can have any; rows that stand for records of
-        `without_record_types` have PASSED_OVER set, where the source can leave them out by itself. Raises
+        A source that can have damaged stretches has rows for them, with DAMAGE set. One that can leave out
+        `without_record_types` by itself has rows with PASSED_OVER that say how many records these were. Raises
         SourceNotReadable.
         """
 
     def topic_names(self) -> TopicNames:
-        """Names that the source holds apart from the records. Raises SourceNotReadable."""
+        """Names of topics that the source has besides the records. Raises SourceNotReadable."""
         return TopicNames()
 
     def first_offsets(self) -> dict[int, int] | None:
-        """For each partition an offset in front of which it has nothing; None where only the records tell."""
+        """Partition -> an offset before which it has no record; None if only the records tell."""
         return None
 
     def explain(self, error: Exception) -> SourceNotReadable | None:
-        """What of an error of Spark's is the source's doing; None where nothing is."""
+        """A sentence for an error of Spark's that the source caused; None for any other."""
         match = re.search(r"\bSourceNotReadable: (.+)", str(error))
         return SourceNotReadable(match[1].strip()) if match else None

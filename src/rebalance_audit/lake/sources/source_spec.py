@@ -1,4 +1,4 @@
-"""The words of `--source`, and the source that they name."""
+"""The values of `--source`, and the sources that they name."""
 
 from typing import Final
 

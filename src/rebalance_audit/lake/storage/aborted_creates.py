@@ -1,8 +1,8 @@
-"""What is left of a table that was being made when its process died, or its disk was full.
+"""What is left of a table if its process died, or its disk was full, while the table was being made.
 
-Delta takes a folder that has anything in it for a table: after a kill between its making the log's folder and the first
-commit in there `CREATE TABLE IF NOT EXISTS` would do nothing for ever, and every read would find no table. On object
-stores there are no empty folders, and what is written there is there as a whole or not at all.
+Delta takes any folder that is not empty for a table: after a kill between the creation of the log's folder and the
+first commit in it, `CREATE TABLE IF NOT EXISTS` would never do anything, and every read would find no table. Object
+stores have no empty folders, and a file there is complete or does not exist.
 """
 
 import shutil
@@ -16,7 +16,7 @@ STAGED: Final = "_staged_commits"
 
 
 def remove_aborted_create(table: str) -> None:
-    """Remove the log's folder of a table without a version, if all that it has is what was being written.
+    """Remove the log's folder of a table without a version, if it has only files that were still being written.
 
     To be called under `lock.sole_table_maker`. Raises OSError.
     """
@@ -28,5 +28,5 @@ def remove_aborted_create(table: str) -> None:
 
 
 def _is_uncommitted(found: Path) -> bool:
-    """Whether it is a file that Delta would have renamed, or its folder for commits of catalogs, empty here."""
+    """Whether it is a file that Delta would have renamed, or its folder for commits of catalogs, still empty."""
     return found.name.startswith(".") or (found.name == STAGED and not any(found.iterdir()))

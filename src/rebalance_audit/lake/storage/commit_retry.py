@@ -1,4 +1,4 @@
-"""Commits of runs over other clusters of the same lake may come in between, and those of an ingest beside a run."""
+"""Commits that are tried again when another one came first: of a run of another cluster of the lake, or an ingest."""
 
 import random
 import time
@@ -12,7 +12,7 @@ PAUSE_SECONDS: Final = 0.5
 
 
 def with_retries(commit: Callable[[], None]) -> None:
-    """Make a commit that reads and writes rows of its own alone; try again where another program came in between."""
+    """Make a commit that reads and writes only rows of its own; try again if another program committed first."""
     for attempt in range(1, ATTEMPTS):
         try:
             commit()

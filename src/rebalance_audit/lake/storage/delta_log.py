@@ -1,7 +1,7 @@
-"""What a Delta table's log says of its newest commits, without a Spark job.
+"""What a Delta table's log says about its newest commits, without a Spark job.
 
-File names and the action `commitInfo` are part of the Delta protocol; DESCRIBE HISTORY tells the same, but costs a job
-each time. Hadoop's file systems reach them wherever the lake is.
+File names and the action `commitInfo` are part of the Delta protocol; DESCRIBE HISTORY says the same, but costs a job
+each time. Hadoop's file systems reach the log wherever the lake is.
 """
 
 import json
@@ -16,7 +16,7 @@ COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
 
 
 def latest_version(spark: SparkSession, path: str) -> int:
-    """Newest version of the table at a path. Raises OSError when there is no table, or it cannot be listed."""
+    """Newest version of the table at a path. Raises OSError if there is no table, or if it cannot be listed."""
     version = version_or_none(spark, path)
     if version is None:
         raise OSError(f"there is no Delta table at {path}")
@@ -24,7 +24,7 @@ def latest_version(spark: SparkSession, path: str) -> int:
 
 
 def version_or_none(spark: SparkSession, path: str) -> int | None:
-    """Newest version of the table at a path, None where there is none. Raises OSError for a failing file system."""
+    """Newest version of the table at a path, None if there is none. Raises OSError for a failing file system."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Hadoop's file systems have no other door
     log = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
     try:
@@ -39,11 +39,11 @@ def version_or_none(spark: SparkSession, path: str) -> int | None:
 
 
 class AppendCommit(NamedTuple):
-    """A commit that has added rows."""
+    """A commit that added rows."""
 
     version: int
     rows: int | None
-    """None where the commit does not say: metrics can be switched off, and be lost with a worker."""
+    """None if the commit does not say: metrics can be switched off, or be lost with a worker."""
 
     @classmethod
     def of(cls, version: int, metrics: Mapping[str, str] | None) -> "AppendCommit":
@@ -78,6 +78,6 @@ def _hadoop_conf(spark: SparkSession) -> Any:
 
 
 def java_message(error: Py4JJavaError) -> str:
-    """What the Java exception says, in one line."""
+    """Class and message of the Java exception, in one line."""
     thrown = error.java_exception
     return f"{thrown.getClass().getSimpleName()}: {thrown.getMessage()}".partition("\n")[0]

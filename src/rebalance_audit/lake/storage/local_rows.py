@@ -1,6 +1,6 @@
-"""Frames of the few rows that the driver itself knows.
+"""Data frames of the few rows that the driver itself knows.
 
-From an Arrow table Spark makes a relation that is part of the plan: one task for a row. From a list of Python rows it
+From an Arrow table Spark makes a relation that is part of the plan, read by one task. From a list of Python rows it
 makes one that is spread over as many tasks as there are cores, most of them empty.
 """
 
@@ -17,7 +17,7 @@ from rebalance_audit.table_schemas import table_schemas
 def local_rows(
     spark: SparkSession, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
 ) -> DataFrame:
-    """Rows with a value for each of the columns (name -> DDL type); moments are aware datetimes."""
+    """A frame of rows with a value for each of the columns (name -> DDL type); moments are aware datetimes."""
     values = [*zip(*rows, strict=True)] or [()] * len(columns)
     kinds = [arrow_type(ddl) for ddl in columns.values()]
     arrays = [
@@ -27,11 +27,11 @@ def local_rows(
 
 
 def table_rows(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """Rows of one of our tables, by the names of its columns; one that a row lacks is null."""
+    """A frame of rows of one of our tables, keyed by column; columns that a row lacks are null."""
     columns = {column.name: column.type for column in table_schemas()[name].columns}
     return local_rows(spark, columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def _plain(value: Any) -> Any:
-    """A map as the pairs that Arrow takes for one."""
+    """A map as the list of pairs that Arrow accepts for one; other values as they are."""
     return [*value.items()] if isinstance(value, Mapping) else value

@@ -1,7 +1,7 @@
 """Where the tables of a lake are: under one folder, or in a catalog with a schema for each layer.
 
-In a catalog every read and write goes by the table's name, since a governed catalog (Unity) lends access to files by
-name alone.
+In a catalog every read and write uses the table's name, since a governed catalog (Unity) grants access to files only by
+name.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.table_schemas import TableSchema
 
 RECENT_COMMITS: Final = 100
-"""How far back a commit that was made a moment ago is looked for."""
+"""How many versions back a commit that was just made is searched for."""
 
 Layers: TypeAlias = Iterable[str]
 
@@ -26,13 +26,13 @@ class Location(Protocol):
     """What differs between tables in a folder and tables in a catalog."""
 
     def address(self, schema: TableSchema) -> str:
-        """The table's place, for people and for `delta:` sources."""
+        """Path or name of the table, for people and for `delta:` sources."""
 
     def sql_name(self, schema: TableSchema) -> str:
         """The table in an SQL statement."""
 
     def version(self, schema: TableSchema) -> int | None:
-        """Newest version; None where there is no table. Raises OSError."""
+        """Newest version; None if there is no table. Raises OSError."""
 
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """The newest commit of a run. Raises OSError."""
@@ -41,7 +41,7 @@ class Location(Protocol):
         """The table, as of a version or as it is. Raises AnalysisException."""
 
     def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
-        """Rows that the commits of the versions `first` to `last` have changed. Raises AnalysisException."""
+        """Rows that the commits of the versions `first` to `last` changed. Raises AnalysisException."""
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """Let a writer write into the table, which exists."""
@@ -50,11 +50,11 @@ class Location(Protocol):
         """The table to change."""
 
     def prepare(self, layers: Layers) -> None:
-        """Make what tables of these layers are made in."""
+        """Make the schemas that tables of these layers need."""
 
 
 def location_of(spark: SparkSession, lake: str) -> Location:
-    """Where the lake of that name or path is. Raises BadRequest."""
+    """The location that a lake's name or path stands for. Raises BadRequest."""
     if not is_catalog(lake):
         return Folder(spark, lake)
     catalog, prefix = parse_catalog(lake)
@@ -78,7 +78,7 @@ class Folder:
         return f"delta.`{self.address(schema)}`"
 
     def version(self, schema: TableSchema) -> int | None:
-        """By the names in the table's log."""
+        """By the file names in the table's log."""
         return delta_log.version_or_none(self._spark, self.address(schema))
 
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:

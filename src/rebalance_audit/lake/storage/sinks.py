@@ -1,8 +1,8 @@
-"""Writing tables so that a run can be repeated, or killed anywhere and repeated, and the rows are the same.
+"""Writes tables so that a run can be repeated, or killed at any point and repeated, with the same rows.
 
-Each table is changed by one atomic commit, or by none where nothing differs: a run over an unchanged log leaves every
-version as it is, and a change data feed tells only what has really changed. What is compared and merged is narrowed to
-the range of the new rows' keys, so that Delta leaves out the files that cannot have them.
+Each table is changed by one atomic commit, or by none if nothing differs: a run over an unchanged log leaves every
+version as it is, and a change data feed shows only what has really changed. Comparing and merging is limited to the
+range of the new rows' keys, so that Delta skips the files that cannot have them.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ UPDATE: Final = "update"
 DELETE: Final = "delete"
 HOURS: Final = "_hours"
 WENT_ON: Final = "_went_on"
-"""Whether the row that is there may change, see `layout`."""
+"""Whether the row in the table may still change, see `clustering`."""
 
 Footprint: TypeAlias = Callable[[str], Column]
-"""The hours of gold.group_hours that a row, a struct of that name, has a part in."""
+"""Takes the name of a struct column with a row; gives the hours of gold.group_hours to which the row belongs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Written:
     updated: int = 0
     deleted: int = 0
     hours: DataFrame | None = None
-    """Group and hour of what differs, where that was asked for."""
+    """Group and hour of the rows that changed, if a footprint was given."""
 
     @property
     def rows(self) -> int:
@@ -49,10 +49,10 @@ class Written:
 
 
 class Sink:
-    """Writes the rows of one cluster."""
+    """Writes rows of one cluster."""
 
     def __init__(self, lake: Lake, cluster: str, run_id: str) -> None:
-        """`run_id` goes into the commits' `userMetadata`, so that lineage tools see which run wrote what."""
+        """`run_id` goes into the commits' `userMetadata`: lineage tools see which run wrote what."""
         self.lake = lake
         self.cluster = cluster
         self._run_id = run_id
@@ -63,7 +63,7 @@ class Sink:
         return self._append(schema, self._shaped(schema, rows))
 
     def insert_new(self, name: str, rows: DataFrame) -> Written:
-        """Add the rows whose key the table does not have; a row that is there stays as it is."""
+        """Add the rows whose keys the table does not have; its own rows stay as they are."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
@@ -76,7 +76,7 @@ class Sink:
         return self._apply(schema, missing.withColumns(inserted))
 
     def upsert(self, name: str, rows: DataFrame) -> Written:
-        """Add rows, and update those whose key is there; nothing is removed. `rows` are looked through twice."""
+        """Add rows, and update those whose keys the table has; nothing is removed. `rows` are read twice."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
         if self.is_empty(name):
@@ -86,9 +86,9 @@ class Sink:
         return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), key_range)
 
     def put(self, name: str, rows: DataFrame, count: int, key_range: KeyRange) -> Written:
-        """Add `count` rows, or put them in the place of those that have their keys, without comparing the two.
+        """Add `count` rows, or replace those that have their keys, without comparing the two.
 
-        For rows that always differ from what is there. All their keys are in `key_range`.
+        For rows that always differ from those in the table. All their keys are in `key_range`.
         """
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
@@ -101,10 +101,10 @@ class Sink:
     def replace(
         self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
     ) -> Written:
-        """Make the rows of the cluster within a scope these; others of the scope are removed.
+        """Make these rows the cluster's rows within a scope; others within the scope are removed.
 
         `scope` is a condition on the table's columns that every given row meets, `F.lit(True)` for all of the cluster.
-        With `groups`, a frame with a column `group_id`, the scope is only these groups.
+        `groups`, a frame with a column `group_id`, limits the scope to these groups.
         """
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
@@ -113,7 +113,7 @@ class Sink:
         return self._apply(schema, self._replaced(schema, rows, scope, groups))
 
     def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
-        """Put `count` rows in the place of all rows of the cluster, without a look at those: for small tables."""
+        """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
         schema = table_schemas()[name]
         writer = self._shaped(schema, rows).write.format("delta")
         self.lake.overwrite(name, writer, "cluster", self.cluster)
@@ -131,11 +131,11 @@ class Sink:
         footprint: Footprint | None = None,
         key_range: KeyRange | None = None,
     ) -> Written:
-        """Add and update rows, remove some, and make all rows of `groups` (and of `scope`) those of `rebuilt`.
+        """Add and update rows, remove some, and replace all rows of `groups` (within `scope`) by those of `rebuilt`.
 
-        `handed` has the key (and the group) and a struct `row`, null for what is to be removed. Where they are known
-        beforehand, `keys` are its keys alone and `key_range` their range. With a footprint the result has the hours of
-        what differs.
+        `handed` has the key (and the group) and a struct `row`, null for a row to remove, see `patch_rows`. `keys` are
+        its keys alone and `key_range` their range, if these are known beforehand. With a footprint the result has the
+        hours of the rows that changed.
         """
         schema = table_schemas()[name]
         handed = handed.withColumn("cluster", F.lit(self.cluster))
@@ -148,7 +148,7 @@ class Sink:
         if key_range is None:
             key_range = range_of_keys(schema, keys)
         old = self.of_cluster(name).where(key_range.condition())
-        # What is there of these keys is little: it is picked first, without a shuffle of the table.
+        # The table has few rows with these keys: they are picked first, without a shuffle of the table.
         picked = old.alias("old").join(
             keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
         )
@@ -175,7 +175,7 @@ class Sink:
         return self.lake.version(name) == 0
 
     def of_cluster(self, name: str) -> DataFrame:
-        """The rows that are there."""
+        """The cluster's rows in a table. Raises LakeNotReadable."""
         return self.lake.read(name).where(F.col("cluster") == self.cluster)
 
     def _replaced(
@@ -193,15 +193,15 @@ class Sink:
         return _changes(schema, _keyed(schema, rows), old, "full", footprint)
 
     def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
-        """The columns in the table's order, the cluster first."""
+        """The rows with the columns in the table's order, the cluster first."""
         return rows.withColumn("cluster", F.lit(self.cluster)).select(*schema.column_names)
 
     def _append(self, schema: TableSchema, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have.
 
-        Appends that know nothing of each other do not conflict. So this one is a transaction of an application, the
-        cluster, numbered by the table's version: of two runs that have seen the same version one fails. Where nothing
-        was ever written that is left to bronze, the first table of a run: it costs Delta a look at the rebuilt log.
+        Two blind appends never conflict in Delta. So this one is a transaction of an application, the cluster, numbered
+        by the table's version: of two runs that saw the same version one fails. For a table that has never been written
+        that is left to bronze, the first table of a run, since it makes Delta read the whole log.
         """
         name = schema.full_name
         writer = apart(schema, rows).write.format("delta").mode("append")
@@ -212,14 +212,14 @@ class Sink:
             writer = writer.option("txnVersion", version + 1)
         self.lake.save(name, writer)
         if self.lake.version(name) == version:
-            return Written()  # of no rows Delta makes no commit
+            return Written()  # Delta makes no commit of no rows
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
     def _apply(
         self, schema: TableSchema, changes: DataFrame, key_range: KeyRange | None = None
     ) -> Written:
-        """Do with each row what its CHANGE says; no commit where there is none. All of them are in `key_range`."""
-        # Cut off from what led to it: MERGE plans its source over and over. The count below is what computes it.
+        """Do with each row what its CHANGE says; no commit if there are none. All their keys are in `key_range`."""
+        # Without its lineage: MERGE plans its source again and again. The count below computes it.
         changes = changes.localCheckpoint(eager=False)
         found = changes.groupBy(CHANGE).agg(
             F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
@@ -251,11 +251,11 @@ class Sink:
         key_range: KeyRange,
         among: Column | None = None,
     ) -> None:
-        """`among` is a condition on the target that every row which is to be updated or deleted meets."""
+        """`among` is a condition on the target that every row to be updated or deleted meets."""
         values: dict[str, str | Column] = {
             name: F.col(f"source.{name}") for name in schema.column_names
         }
-        # The literals let Delta leave out files of other clusters and of other keys.
+        # The literals let Delta skip files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
         match = of_cluster & key_range.condition("target.") & _same_key(schema, "target", "source")
         if among is not None:
@@ -269,7 +269,7 @@ class Sink:
                 .merge(changes.alias("source"), match)
                 .whenMatchedDelete(change == DELETE)
                 .whenMatchedUpdate(change == UPDATE, set=values)
-                # A row that is to be put in the place of one that is not there is a new one.
+                # An update of a row that the table does not have adds it.
                 .whenNotMatchedInsert(change != DELETE, values=values)
                 .execute()
             )
@@ -278,7 +278,7 @@ class Sink:
 
 
 def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
-    """What `Sink.patch` takes, from rows of a table and from the keys of rows that are gone."""
+    """What `Sink.patch` takes, made from rows of a table and from the keys of rows that are gone."""
     schema = table_schemas()[name]
     columns = [column for column in schema.column_names if column != "cluster"]
     # A finding has an id of its own, but is of a group too.
@@ -296,9 +296,9 @@ def _changes(
     how: str,
     footprint: Footprint | None = None,
 ) -> DataFrame:
-    """What turns the old rows into the new ones; with `how` left, rows that are only among the old ones stay.
+    """What turns the old rows into the new ones; with `how` left, rows that exist only among the old ones stay.
 
-    `new` has the key and `row`, a struct of all columns, null for a row that is to go.
+    `new` has the key and `row`, a struct of all columns, null for a row to delete.
     """
     olds = old.select(*schema.key, F.struct(*schema.column_names).alias("row"))
     change = (
@@ -323,7 +323,7 @@ def _changes(
 
 
 def _keyed(schema: TableSchema, rows: DataFrame) -> DataFrame:
-    """Rows as `_changes` takes the new ones."""
+    """The rows in the form in which `_changes` takes new ones."""
     return rows.select(*schema.key, F.struct(*schema.column_names).alias("row"))
 
 

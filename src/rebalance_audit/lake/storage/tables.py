@@ -1,6 +1,6 @@
 """The Delta tables of a lake: created from `schemas/tables`, checked, read and located.
 
-Reader version stays 1 (no deletion vectors, no column mapping), so that delta-rs, DuckDB and BI engines can read them.
+The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs, DuckDB and BI engines can read them.
 """
 
 import os
@@ -31,10 +31,10 @@ FILTERED_BY: Final = (
     "topic",
     "transaction_state",
 )
-"""Columns of bronze and silver that queries are narrowed by."""
+"""Columns of bronze and silver by which queries filter."""
 CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 WRITERS: Final = min(4, os.cpu_count() or 1)
-"""Tables that are created or written at once: a commit keeps a core of the driver busy more than those of executors."""
+"""Tables that are created or written at once: a commit mostly keeps a core of the driver busy, not the executors."""
 
 
 class Lake:
@@ -46,45 +46,45 @@ class Lake:
         self.path = path.rstrip("/")
         self._location = location_of(spark, self.path)
         self.is_folder: Final = isinstance(self._location, Folder)
-        """Whether the tables are reached by their paths, not by names of a catalog."""
+        """Whether tables are reached by their paths, not by names in a catalog."""
 
     def table_path(self, name: str) -> str:
-        """Where a table lies, by its full name (`gold.epochs`): for people, and for what compares places.
+        """Where a table is, by its full name (`gold.epochs`): to show, and to compare with other locations.
 
-        To read or write, ask the lake: a table in a catalog is reached by its name.
+        To read or write, use the lake: a table in a catalog is reached by its name.
         """
         return self._location.address(table_schemas()[name])
 
     def sql_name(self, name: str) -> str:
-        """A table as SQL names it, quoted."""
+        """The table's name in SQL, quoted."""
         return self._location.sql_name(table_schemas()[name])
 
     def create(self, names: Iterable[str]) -> None:
-        """Make the tables that do not exist; add columns that those of an earlier release lack.
+        """Make the tables that do not exist, and add the columns that tables of an earlier release lack.
 
-        Raises LakeNotWritable, also for a table that is not as `schemas/tables` has it.
+        Raises LakeNotWritable, also for a table that does not conform to `schemas/tables`.
         """
         schemas = [table_schemas()[name] for name in names]
-        with _told(self.path):
+        with _translated(self.path):
             self._location.prepare(schema.layer for schema in schemas)
         with ThreadPoolExecutor(WRITERS) as pool:
             is_there = list(pool.map(self._adapt, schemas))
             missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
             if missing:
-                with _told(self.path), sole_table_maker(self.path):
+                with _translated(self.path), sole_table_maker(self.path):
                     list(pool.map(self._make, missing))
 
     def version(self, name: str) -> int | None:
-        """Newest version of a table; None where there is none."""
+        """Newest version of a table; None if there is no table. Raises LakeNotReadable."""
         try:
             return self._location.version(table_schemas()[name])
         except OSError as error:
             raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
 
     def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
-        """A table; `pinned` as it is now, so that commits which come later are not seen, or as of a version.
+        """A table: as of a version, or `pinned` as it is now, so that later commits are not seen, or neither.
 
-        Pinning costs Delta a second look at the log: for a table that is read more than once while others may write.
+        Pinning makes Delta read the log twice: use it for a table that is read several times while others may write.
         Raises LakeNotReadable.
         """
         schema = table_schemas()[name]
@@ -97,10 +97,10 @@ class Lake:
             raise LakeNotReadable(f"{path} cannot be read: {_first_line(error)}.") from error
 
     def added(self, name: str, after: int, upto: int) -> DataFrame:
-        """Rows that came into an append-only table after one version, up to another one. Raises LakeNotReadable.
+        """Rows that came into an append-only table after one version, up to another. Raises LakeNotReadable.
 
-        What only lays rows out anew, as OPTIMIZE does, adds none. Commits whose files are gone (VACUUM) or which are
-        from before the table had a change feed cannot be told any more; that may show only when the rows are read.
+        Commits that only rewrite files, like OPTIMIZE, add none. The rows of commits whose files are gone (VACUUM), or
+        that are older than the table's change feed, are not available; that may show only when the rows are read.
         """
         schema = table_schemas()[name]
         try:
@@ -112,7 +112,7 @@ class Lake:
         return changes.where("_change_type = 'insert'").select(*schema.column_names)
 
     def keep_changes(self, name: str) -> None:
-        """Let a table of an earlier release have a change feed from now on."""
+        """Give a table of an earlier release a change feed from now on."""
         detail = self.delta_table(name).detail().select("properties").first()
         assert detail is not None
         if detail[0].get(CHANGE_FEED) != "true":
@@ -126,16 +126,16 @@ class Lake:
         self._location.save(table_schemas()[name], writer)
 
     def overwrite(self, name: str, writer: DataFrameWriter, column: str, value: str) -> None:
-        """Put the rows of a writer of format delta in the place of all that have a value in a column.
+        """Replace all rows that have a value in a column by the rows of a writer of format delta.
 
-        One commit, and for few rows much less work than a MERGE; tried again where another program came in between.
+        One commit, and for few rows much less work than a MERGE; tried again if another program committed first.
         """
         quoted = value.replace("\\", "\\\\").replace("'", "\\'")
         writer = writer.mode("overwrite").option("replaceWhere", f"{column} = '{quoted}'")
         with_retries(lambda: self.save(name, writer))
 
     def rows_appended(self, name: str, run_id: str) -> int:
-        """How many rows the newest commit of a run has added to a table. Raises OSError."""
+        """How many rows the newest commit of a run added to a table. Raises OSError."""
         commit = self._location.append_commit(table_schemas()[name], run_id)
         if commit.rows is not None:
             return commit.rows
@@ -150,17 +150,17 @@ class Lake:
         return self._location.delta_table(table_schemas()[name])
 
     def _make(self, schema: TableSchema) -> None:
-        """Make a table, whatever an attempt before has left of it."""
+        """Make a table, whatever an earlier attempt left of it."""
         path = self._location.address(schema)
-        with _told(path):
+        with _translated(path):
             if self._location.version(schema) is None:
                 remove_aborted_create(path)
                 self.spark.sql(_definition(self._location.sql_name(schema), schema))
 
     def _adapt(self, schema: TableSchema) -> bool:
-        """Add columns that a table lacks; whether there is a table."""
+        """Add the columns that a table lacks; returns whether there is a table."""
         path = self._location.address(schema)
-        with _told(path):
+        with _translated(path):
             if self._location.version(schema) is None:
                 return False
             self._add_columns(schema, path)
@@ -183,7 +183,7 @@ class Lake:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _translated(path: str) -> Iterator[None]:
     """Errors as LakeNotWritable."""
     try:
         yield
@@ -198,12 +198,12 @@ def _definition(name: str, schema: TableSchema) -> str:
     # Readers without Spark, and many engines, cannot read deletion vectors.
     properties = {"delta.enableDeletionVectors": "false"}
     if schema.layer in {"bronze", "gold"}:
-        # A dashboard that was refreshed an hour ago asks what has changed since, and so does a run that replays what is
-        # new in bronze; there it costs nothing, since what was added can be read from the files as they are.
+        # A dashboard that was refreshed an hour ago asks what has changed since, and so does an increment over bronze;
+        # for appends the feed costs nothing, since the rows can be read from the data files.
         properties[CHANGE_FEED] = "true"
     if schema.layer in {"bronze", "silver"}:
-        # Minimum and maximum per file of what these tables are filtered by: of all columns they would cost a third of
-        # the write.
+        # Minimum and maximum per file only of the columns that queries filter by: for all columns they would take a
+        # third of the write's time.
         names = [name for name in FILTERED_BY if name in schema.column_names]
         properties["delta.dataSkippingStatsColumns"] = ",".join(names)
     if schema.append_only:
