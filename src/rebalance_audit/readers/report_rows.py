@@ -38,14 +38,52 @@ _ENDS: Final = {"group_states": "to_at", "findings": "to_at"}
 
 _RANK: Final = "case severity when 'critical' then 0 when 'warning' then 1 else 2 end"
 
-_GROUPS: Final = """
+_BOUNDS: Final = {
+    "rebalances": """
+    struct_pack(
+        least := coalesce(duration_min_ms, duration_ms),
+        most := case when duration_min_ms is not null then duration_max_ms when protocol <> 'classic' then duration_ms
+            else epoch_ms(ended_at) - epoch_ms(started_at_earliest) end,
+        estimate := coalesce(duration_estimate_ms, duration_ms)
+    ) as took""",
+    "epochs": """
+    struct_pack(
+        least := coalesce(unowned_partition_min_ms, unowned_partition_ms),
+        most := case when unowned_partition_min_ms is not null then unowned_partition_max_ms
+            when protocol <> 'classic' then unowned_partition_ms end,
+        estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms)
+    ) as unowned""",
+}
+"""Table -> durations of which a classic group's records tell no more than bounds; earlier releases had no columns."""
+
+
+def _sum_of(bounds: str, stem: str) -> str:
+    """Columns with the sum of bounds: no upper one where one of them has none."""
+    return f"""coalesce(sum({bounds}.least), 0)::bigint as {stem}_min_ms,
+        case when count(*) filter (where {bounds}.least is not null and {bounds}.most is null) = 0
+            then coalesce(sum({bounds}.most), 0)::bigint end as {stem}_max_ms,
+        coalesce(sum({bounds}.estimate), 0)::bigint as {stem}_estimate_ms"""
+
+
+def _of_group(stem: str) -> str:
+    """The same columns, 0 for a group that has no such row."""
+    return (
+        f"coalesce({stem}_min_ms, 0) as {stem}_min_ms, "
+        f"case when {stem}_min_ms is null then 0 else {stem}_max_ms end as {stem}_max_ms, "
+        f"coalesce({stem}_estimate_ms, 0) as {stem}_estimate_ms"
+    )
+
+
+_SUMMED: Final = ("unsettled", "unowned_partition")
+
+_GROUPS: Final = f"""
 with settled as (
-    select group_id, count(*) as rebalances,
-        sum(duration_ms)::bigint as unsettled_ms, max(duration_ms) as longest_ms,
-        count(*) filter (where outcome = 'open') as still_open,
-        bool_or(protocol = 'classic' and duration_ms is not null) as at_least,
-        sum(unowned_partition_ms)::bigint as unowned_partition_ms, max(at_ms) as last_rebalance_ms
+    select group_id, count(*) as rebalances, {_sum_of("took", "unsettled")},
+        arg_max(took, took.estimate) as longest,
+        count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms
     from rebalances group by group_id
+), without_owner as (
+    select group_id, {_sum_of("unowned", "unowned_partition")} from epochs group by group_id
 ), caused as (
     select group_id, count(*) as epochs, primary_cause from epochs group by group_id, primary_cause
 ), numbered as (
@@ -72,18 +110,19 @@ with settled as (
     select distinct group_id from all_states
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
-    coalesce(unsettled_ms, 0) as unsettled_ms, longest_ms, coalesce(still_open, 0) as still_open,
-    coalesce(at_least, false) as at_least, coalesce(unowned_partition_ms, 0) as unowned_partition_ms,
+    {", ".join(_of_group(stem) for stem in _SUMMED)}, coalesce(still_open, 0) as still_open,
+    longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
     last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, stood.protocol as protocol,
     case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
+    left join without_owner using (group_id)
     left join present using (group_id) left join lived using (group_id)
-order by critical desc, unsettled_ms desc, warning desc, epochs desc, group_id
-"""
+order by critical desc, unsettled_estimate_ms desc, warning desc, epochs desc, group_id
+"""  # noqa: S608 - our own expressions
 
-_TOTALS: Final = """
-select (select count(distinct group_id) from (
+_TOTALS: Final = f"""
+select * from (select (select count(distinct group_id) from (
         select group_id from group_states
         union all select group_id from epochs
         union all select group_id from rebalances
@@ -97,29 +136,26 @@ select (select count(distinct group_id) from (
         union all select at_ms, epoch_ms(ended_at) from rebalances
     )) as last_ms,
     (select min(at_ms) from epochs) as first_epoch_ms,
-    count(*) as rebalances, coalesce(sum(duration_ms), 0)::bigint as unsettled_ms,
-    coalesce(bool_or(protocol = 'classic' and duration_ms is not null), false) as at_least,
+    count(*) as rebalances, {_sum_of("took", "unsettled")},
     count(*) filter (where outcome = 'open') as still_open,
-    coalesce(sum(unowned_partition_ms), 0)::bigint as unowned_partition_ms,
     coalesce(sum(partitions_moved), 0)::bigint as partitions_moved,
     coalesce(sum(wasted_moves), 0)::bigint as wasted_moves
-from rebalances
-"""
+from rebalances), (select {_sum_of("unowned", "unowned_partition")} from epochs)
+"""  # noqa: S608 - our own expressions
 
-_CAUSES: Final = """
+_CAUSES: Final = f"""
 select primary_cause as cause, count(*) as rebalances,
     count(*) filter (where primary_certainty = 'proven') as proven,
     count(*) filter (where primary_certainty = 'probable') as probable,
     count(*) filter (where primary_certainty = 'possible') as possible,
-    count(distinct group_id) as groups, coalesce(sum(duration_ms), 0)::bigint as unsettled_ms,
-    bool_or(protocol = 'classic' and duration_ms is not null) as at_least
+    count(distinct group_id) as groups, {_sum_of("took", "unsettled")}
 from rebalances where primary_cause is not null group by all
-order by rebalances desc, unsettled_ms desc, cause
-"""
+order by rebalances desc, unsettled_estimate_ms desc, cause
+"""  # noqa: S608 - our own expressions
 
 _BUCKETS: Final = """
 select at_ms - ((at_ms % $size) + $size) % $size as bucket_ms, primary_cause as cause, count(*) as rebalances,
-    coalesce(sum(duration_ms), 0)::bigint as unsettled_ms
+    coalesce(sum(took.estimate), 0)::bigint as unsettled_estimate_ms
 from rebalances where at_ms is not null group by all order by bucket_ms, cause
 """
 
@@ -142,7 +178,8 @@ order by min(rank), findings desc, kind
 
 _OF_GROUPS: Final = {
     "epochs": """
-select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms, e.sync_ms, e.outcome, e.members,
+select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms, e.not_stable_min_ms,
+    e.not_stable_max_ms, e.not_stable_estimate_ms, e.outcome, e.members,
     epoch_ms(e.join_started_earliest) as join_started_earliest, epoch_ms(e.join_started_latest) as join_started_latest,
     e.members_joined, e.members_left, e.partitions_moved, e.completeness, e.primary_cause, e.primary_certainty,
     epoch_ms(e.converged_at) as converged_at, c.detail, c.member_id
@@ -267,12 +304,13 @@ class ReportRows:
             inside = f"(at_ms is null or at_ms >= {from_ms} and at_ms < {to_ms})"
         quoted = cluster.replace("'", "''")
         rank = f", {_RANK} as rank" if name == "findings" else ""
+        bounds = f", {_BOUNDS[name]}" if name in _BOUNDS else ""
         missing = "".join(
             f", null::{type_of} as {column}" for column, type_of in self._lacking[name].items()
         )
         self._sql.execute(
-            f"create view {view} as select *, epoch_ms({moment}) as at_ms{rank}{missing} from {name}_of_lake"  # noqa: S608 - our own names; the cluster's is quoted
-            f" where cluster = '{quoted}' and {inside}"
+            f"create view {view} as select *, epoch_ms({moment}) as at_ms{rank}{bounds}"  # noqa: S608 - our own names; the cluster's is quoted
+            f" from (select *{missing} from {name}_of_lake) where cluster = '{quoted}' and {inside}"
         )
 
     def _rows(self, question: str, **values: object) -> list[Row]:

@@ -9,7 +9,15 @@ from typing import Any, Final, NamedTuple
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.at_moment import sentences_at
-from rebalance_audit.report.summary import Row, Tables, is_classic, summaries
+from rebalance_audit.report.summary import (
+    Row,
+    Tables,
+    duration_of,
+    estimate_of,
+    is_classic,
+    summaries,
+    unowned_of,
+)
 from rebalance_audit.report.terminal.findings import gravest_first, label
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
@@ -53,11 +61,10 @@ def explain_group(own: Tables) -> Explanation:
     how_often = [
         f"It went through {epochs} in {words.count(summary.rebalances, 'rebalance')}; protocol: {protocols}."
     ]
-    if summary.unsettled_ms or summary.at_least:
-        bound = "at least " if summary.at_least else ""
+    if summary.not_stable.most != 0:
         how_often.append(
-            f"It was not stable for {bound}{words.duration(summary.unsettled_ms)} in sum, and its partitions "
-            f"were without owner for {bound}{words.duration(summary.unowned_partition_ms)} in sum over partitions."
+            f"It was not stable for {words.bounds_in_sentence(summary.not_stable)} in sum, and its partitions were "
+            f"without owner for {words.bounds_in_sentence(summary.unowned)} in sum over partitions."
         )
     if summary.open_since_ms is not None:
         how_often.append(
@@ -65,8 +72,8 @@ def explain_group(own: Tables) -> Explanation:
         )
     why = _why_mostly(own)
     sections = [Section("How often", how_often), Section("Why, mostly", why)]
-    longest = max(rebalances, key=lambda row: row["duration_ms"] or -1, default=None)
-    if longest is not None and longest["duration_ms"]:
+    longest = max(rebalances, key=estimate_of, default=None)
+    if longest is not None and estimate_of(longest):
         sections.append(Section("The longest rebalance", list(_rebalance(longest))))
     if rebalances:
         last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]))
@@ -182,9 +189,8 @@ def _how_long(epoch: Row, rebalance: Row | None) -> Iterator[str]:
     elif epoch["outcome"] == "open":
         yield "Not every member had reached it when the log ended."
     if rebalance is not None and rebalance["epochs"] and rebalance["epochs"] > 1:
-        bound = "at least " if is_classic(epoch) else ""
         took = (
-            f"took {bound}{words.duration(rebalance['duration_ms'])}"
+            f"took {words.bounds_in_sentence(duration_of(rebalance))}"
             if rebalance["ended_at"] is not None
             else "was still going on when the log ended"
         )
@@ -268,8 +274,9 @@ def _partitions(epoch: Row, ownership: Sequence[Row], end_ms: int | None) -> Ite
         )
     if len(longest) > STRETCHES_SHOWN:
         yield f"… and {words.count(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
-    if not longest and epoch["unowned_partition_ms"]:
-        yield f"Partitions were without owner for {words.duration(epoch['unowned_partition_ms'])} in sum."
+    unowned = unowned_of(epoch)
+    if not longest and unowned.most != 0:
+        yield f"Partitions were without owner for {words.bounds_in_sentence(unowned)} in sum."
 
 
 def _findings(rows: Sequence[Row]) -> list[Section]:
@@ -302,9 +309,8 @@ def _why_mostly(own: Tables) -> list[str]:
 
 
 def _rebalance(row: Row) -> Iterator[str]:
-    bound = "at least " if is_classic(row) else ""
     took = (
-        f"and took {bound}{words.duration(row['duration_ms'])}"
+        f"and took {words.bounds_in_sentence(duration_of(row))}"
         if row["ended_at"] is not None
         else "and was still going on when the log ended"
     )

@@ -1,9 +1,12 @@
 """What the rows of one group come to: the figures of the overview's line."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
+from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.report.present import Present, present_of
 
 Row: TypeAlias = Mapping[str, Any]
@@ -27,14 +30,14 @@ class GroupSummary(NamedTuple):
     """Of the last epoch."""
     epochs: int
     rebalances: int
-    unsettled_ms: int
+    not_stable: Bounds
     """Time from leaving stable to stable again, summed over the finished rebalances."""
-    at_least: bool
-    """True where a classic rebalance is among them: the log does not hold when those began."""
     open_since_ms: int | None
     """Start of the rebalance that the log does not see the end of."""
-    longest_ms: int | None
-    unowned_partition_ms: int
+    longest: Bounds | None
+    """The longest of them, by the best estimate."""
+    unowned: Bounds
+    """Sum over partitions of the time without owner."""
     worst_member_id: str | None
     """The member that was last to arrive most often, in rebalances that took any time."""
     worst_member_times: int
@@ -49,10 +52,44 @@ def is_classic(row: Row) -> bool:
     return protocol == "classic"
 
 
-def is_bounded(rebalance: Row) -> bool:
-    """Whether only the latest start of a rebalance is known: of a classic one without a broker's log."""
-    exact: bool = rebalance.get("started_at_earliest") == rebalance["started_at"]
-    return is_classic(rebalance) and not exact
+def duration_of(rebalance: Row) -> Bounds | None:
+    """How long a rebalance took; None while it goes on. Tables of earlier releases bound its start alone."""
+    given = bounds_in(rebalance, "duration")
+    took_ms, ended_ms = rebalance["duration_ms"], rebalance["ended_at"]
+    if given is not None or took_ms is None:
+        return given
+    if not is_classic(rebalance):
+        return Bounds.exactly(took_ms)
+    earliest_ms = rebalance.get("started_at_earliest")
+    return Bounds.between(took_ms, None if earliest_ms is None else ended_ms - earliest_ms, took_ms)
+
+
+def estimate_of(rebalance: Row) -> int:
+    """Milliseconds, for a ranking; 0 while it goes on."""
+    took = duration_of(rebalance)
+    return 0 if took is None else took.estimate
+
+
+def unowned_of(row: Row) -> Bounds:
+    """Time without owner, summed over partitions, of an epoch or a rebalance."""
+    given = bounds_in(row, "unowned_partition")
+    if given is not None:
+        return given
+    known_ms = row["unowned_partition_ms"] or 0
+    return Bounds(known_ms, None, known_ms) if is_classic(row) else Bounds.exactly(known_ms)
+
+
+def bounds_in(row: Row, stem: str) -> Bounds | None:
+    """`<stem>_min_ms`, `<stem>_max_ms` and `<stem>_estimate_ms` of a row; None where it has none."""
+    least = row.get(f"{stem}_min_ms")
+    if least is None:
+        return None
+    return Bounds(least, row[f"{stem}_max_ms"], row[f"{stem}_estimate_ms"])
+
+
+def total_of(parts: Iterable[Bounds]) -> Bounds:
+    """The sum."""
+    return reduce(Bounds.plus, parts, NOTHING)
 
 
 def summaries(tables: Tables) -> list[GroupSummary]:
@@ -62,13 +99,15 @@ def summaries(tables: Tables) -> list[GroupSummary]:
         for row in tables[name]:
             by_group[row["group_id"]][name].append(row)
     found = [_summary(group_id, rows) for group_id, rows in by_group.items()]
-    return sorted(found, key=lambda group: (-group.unsettled_ms, -group.epochs, group.group_id))
+    return sorted(
+        found, key=lambda group: (-group.not_stable.estimate, -group.epochs, group.group_id)
+    )
 
 
 def _summary(group_id: str, rows: Mapping[str, list[Row]]) -> GroupSummary:
     epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
     rebalances, states = rows["rebalances"], rows["group_states"]
-    durations = [row["duration_ms"] for row in rebalances if row["duration_ms"] is not None]
+    durations = [took for row in rebalances if (took := duration_of(row)) is not None]
     slowest = Counter(
         row["slowest_member_id"]
         for row in rebalances
@@ -88,13 +127,12 @@ def _summary(group_id: str, rows: Mapping[str, list[Row]]) -> GroupSummary:
         assignor=last_epoch["assignor"] if last_epoch else None,
         epochs=len(epochs),
         rebalances=len(rebalances),
-        unsettled_ms=sum(durations),
-        at_least=any(map(is_bounded, rebalances)),
+        not_stable=total_of(durations),
         open_since_ms=next(
             (row["started_at"] for row in rebalances if row["ended_at"] is None), None
         ),
-        longest_ms=max(durations, default=None),
-        unowned_partition_ms=sum(row["unowned_partition_ms"] or 0 for row in rebalances),
+        longest=max(durations, key=attrgetter("estimate"), default=None),
+        unowned=total_of(map(unowned_of, epochs)),
         worst_member_id=worst_member_id,
         worst_member_times=worst_member_times,
         top_cause=top_cause,

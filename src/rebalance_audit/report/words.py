@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from rebalance_audit.audit.group.bounds import Bounds
+
 NOTHING: Final = "–"
 """Stands where a value is unknown or does not apply."""
 
@@ -36,10 +38,29 @@ def duration(milliseconds: int | None) -> str:
     return text
 
 
-def at_least(milliseconds: int | None, *, bound: bool = True) -> str:
-    """`≥ 30 ms`: a duration that is only a lower bound; without the sign where `bound` is false."""
-    text = duration(milliseconds)
-    return f"≥ {text}" if bound and milliseconds is not None else text
+def bounds(lasted: Bounds | None) -> str:
+    """`31 ms – 14.1 s`; `14.1 s` where it is known, `up to 14.1 s`, `≥ 31 ms`, `unknown`."""
+    if lasted is None:
+        return NOTHING
+    least, most = duration(lasted.least), duration(lasted.most)
+    if lasted.most is None:
+        return f"≥ {least}" if lasted.least else "unknown"
+    if least == most:
+        return least
+    return f"{least} – {most}" if lasted.least else f"up to {most}"
+
+
+def bounds_in_sentence(lasted: Bounds | None) -> str:
+    """`between 31 ms and 14.1 s (about 1.0 s)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
+    if lasted is None or (lasted.most is None and not lasted.least):
+        return "an unknown time"
+    least, most = duration(lasted.least), duration(lasted.most)
+    if lasted.most is None:
+        return f"at least {least}"
+    if least == most:
+        return least
+    about = f" (about {duration(lasted.estimate)})"
+    return (f"between {least} and {most}" if lasted.least else f"up to {most}") + about
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -286,13 +286,21 @@ def test_cooperative_rebalance_in_two_steps() -> None:
         ("cooperative_follow_up", "probable")
     ]
     assert pick(
-        got["epochs"], "epoch", "unowned_partition_ms", "partitions_dropped", "partitions_added"
+        got["epochs"],
+        "epoch",
+        "unowned_partition_max_ms",
+        "partitions_dropped",
+        "partitions_added",
+        "partitions_moved",
     ) == [
-        (1, 0, 0, 6),
-        (2, 1500, 3, 0),
-        (3, 0, 0, 3),
-        (4, 0, 0, 0),
+        (1, 0, 0, 6, 0),
+        (2, 0, 3, 0, 0),
+        (3, 1500, 0, 3, 3),
+        (4, 2460, 0, 0, 0),  # its members do not say that they kept anything
     ]
+    assert pick(
+        got["rebalances"], "first_epoch", "last_epoch", "ended_at", "partitions_moved", "outcome"
+    ) == [(1, 1, 4000, 0, "stable"), (2, 3, 9500, 3, "stable"), (4, 4, 9900, 0, "stable")]
     assert pick(
         got["ownership"], "member_id", "from_at", "unowned_before_ms", topic_partition=4
     ) == [

@@ -14,6 +14,7 @@ from rebalance_audit.audit.causes.classic import (
     replaced_by,
 )
 from rebalance_audit.audit.causes.departures import judge_absence
+from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.downgrade import Downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.life import Life, departure_of
@@ -35,6 +36,8 @@ class ClassicAudit:
     def __init__(self, life: Life) -> None:
         self._life = life
         self._downgraded = False
+        self.times = ClassicTimes()
+        """A part of the state, see `GroupAudit.parts`."""
 
     def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: Downgrade) -> None:
         """Turn one write that leaves a classic group behind into rows."""
@@ -65,6 +68,7 @@ class ClassicAudit:
         elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
             life.restart(GroupType.CLASSIC, position)
             self._downgraded = False
+            self.times.forget()
         old = life.previous_generation
         if new.generation == 0 and not new.members:
             created_ms = position.record_timestamp_ms
@@ -89,6 +93,9 @@ class ClassicAudit:
 
     def _update(self, old: Generation, new: Generation) -> None:
         """A record of the same generation: a static member came back, or the leader synced twice."""
+        span = self._life.span
+        if span is not None and span.unowned is not None:
+            span.unowned = span.unowned.plus(self.times.came_back(old, new))
         self._follow_members(old, new, (), gap=False)
         self._follow_partitions(old, new, since_known=True)
         self._life.moves.install()
@@ -113,12 +120,13 @@ class ClassicAudit:
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
         verdicts = logged.verdicts
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
+        shown_ms = earliest_ms
         if logged.join_started_ms is not None:
             earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
         sync_ms = None if joined_at_ms is None else at_ms - joined_at_ms
         if gap and new.has_static:
             sync_ms = None  # the generation's first record may be lost, and this the return of a static member
-        rebalance = life.open_rebalance(latest_ms, earliest_ms)
+        rebalance = life.open_rebalance(latest_ms, earliest_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
         span = EpochSpan(
             life.group_id,
@@ -140,16 +148,22 @@ class ClassicAudit:
             sync_ms,
             verdicts=verdicts,
             contradictions=logged.contradictions,
+            not_stable=not_stable(
+                new, earliest_ms, latest_ms, exact=logged.join_started_ms is not None
+            ),
         )
         # Unowned time that ends here belongs to the generation before, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
         moved = self._follow_partitions(old, new, since_known=False)
         life.open_span(span)
+        assert span.not_stable is not None
+        span.unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
         rebalance.begin_epoch(span)
-        self._install(span, rebalance)
+        takes_away = self.times.took_away(old, new)
+        self._install(span, rebalance, takes_away=takes_away)
         self._reach(span, new, moved)
         if new.members:
-            life.converge(at_ms)
+            life.converge(at_ms, takes_away=takes_away)
         else:
             life.empty(at_ms)
         life.previous_generation = new
@@ -189,8 +203,8 @@ class ClassicAudit:
             latest_ms = min(latest_ms, old.position.record_timestamp_ms)
         return earliest_ms, latest_ms
 
-    def _install(self, span: EpochSpan, rebalance: Rebalance) -> None:
-        moves = self._life.moves.install()
+    def _install(self, span: EpochSpan, rebalance: Rebalance, *, takes_away: bool) -> None:
+        moves = self._life.moves.install(takes_away=takes_away)
         if span.members:
             span.target_installed_at_ms = span.first_position.record_timestamp_ms
         span.partitions = moves.partitions

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.group.bounds import Bounds, columns_of
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import Partitions, count
@@ -106,6 +107,11 @@ class EpochSpan:
     partitions_added: int | None = None
     partitions_dropped: int | None = None
     unowned_partition_ms: int = 0
+    """By the records, where these tell exactly: not for a classic generation."""
+    not_stable: Bounds | None = None
+    """Classic: from the begin of the join phase to the record."""
+    unowned: Bounds | None = None
+    """Classic: the sum over its partitions until the generation's record."""
     ended_at_ms: int | None = None
     outcome: str | None = None
     superseded_by: int | None = None
@@ -178,7 +184,13 @@ class EpochSpan:
             "partitions_moved": self.partitions_moved if compared else None,
             "partitions_added": self.partitions_added if compared else None,
             "partitions_dropped": self.partitions_dropped if compared else None,
-            "unowned_partition_ms": self.unowned_partition_ms,
+            "unowned_partition_ms": self.unowned_partition_ms
+            if self.unowned is None
+            else self.unowned.exact,
+            **columns_of(self.not_stable, "not_stable"),
+            **(self.unowned or Bounds.exactly(self.unowned_partition_ms)).columns(
+                "unowned_partition"
+            ),
             "slowest_member_id": slowest_member_id,
             "slowest_member_ms": slowest_member_ms,
             "primary_cause": primary.cause.text if primary else None,

@@ -120,6 +120,7 @@ class GroupAudit:
             "outside": self.outside,
             "writes": self._splitter,
             "classic": self._classic,
+            "classic_times": self._classic.times,
             "modern": self._modern,
             **self._life.parts(),
             **(self._findings.parts() if self._findings is not None else {}),

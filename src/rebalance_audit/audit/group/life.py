@@ -203,12 +203,17 @@ class Life:
         self.gap = False
         self.joined_since = self.left_since = 0
 
-    def converge(self, at_ms: int) -> None:
-        """Every member has reached the current epoch."""
+    def converge(self, at_ms: int, *, takes_away: bool = False) -> None:
+        """Every member has reached the current epoch.
+
+        `takes_away`: only the next one hands out again what a cooperative generation took from its members.
+        """
         if self.span is not None and self.span.outcome is None:
             self.span.converged_at_ms = at_ms
             self.span.outcome = "converged"
-            if self.rebalance is not None:
+            if self.rebalance is not None and takes_away:
+                self.rebalance.settled_at_ms = at_ms
+            elif self.rebalance is not None:
                 self.end_rebalance(at_ms, "stable")
 
     def empty(self, at_ms: int) -> None:
@@ -253,8 +258,12 @@ class Life:
 
     # -- rebalances -----------------------------------------------------------------------------
 
-    def open_rebalance(self, started_at_ms: int | None, earliest_ms: int | None) -> Rebalance:
-        """The rebalance that is going on, or a new one."""
+    def open_rebalance(
+        self, started_at_ms: int | None, earliest_ms: int | None, *, goes_on: bool = False
+    ) -> Rebalance:
+        """The rebalance that is going on, or a new one; `goes_on`: also one that may have ended."""
+        if not goes_on and self.rebalance is not None and self.rebalance.settled_at_ms is not None:
+            self.end_rebalance(self.rebalance.settled_at_ms, "stable")
         if self.rebalance is None:
             self.rebalance = Rebalance(
                 self.group_id,
@@ -275,6 +284,8 @@ class Life:
             return
         if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
+        if rebalance.settled_at_ms is not None:
+            at_ms, outcome = rebalance.settled_at_ms, "stable"
         rebalance.ended_at_ms = at_ms
         self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
         self.rebalance = None
@@ -395,11 +406,17 @@ class Life:
         """Credit unowned time to the epochs and the rebalance that it falls into."""
         spans = self._awaiting if self.span is None else [*self._awaiting, self.span]
         for span in spans:
+            if span.unowned is not None:
+                continue  # a generation's one record tells no more than bounds
             start_ms = span.first_position.record_timestamp_ms
             end_ms = to_ms if span.ended_at_ms is None else min(to_ms, span.ended_at_ms)
             span.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
         rebalance = self.rebalance
-        if rebalance is not None and rebalance.started_at_ms is not None:
+        if (
+            rebalance is not None
+            and rebalance.started_at_ms is not None
+            and rebalance.unowned is None
+        ):
             overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
             rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rebalance_audit.audit.group.bounds import NOTHING, Bounds, columns_of
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.partitions import Topic, TopicPartition
@@ -36,6 +37,12 @@ class Rebalance:
     first_owners: dict[TopicPartition, str] = field(default_factory=dict)
     """Owner before the rebalance of every partition that it moved."""
     unowned_partition_ms: int = 0
+    """By the records, where these tell exactly: not for a classic group."""
+    not_stable: Bounds | None = None
+    """Classic: the sum over its generations."""
+    unowned: Bounds | None = None
+    settled_at_ms: int | None = None
+    """A cooperative generation took partitions away: the rebalance ended here unless the next one hands them out."""
     slowest_member_id: str | None = None
     slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
@@ -50,6 +57,11 @@ class Rebalance:
             self.primary_certainty = span.verdicts[0].certainty.text
         self.last_epoch = span.epoch
         self.epochs += 1
+        self.settled_at_ms = None
+        if span.not_stable is not None:
+            self.not_stable = span.not_stable.plus(self.not_stable or NOTHING)
+        if span.unowned is not None:
+            self.unowned = span.unowned.plus(self.unowned or NOTHING)
         self.members_joined += span.members_joined
         self.members_left += span.members_left
         self.gap |= span.gap
@@ -81,6 +93,20 @@ class Rebalance:
         for partition, old_owner in old_owners.items():
             self.first_owners.setdefault(partition, old_owner)
 
+    def _lasted(self) -> Bounds | None:
+        """How long the group was not stable, from the first epoch to the last; None while it goes on.
+
+        Between the two generations of a cooperative rebalance the coordinator calls the group stable for a moment.
+        """
+        lasted_ms = duration_ms(self.started_at_ms, self.ended_at_ms)
+        if lasted_ms is None or self.ended_at_ms is None:
+            return None
+        if self.not_stable is None:
+            return Bounds.exactly(max(0, lasted_ms))
+        earliest_ms = self.started_at_earliest_ms
+        most = None if earliest_ms is None else self.ended_at_ms - earliest_ms
+        return Bounds.between(self.not_stable.least, most, self.not_stable.estimate)
+
     def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
         """The row of gold.rebalances; a partition that ends where it began was moved for nothing."""
         wasted = 0
@@ -108,7 +134,13 @@ class Rebalance:
             "members_left": None if self.gap else self.members_left,
             "partitions_moved": None if self.gap else self.partitions_moved,
             "wasted_moves": wasted,
-            "unowned_partition_ms": self.unowned_partition_ms,
+            "unowned_partition_ms": self.unowned_partition_ms
+            if self.unowned is None
+            else self.unowned.exact,
+            **columns_of(self._lasted(), "duration"),
+            **(self.unowned or Bounds.exactly(self.unowned_partition_ms)).columns(
+                "unowned_partition"
+            ),
             "slowest_member_id": self.slowest_member_id,
             "blocked_by": sorted(self.blocked_by),
             "outcome": outcome,

@@ -26,15 +26,18 @@ class TargetMoves:
     new member id moves nothing.
     """
 
-    __slots__ = ("_before", "owners")
+    __slots__ = ("_before", "_last", "owners")
     owners: dict[Topic, dict[int, str]]
     """Owner by partition number; a topic of which nobody has a partition is not in it."""
     _before: dict[TopicPartition, str | None]
     """Owner at the last installation, of every partition touched since."""
+    _last: dict[TopicPartition, str]
+    """Last owner of a partition that a cooperative generation took away, until somebody has it again."""
 
     def __init__(self) -> None:
         self.owners = {}
         self._before = {}
+        self._last = {}
 
     def retarget(self, identity: str, old: Partitions | None, new: Partitions | None) -> None:
         """A member's target changed from `old` to `new`."""
@@ -68,8 +71,11 @@ class TargetMoves:
         """Whether somebody shall have the partition."""
         return self.owner_of(partition) is not None
 
-    def install(self) -> Moves:
-        """The target is complete: what it moved since the last one."""
+    def install(self, *, takes_away: bool = False) -> Moves:
+        """The target is complete: what it moved since the last one.
+
+        What a target that `takes_away` leaves without owner has moved once somebody else has it.
+        """
         moved: dict[TopicPartition, str] = {}
         added, dropped = set(), set()
         owners: Mapping[Topic, Mapping[int, str]] = self.owners
@@ -78,8 +84,13 @@ class TargetMoves:
             if before is None:
                 if now is not None:
                     added.add(partition)
+                    last = self._last.pop(partition, now)
+                    if last != now:
+                        moved[partition] = last
             elif now is None:
                 dropped.add(partition)
+                if takes_away:
+                    self._last[partition] = before
             elif now != before:
                 moved[partition] = before
         self._before.clear()
@@ -91,3 +102,4 @@ class TargetMoves:
         """The group is gone."""
         self.owners.clear()
         self._before.clear()
+        self._last.clear()

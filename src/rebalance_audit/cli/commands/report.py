@@ -1,5 +1,6 @@
 """`rebalance-audit report`: the tables of a lake as one page for a browser."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,8 +87,8 @@ def report(
         "groups": totals["groups"],
         "epochs": totals["epochs"],
         "rebalances": totals["rebalances"],
-        "not_stable_ms": totals["unsettled_ms"],
-        "unowned_partition_ms": totals["unowned_partition_ms"],
+        **_both_bounds("not_stable", totals, "unsettled"),
+        **_both_bounds("unowned_partition", totals, "unowned_partition"),
         "findings": sum(row["findings"] for row in facts.finding_counts),
         "groups_in_detail": list(facts.detailed),
     }
@@ -96,3 +97,10 @@ def report(
         f"{words.count(summary['findings'], 'finding')}; {words.size(len(page))}"
     )
     hand_out(summary, text)
+
+
+def _both_bounds(name: str, totals: Mapping[str, Any], stem: str) -> dict[str, Any]:
+    """`<name>_ms` where it is known, else null; with bounds and estimate."""
+    columns = {bound: totals[f"{stem}_{bound}_ms"] for bound in ("min", "max", "estimate")}
+    known = columns["min"] if columns["min"] == columns["max"] else None
+    return {f"{name}_ms": known} | {f"{name}_{bound}_ms": ms for bound, ms in columns.items()}

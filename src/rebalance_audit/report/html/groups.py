@@ -9,7 +9,7 @@ from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
-from rebalance_audit.report.summary import Row, is_classic
+from rebalance_audit.report.summary import Row, bounds_in, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
@@ -171,12 +171,11 @@ def _facts(group: Row) -> str:
         group["protocol"] or words.NOTHING,
         state_of(group),
         words.count(group["rebalances"], "rebalance"),
-        f"not stable for {words.at_least(group['unsettled_ms'], bound=group['at_least'])}",
+        f"not stable for {words.bounds(bounds_in(group, 'unsettled'))}",
     ]
-    if group["unowned_partition_ms"]:
-        parts.append(
-            f"partitions without owner for {words.duration(group['unowned_partition_ms'])}"
-        )
+    unowned = bounds_in(group, "unowned_partition")
+    if unowned is not None and unowned.most != 0:
+        parts.append(f"partitions without owner for {words.bounds(unowned)}")
     parts += [
         words.count(group[severity], f"{severity} finding")
         for severity in ("critical", "warning")
@@ -237,8 +236,9 @@ def _epoch(row: Row, names: MemberNames) -> dict[str, Any]:
 def _took(row: Row) -> str:
     if row["outcome"] != "converged":
         return str(row["outcome"])
-    took = row["sync_ms"] if row["protocol"] == "classic" else row["convergence_ms"]
-    return words.at_least(took, bound=row["protocol"] == "classic")
+    if is_classic(row):
+        return words.bounds(bounds_in(row, "not_stable"))
+    return words.duration(row["convergence_ms"])
 
 
 def _members(row: Row) -> str:

@@ -28,7 +28,7 @@ from rebalance_audit.report.html.groups import (
     timelines,
 )
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Row
+from rebalance_audit.report.summary import Row, bounds_in
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.version import __version__
 
@@ -146,7 +146,7 @@ def _chart_data(facts: PageFacts) -> dict[str, Any]:
     bars: dict[int, list[Any]] = {}
     for row in facts.buckets:
         bar = bars.setdefault(row["bucket_ms"], [row["bucket_ms"], 0, [0] * (other + rare)])
-        bar[1] += row["unsettled_ms"]
+        bar[1] += row["unsettled_estimate_ms"]
         if row["cause"] is not None:
             bar[2][numbers.get(row["cause"], other)] += row["rebalances"]
     in_order = [bars[moment] for moment in sorted(bars)]
@@ -178,9 +178,9 @@ def _cells(group: Row) -> list[str]:
         group["protocol"] or words.NOTHING,
         state_of(group),
         f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
-        words.at_least(group["unsettled_ms"], bound=group["at_least"]),
-        words.at_least(group["longest_ms"], bound=group["at_least"]),
-        words.duration(group["unowned_partition_ms"]),
+        words.bounds(bounds_in(group, "unsettled")),
+        words.bounds(bounds_in(group, "longest")),
+        words.bounds(bounds_in(group, "unowned_partition")),
         causes.label(group["top_cause"]) if group["top_cause"] else words.NOTHING,
         ", ".join(found) or words.NOTHING,
     ]
@@ -221,13 +221,13 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
             "mood": "",
         },
         {
-            "figure": words.at_least(totals["unsettled_ms"], bound=totals["at_least"]),
+            "figure": words.bounds(bounds_in(totals, "unsettled")),
             "name": "not stable",
             "aside": "summed over groups",
             "mood": "",
         },
         {
-            "figure": words.duration(totals["unowned_partition_ms"]),
+            "figure": words.bounds(bounds_in(totals, "unowned_partition")),
             "name": "partitions without owner",
             "aside": f"{words.count(moved, 'partition')} moved" if moved else "",
             "mood": "",
@@ -249,7 +249,7 @@ def _causes(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "label": causes.label(row["cause"]),
             "meaning": DEFINITIONS[RebalanceCause(row["cause"])],
             "share": round(100 * row["rebalances"] / most),
-            "unsettled": words.at_least(row["unsettled_ms"], bound=row["at_least"]),
+            "unsettled": words.bounds(bounds_in(row, "unsettled")),
         }
         for row in rows
     ]

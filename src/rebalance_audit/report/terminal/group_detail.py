@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_audit.report import causes, present, words
-from rebalance_audit.report.summary import GroupSummary, Row, Tables, summaries
+from rebalance_audit.report.summary import GroupSummary, Row, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
 from rebalance_audit.report.terminal.overview import print_rebalances, protocol
@@ -83,8 +83,9 @@ def _epoch_line(layout: Layout, epoch: Row) -> Text:
         facts.append(words.count(epoch["partitions"], "partition"))
     if epoch["partitions_moved"]:
         facts.append(f"{epoch['partitions_moved']:,} moved")
-    if epoch["unowned_partition_ms"]:
-        facts.append(f"unowned {words.duration(epoch['unowned_partition_ms'])}")
+    unowned = unowned_of(epoch)
+    if unowned.most != 0:
+        facts.append(f"unowned {words.bounds(unowned)}")
     if epoch["completeness"] == "gap":
         facts.append("records missing")
     if facts:

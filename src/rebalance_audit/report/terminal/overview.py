@@ -12,9 +12,12 @@ from rebalance_audit.report.summary import (
     GroupSummary,
     Row,
     Tables,
-    is_bounded,
+    duration_of,
+    estimate_of,
     is_classic,
     summaries,
+    total_of,
+    unowned_of,
 )
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
@@ -39,14 +42,14 @@ def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
 
 def headline(groups: Sequence[GroupSummary]) -> str:
     """One sentence with the totals."""
-    at_least = " at least" if any(group.at_least for group in groups) else ""
+    not_stable = total_of(group.not_stable for group in groups)
+    unowned = total_of(group.unowned for group in groups)
     return (
         f"{words.count(len(groups), 'group')}, "
         f"{words.count(sum(group.epochs for group in groups), 'epoch')}, "
         f"{words.count(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
-        f"not stable for{at_least} {words.duration(sum(group.unsettled_ms for group in groups))}, "
-        "partitions without owner for "
-        f"{words.duration(sum(group.unowned_partition_ms for group in groups))} in sum"
+        f"not stable for {words.bounds(not_stable)}, "
+        f"partitions without owner for {words.bounds(unowned)} in sum"
     )
 
 
@@ -69,9 +72,9 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
                 protocol(group),
                 present.cell_of(group.present),
                 f"{group.rebalances:,}",
-                words.at_least(group.unsettled_ms, bound=group.at_least),
-                words.at_least(group.longest_ms, bound=group.at_least),
-                words.duration(group.unowned_partition_ms),
+                words.bounds(group.not_stable),
+                words.bounds(group.longest),
+                words.bounds(group.unowned),
                 _mostly(group),
                 _worst(layout, group),
             )
@@ -88,10 +91,8 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
                 ),
                 two_lines(f"{group.rebalances:,}", words.count(group.epochs, "epoch")),
                 two_lines(
-                    words.at_least(group.unsettled_ms, bound=group.at_least),
-                    f"longest {words.at_least(group.longest_ms, bound=group.at_least)}"
-                    if group.longest_ms
-                    else "",
+                    words.bounds(group.not_stable),
+                    f"longest {words.bounds(group.longest)}" if group.longest else "",
                 ),
                 two_lines(
                     _mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""
@@ -130,7 +131,7 @@ def print_rebalances(
     if not rebalances:
         return
     triggers = trigger_members(tables)
-    longest = sorted(rebalances, key=lambda row: (-(row["duration_ms"] or 0), _when(row)))
+    longest = sorted(rebalances, key=lambda row: (-estimate_of(row), _when(row)))
     shown = sorted(longest[:limit], key=_when)
     layout.title(_title("Rebalances", len(shown), len(rebalances), "longest") + layout.on_day())
     group_column = ("Group",) if with_group else ()
@@ -162,7 +163,7 @@ def print_rebalances(
                 cause,
                 cell(held_up or words.NOTHING),
                 words.number(row["partitions_moved"]),
-                words.duration(row["unowned_partition_ms"]),
+                words.bounds(unowned_of(row)),
             )
         else:
             table.add_row(
@@ -173,8 +174,8 @@ def print_rebalances(
             )
     layout.print(table)
     legend = causes.certainty_legend()
-    if any(map(is_bounded, shown)):
-        legend += "  ≥ the log does not hold when a classic group began"
+    if any(map(is_classic, shown)):
+        legend += "  – between: no record says when a classic group began to rebalance"
     layout.line(Text(legend, "dim"))
 
 
@@ -254,7 +255,7 @@ def _held_up_by(layout: Layout, rebalance: Row) -> str:
 def _took(row: Row) -> Text:
     if row["outcome"] == "open":
         return cell("still going on", "yellow")
-    return cell(words.at_least(row["duration_ms"], bound=is_bounded(row)))
+    return cell(words.bounds(duration_of(row)))
 
 
 def _aside(row: Row, held_up: str) -> str:
@@ -263,6 +264,7 @@ def _aside(row: Row, held_up: str) -> str:
         parts.append(f"held up by {held_up}" if row["blocked_by"] else held_up)
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
-    if row["unowned_partition_ms"]:
-        parts.append(f"unowned {words.duration(row['unowned_partition_ms'])}")
+    unowned = unowned_of(row)
+    if unowned.most != 0:
+        parts.append(f"unowned {words.bounds(unowned)}")
     return ", ".join(parts)
