@@ -2,9 +2,15 @@
 
 from hypothesis import HealthCheck, settings
 
+from tests.support.examples import TIMES, examples
+
 # A machine that has much else to do is no fault of the code, and neither is a test red today that was green yesterday:
-# examples are drawn from the test itself.
+# examples are drawn from the test itself, unless many are asked for.
 settings.register_profile(
-    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "tests",
+    max_examples=examples(50),
+    deadline=None,
+    derandomize=TIMES == 1,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")

@@ -47,7 +47,7 @@ INPUT_KINDS = [
 """Types of the reducer's INPUT."""
 
 Write = tuple[int, list[str]]
-"""The version of the values, and the records of one write in the shorthand of tests.audit.story."""
+"""The version of the values, and the records of one write in the shorthand of tests.dsl."""
 Entry = tuple[bytes, bytes | None, Position]
 
 

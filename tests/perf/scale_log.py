@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
 
 Write = tuple[int, list[str]]
-"""Milliseconds since the start of the log, and records in the shorthand of tests.audit.story."""
+"""Milliseconds since the start of the log, and records in the shorthand of tests.dsl."""
 History = list[tuple[int, list[Entry]]]
 Due = tuple[int, str, list[Entry] | int]
 """Moment, group and its records; or how many offsets are committed."""

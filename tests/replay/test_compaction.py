@@ -18,6 +18,7 @@ from tests.dsl import (
     records,
 )
 from tests.replay.log_model import EVENTS, PARTITIONS, LogModel
+from tests.support.examples import examples
 
 Log = list[tuple[int, Record]]
 """(log offset, record)."""
@@ -29,8 +30,8 @@ EVENT_LISTS = st.lists(
 )
 
 
-many = settings(max_examples=200, deadline=None)
-"""Examples are cheap; how long one takes says nothing on a busy machine."""
+many = settings(max_examples=examples(100))
+"""Examples are cheap here."""
 
 
 def log_of(events: list[tuple[str, int]]) -> Log:

@@ -22,6 +22,7 @@ from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
 from rebalance_audit.wire.records import Record, decode_record
 from tests.sim.test_simulations import written
+from tests.support.examples import examples
 
 
 class HeartbeatCounter:
@@ -96,7 +97,7 @@ def commits(dialect: Dialect) -> st.SearchStrategy[list[RecordDraft]]:
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
-@settings(deadline=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_plain_commits_say_in_their_bytes_what_their_drafts_say(
     dialect: Dialect, data: st.DataObject

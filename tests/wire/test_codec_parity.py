@@ -15,6 +15,7 @@ from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.primitives import DecodeError
 from rebalance_audit.wire.records import Record, decode_record, decode_record_by_schema
 from rebalance_audit.wire.schema import record_schemas
+from tests.support.examples import examples
 from tests.wire.golden_records import all_golden
 from tests.wire.mutation import mutated
 from tests.wire.schema_values import UNITS, unit_name, values_of
@@ -53,7 +54,7 @@ def by_code(unit: Unit, data: bytes) -> Any:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=unit_name)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_what_is_written_is_read_by_both_codecs(unit: Unit, data: st.DataObject) -> None:
     """Any value of any message, version and layout survives bytes, and both decoders agree on it."""
@@ -70,7 +71,7 @@ def test_what_is_written_is_read_by_both_codecs(unit: Unit, data: st.DataObject)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=unit_name)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(6))
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_the_compiled_decoder_reads_the_clean_form_and_no_other(
     unit: Unit, data: st.DataObject, seed: int

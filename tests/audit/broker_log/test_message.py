@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rebalance_audit.audit.broker_log.fact import MEANINGS, FactKind
 from rebalance_audit.audit.broker_log.message import read_message
 from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
+from tests.support.examples import examples
 
 K = FactKind
 
@@ -322,7 +323,7 @@ _SAMPLES = {
 }
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(6))
 @given(st.data())
 @pytest.mark.parametrize("wording", [*PLAIN, *SCOPED], ids=lambda wording: wording.pattern[:60])
 def test_no_wording_hides_another(wording: Wording, data: st.DataObject) -> None:

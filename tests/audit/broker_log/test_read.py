@@ -12,6 +12,7 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.broker_log.layout import Layout
 from rebalance_audit.audit.broker_log.read import BrokerLogNotReadable, files_of, read_facts
 from rebalance_audit.time_zones import zone_of
+from tests.support.examples import examples
 
 AT_MS = 1_714_564_800_123
 """2024-05-01 12:00:00.123 UTC."""
@@ -63,7 +64,7 @@ def test_layouts(layout: str, tmp_path: Path) -> None:
     assert fact.place == "server.log:1"
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.integers(1_420_070_400_000, 2_114_380_800_000),
     st.integers(-14 * 4, 14 * 4),

@@ -33,7 +33,7 @@ def new_clients(writes: Iterable[tuple[int, str]]) -> dict[str, Any]:
 
 def test_it_does_not_grow_with_the_history() -> None:
     """Clients that come once and go are forgotten when the windows of the findings have passed them."""
-    short, long = (len(orjson.dumps(new_clients(restarts(times)))) for times in (150, 600))
+    short, long = (len(orjson.dumps(new_clients(restarts(times)))) for times in (150, 450))
     assert long < short + 1024
 
 

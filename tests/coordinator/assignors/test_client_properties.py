@@ -12,8 +12,9 @@ from rebalance_audit.coordinator.assignors.client_members import JoinedMember, N
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.wire.consumer_protocol import Assignment
 from tests.coordinator.assignors.client_groups import assigned, joining
+from tests.support.examples import examples
 
-few = settings(max_examples=50, deadline=None)
+few = settings(max_examples=examples(30))
 
 COOPERATIVE = "cooperative-sticky"
 STICKY = ("sticky", COOPERATIVE)

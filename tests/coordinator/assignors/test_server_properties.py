@@ -15,8 +15,9 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, count, each
+from tests.support.examples import examples
 
-few = settings(max_examples=50, deadline=None)
+few = settings(max_examples=examples(30))
 
 ALIKE = SubscriptionType.HOMOGENEOUS
 MIXED = SubscriptionType.HETEROGENEOUS

@@ -19,6 +19,7 @@ from rebalance_audit.coordinator.requests.classic import JoinGroupResponse, Sync
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from tests.coordinator.classic.stage import Client, Stage
+from tests.support.examples import examples
 
 CLIENTS = ("A", "B", "C", "D@i1", "E@i2", "F@i2")
 PROTOCOLS = ("range", "sticky", "range,sticky", "sticky,range")
@@ -201,7 +202,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
 
 ClassicGroupMachine.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=50, deadline=None
+    max_examples=examples(50), stateful_step_count=50, deadline=None
 )
 
 TestClassicGroup = ClassicGroupMachine.TestCase

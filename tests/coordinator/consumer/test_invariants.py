@@ -20,6 +20,7 @@ from rebalance_audit.coordinator.requests.consumer import (
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.partitions import Partitions, each, minus, partitions_of
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
+from tests.support.examples import examples
 
 NAMES = ("A", "B", "C", "D")
 SUBSCRIPTIONS = (("foo",), ("foo", "bar"), ("bar",), ())
@@ -292,7 +293,7 @@ def _assert_apart(holdings: Iterable[Partitions]) -> None:
 
 TestConsumerGroup = ConsumerGroupMachine.TestCase
 TestConsumerGroup.settings = settings(
-    max_examples=100,
+    max_examples=examples(50),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -111,7 +111,7 @@ def test_damaged_commits_read_as_the_codec_reads_them() -> None:
     chance = random.Random(20_211)
     real = real_commits()
     pairs: list[Pair] = []
-    for _ in range(20_000):
+    for _ in range(8_000):
         key, value = chance.choice(real)
         if chance.random() < 0.5:
             key = chance.choice(COMMIT_PREFIXES) + mutated(key, chance)[2:]
@@ -119,7 +119,7 @@ def test_damaged_commits_read_as_the_codec_reads_them() -> None:
             value = mutated(value, chance)
         pairs.append((key, value))
     wanted = expected(pairs)
-    assert 2_000 < sum(row["reason"] is not None for row in wanted) < 18_000
+    assert 800 < sum(row["reason"] is not None for row in wanted) < 7_200
     assert decoded(pairs) == wanted
 
 

@@ -10,6 +10,7 @@ from rebalance_audit.wire.segments import walk as segment_walk
 from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.segment_file import read_batches, split_points
+from tests.support.examples import examples
 from tests.wire.golden import capture
 from tests.wire.segments.hand_made import batch, batches_of, commits, message, message_set, segment
 
@@ -211,7 +212,7 @@ PIECES = [
 
 
 @settings(
-    max_examples=300,
+    max_examples=examples(100),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
