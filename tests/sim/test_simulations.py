@@ -70,8 +70,9 @@ def test_the_same_seed_writes_the_same_bytes_also_in_another_process(tmp_path: P
     assert once == written(tmp_path / "twice") == written(tmp_path / "elsewhere")
 
 
-@pytest.mark.parametrize("stamps_append_time", [False, True])
-@pytest.mark.parametrize("seed", [3, 6, 16])
+@pytest.mark.parametrize(
+    ("seed", "stamps_append_time"), [(3, False), (6, False), (6, True), (16, True)]
+)
 def test_a_log_that_went_to_its_files_as_it_grew_is_the_same(
     seed: int, stamps_append_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
