@@ -15,9 +15,12 @@ AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
 
-# Python workers of Spark are the interpreter of the environment, not the first python3 on PATH.
+# Spark's Python workers run the interpreter of the environment, not the first python3 on PATH.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
+
+# Containers often set this. Every test process, command and Spark worker would then compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## Show this list
@@ -40,7 +43,7 @@ $(AIRFLOW_INSTALLED): requirements-airflow.txt
 	@touch $@
 
 .PHONY: jars
-jars: java $(JARS) ## Fetch the jars of Spark's side (Delta, Kafka source)
+jars: java $(JARS) ## Fetch the jars for Spark (Delta, Kafka source)
 
 .PHONY: jars-broker
 jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need one
@@ -56,7 +59,7 @@ LOCK = $(UV) pip compile $(UPGRADE) --quiet --universal --python-version 3.11 --
   --generate-hashes --no-annotate --no-header --no-emit-index-url
 
 .PHONY: lock
-lock: $(INSTALLED) ## Resolve pyproject.toml into requirements*.txt (UPGRADE=--upgrade: all anew)
+lock: $(INSTALLED) ## Resolve pyproject.toml into requirements*.txt (UPGRADE=--upgrade: newest versions)
 	$(LOCK) pyproject.toml --all-extras --group dev -o requirements.txt
 	$(LOCK) --group airflow -o requirements-airflow.txt
 
@@ -71,11 +74,11 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 .PHONY: test
 test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-swarm test-spark test-quality test-cluster test-broker test-dags ## Run all tests
 
-# Tests that are not run are not even read, which takes as long as many a test, in each process: folders beside marks.
+# Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 
-# A Spark session, and a broker, for each of two processes: the driver of one plans while the other's tasks run.
-# Files in their order: by default those with the fewest tests come last, which are the longest here.
+# Two processes, each with a Spark session and a broker of its own: one driver plans while the other's tasks run.
+# Files keep their order. By default those with the fewest tests run last, and these are the slowest here.
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
@@ -101,7 +104,7 @@ test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Sp
 	$(PY) -m pytest -m cluster tests/cluster
 
 .PHONY: test-broker
-test-broker: java $(INSTALLED) $(BROKER_JARS) ## Run the tests that start a Kafka broker
+test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker $(IN_TWO) tests/broker
 
 .PHONY: test-dags
@@ -109,12 +112,12 @@ test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAG
 	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
-swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0): invariants, and rest after healing
-	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) \
-	  $(SWARM)
+swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0), and try many examples of each property (EXAMPLES=20)
+	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) $(SWARM)
+	EXAMPLES=$(or $(EXAMPLES),20) $(PY) -m pytest -m hypothesis -n 2 $(NEEDS_JVM:%=--ignore=%)
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how right it was (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 SWEEPS=4 ADD=…)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 SWEEPS=4 ADD=…)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) $(if $(SWEEPS),--sweeps $(SWEEPS)) $(if $(ADD),--add $(ADD)) \
 	  --page docs/accuracy.md
@@ -130,17 +133,23 @@ format: $(INSTALLED) ## Format, and fix what the linter can fix
 	$(PY) -m ruff check --fix .
 
 .PHONY: types
-types: $(INSTALLED) $(AIRFLOW_INSTALLED) ## Check the types
+types: types-package types-dags ## Check the types, those of the DAGs in Airflow's environment
+
+.PHONY: types-package
+types-package: $(INSTALLED) ## Check the types of the package, its tests and tools
 	$(PY) -m mypy
+
+.PHONY: types-dags
+types-dags: $(INSTALLED) $(AIRFLOW_INSTALLED) ## Check the types of the DAGs and their tests
 	MYPYPATH=airflow_dags:tests/dags $(PY) -m mypy --python-executable $(AIRFLOW_VENV)/bin/python \
 	  --cache-dir .mypy_cache/dags airflow_dags tests/dags/*.py
 
 .PHONY: contracts
-contracts: $(INSTALLED) ## Check who imports whom
+contracts: $(INSTALLED) ## Check the import contracts
 	$(VENV)/bin/lint-imports
 
 .PHONY: codegen
-codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and tables of the code
+codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and from tables in the code
 	$(PY) -m tools.codegen --write
 	$(PY) -m tools.pages.tables --write
 	$(PY) -m tests.cli.readme --write
@@ -149,7 +158,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and ta
 	$(PY) -m tools.pages.broker_logs --write
 
 .PHONY: check-generated
-check-generated: $(INSTALLED) ## Check that the generated files are fresh
+check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.codegen --check
 	$(PY) -m tools.pages.tables --check
 	$(PY) -m tools.pages.findings --check
@@ -157,11 +166,11 @@ check-generated: $(INSTALLED) ## Check that the generated files are fresh
 	$(PY) -m tools.pages.broker_logs --check
 
 .PHONY: bench
-bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Measure speed beside Kafka's own tools (RECORDS=4000000)
+bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Compare speed with Kafka's own tools (RECORDS=4000000)
 	$(PY) -m tests.perf.bench --records $(or $(RECORDS),4000000)
 
 .PHONY: endurance
-endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs beside a broker under load, then compare (MINUTES=10 SEED=1)
+endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs while a broker is under load, then compare (MINUTES=10 SEED=1)
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 .PHONY: scale
@@ -173,7 +182,7 @@ scale: java $(INSTALLED) $(JARS) ## Measure what runs cost by records, groups, m
 # --- results -----------------------------------------------------------------------------------
 
 .PHONY: dist
-dist: package dist/environment.tar.gz ## Build all that a cluster wants: package, and dist/environment.tar.gz for spark.archives
+dist: package dist/environment.tar.gz ## Build what a cluster needs: package, and dist/environment.tar.gz for spark.archives
 
 .PHONY: package
 package: $(INSTALLED) ## Build the wheel, and the same as a zip for spark-submit --py-files

@@ -37,7 +37,7 @@ DIALECTS = {dialect: number for number, dialect in enumerate(Dialect, 40)}
 @cache
 def cluster(dialect: Dialect) -> tuple[Simulation, list[tuple[Record, Position]], list[BrokerFact]]:
     """A short run of one release with its records and its brokers' lines."""
-    run = simulate(DIALECTS[dialect], Overrides(minutes=3, groups=3, dialect=dialect))
+    run = simulate(DIALECTS[dialect], Overrides(minutes=3, groups=4, dialect=dialect))
     with TemporaryDirectory() as name:
         folder = Path(name)
         run.write(folder)
