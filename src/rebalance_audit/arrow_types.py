@@ -94,12 +94,12 @@ def _moments(values: Sequence[int | None]) -> pa.Array:
     try:
         millis = pa.array(values, pa.int64())
     except (OverflowError, pa.ArrowInvalid):
-        # A moment that a damaged record made up, and that no integer of Arrow holds.
+        # A damaged record has a moment that no integer of Arrow holds.
         return pa.array(map(micros_of, values), MOMENT)
     extremes = pc.min_max(millis)
     least_ms, most_ms = extremes["min"].as_py(), extremes["max"].as_py()
     if least_ms is not None and not 0 <= least_ms <= most_ms <= MILLIS_MAX:
-        # Before 1970 only damaged records are; among them is what stands for no time.
+        # Only damaged records are from before 1970, and records without a timestamp have -1.
         return pa.array(map(micros_of, values), MOMENT)
     return pc.multiply(millis, MICROS_PER_MILLI).cast(MOMENT)
 

@@ -47,7 +47,7 @@ _FREE = (
     "maintain.vacuum_hours_of.",
     "maintain.keep_days.",
 )
-"""Sections whose keys are somebody else's, or names of tables."""
+"""Sections whose keys are names of other programs' options, or of tables."""
 _SECRET = ("source.kafka.options", "source.kafka.admin")
 
 Milliseconds = Annotated[int, Field(ge=0)]
@@ -75,7 +75,7 @@ def _as_text(value: object) -> object:
 
 
 ClientOption = Annotated[SecretStr, BeforeValidator(_as_text)]
-"""A value that stays unseen wherever the configuration is printed, but for what `shown_value` lets through."""
+"""A value that is hidden wherever the configuration is printed, except for what `shown_value` lets through."""
 
 
 class KafkaConfig(_Section):
@@ -261,7 +261,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, Any]:
-    """What the variables with our prefix set; the library reads known names and passes over others."""
+    """What the variables with our prefix set; the library reads known names and skips others."""
     for variable in sorted(os.environ):
         if variable.upper().startswith(PREFIX):
             key = variable[len(PREFIX) :].lower().replace("__", ".")

@@ -14,7 +14,7 @@ ARCHIVE: Final = "demo_log.zip"
 
 
 def extract_to(path: str | Path) -> Path:
-    """Unpack the log into a folder, made where it is not there; returns the folder, as `open_log_folder` takes it."""
+    """Unpack the log into a folder, created if it is missing; returns the folder, as `open_log_folder` takes it."""
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     with files(__package__).joinpath(ARCHIVE).open("rb") as archive, ZipFile(archive) as log:

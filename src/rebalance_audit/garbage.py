@@ -1,4 +1,4 @@
-"""What Python's garbage collector need not look at, and how often it looks."""
+"""Fewer garbage collections while much is kept."""
 
 import gc
 from collections.abc import Iterator
@@ -6,21 +6,22 @@ from contextlib import contextmanager
 from typing import Final
 
 _YOUNG_OBJECTS: Final = 20_000
-"""New objects between two collections, some MB: work that keeps rows makes many, and few of them are in cycles."""
+"""New objects between two collections, a few MB: work that keeps rows makes many, and few of them are in cycles."""
 
 
 @contextmanager
 def collecting_less(young_objects: int = _YOUNG_OBJECTS, rounds: int = 10) -> Iterator[None]:
-    """Leave what is there by now out of collections until the work is done, and collect less often.
+    """Exempt the objects that exist now from collections until the work is done, and collect less often.
 
-    So many new objects make a round; every so many rounds those are looked at that have outlived some.
+    `young_objects` new objects trigger a collection of the youngest generation; `rounds` of these trigger one of the
+    next generation (`gc.set_threshold`).
 
-    Work that keeps thousands of rows makes the collector go through all objects of the process again and again, and
-    most of them are modules, classes and functions that stay: a tenth of the time of a reducer's task over a classic
-    group, a quarter of that of an audit that keeps all its rows.
+    Work that keeps thousands of rows makes the collector traverse all objects of the process again and again, and most
+    of them are modules, classes and functions that stay: a tenth of the time of a reducer's task over a classic group,
+    a quarter of that of an audit that keeps all its rows.
     """
     before = gc.get_threshold()
-    # Without a collection first, which takes longer than a small task: what is garbage by now waits until the end.
+    # Without a collection first, which takes longer than a small task: present garbage waits until the end.
     gc.freeze()
     gc.set_threshold(max(before[0], young_objects), rounds, rounds)
     try:

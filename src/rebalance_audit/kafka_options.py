@@ -1,4 +1,4 @@
-"""Options of Kafka's own client, as `[source.kafka.options]` has them: what they refer to, what may be shown of them.
+"""Options of Kafka's own client from `[source.kafka.options]`: what they refer to, and what may be shown of them.
 
 Any of them may hold a secret: a password, a token, a key in PEM. So a value is shown only where its name is known to be
 harmless, and no text that may hold a value goes out before `hide` has gone over it.
@@ -19,7 +19,7 @@ HARMLESS: Final = re.compile(
 )
 """Names of options whose values are no secrets."""
 REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
-"""What stands for a variable of the environment, or for the content of a file."""
+"""A reference to an environment variable, or to the content of a file."""
 PROVIDERS: Final = "config.providers"
 """Kafka's own way to refer to secrets. Where it is used, references are Kafka's business."""
 QUOTED: Final = re.compile(
@@ -31,11 +31,11 @@ HIDDEN_LENGTH_MIN: Final = 4
 
 
 class BadOption(ValueError):  # noqa: N818 - named for what the user is told
-    """An option cannot be used; the message is one sentence without any value."""
+    """An option that cannot be used; the message is one sentence without any value."""
 
 
 def shown_value(name: str, value: str) -> str:
-    """What people may see of a value as it was given: a text that only refers to a secret is none."""
+    """What people may see of a value as given; a text that only refers to a secret is not secret itself."""
     if HARMLESS.fullmatch(name) or _is_mere_reference(value):
         return value
     return HIDDEN
@@ -57,7 +57,7 @@ def secrets_of(options: Mapping[str, str]) -> Iterator[str]:
 
 
 def hide(text: str, options: Mapping[str, str]) -> str:
-    """A text with every secret of resolved options blacked out."""
+    """A text in which every secret of resolved options is hidden."""
     for secret in sorted(secrets_of(options), key=len, reverse=True):
         if len(secret) >= HIDDEN_LENGTH_MIN:
             text = text.replace(secret, HIDDEN)
@@ -65,7 +65,7 @@ def hide(text: str, options: Mapping[str, str]) -> str:
 
 
 def jaas_options(text: str) -> dict[str, str]:
-    """Options of the login module in a `sasl.jaas.config`, by name; none where the text is no such thing."""
+    """Options of the login module in a `sasl.jaas.config`, by name; empty for any other text."""
     if "LoginModule" not in text:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Moments as people write them: ISO 8601, epoch milliseconds, or so long ago."""
+"""Moments as people write them: ISO 8601, epoch milliseconds, or relative to now."""
 
 import re
 import time
@@ -30,7 +30,7 @@ def moment_ms(moment: MomentLike | None) -> int | None:
 
 
 def parse_moment(text: str, now_ms: int) -> int:
-    """Epoch milliseconds of `text`; ValueError says what would have been understood."""
+    """Epoch milliseconds of `text`. Raises ValueError with the forms that are understood."""
     text = text.strip()
     if ago := _AGO.fullmatch(text):
         return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
@@ -40,8 +40,8 @@ def parse_moment(text: str, now_ms: int) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is no moment. Write 2026-11-21T03:12Z, 2026-11-21T04:12+01:00, "
-            "1795230720000 (epoch milliseconds) or -15m (a quarter of an hour ago)."
+            f"{text!r} is not a time. Write 2026-11-21T03:12Z, 2026-11-21T04:12+01:00, "
+            "1795230720000 (epoch milliseconds) or -15m (15 minutes ago)."
         ) from None
     return _epoch_ms(moment)
 

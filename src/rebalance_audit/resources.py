@@ -1,4 +1,4 @@
-"""Where the data files of the project are: `schemas/` and `conf/`.
+"""The data files of the project, `schemas/` and `conf/`.
 
 In a wheel, installed or as a zip on `spark-submit --py-files`, they lie inside the package under `_data/`; in a source
 checkout at its root. Paths are relative and the same in all three: `schemas/tables/gold.epochs.json`.

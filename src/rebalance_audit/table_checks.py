@@ -182,7 +182,7 @@ def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -
 def json_object(
     where: str, data: object, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> Json:
-    """The object itself, once it has all required keys and no other than the optional ones."""
+    """The object itself, after a check that it has all required keys and otherwise only optional ones."""
     if not isinstance(data, dict):
         raise TableSchemaError(f"{where}: {data!r} is not an object")
     if missing := [key for key in required if key not in data]:

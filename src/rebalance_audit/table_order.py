@@ -1,6 +1,6 @@
-"""The order of a gold table's rows: by its key, so that the same rows print the same, wherever they come from.
+"""The order of a gold table's rows: by its key, so that the same rows print the same from any source.
 
-The life of a group that is going on now comes before its earlier ones.
+The current incarnation of a group comes before its earlier ones.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Any, Final
 from rebalance_audit.table_schemas import table_schemas
 
 LATEST_FIRST: Final = frozenset({"incarnation"})
-"""Columns of keys that count down."""
+"""Key columns in descending order."""
 
 
 def in_key_order(table: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

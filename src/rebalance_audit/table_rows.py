@@ -73,7 +73,7 @@ class Rows(Sequence[dict[str, Any]], ABC):
         What is not given limits nothing. The column that says when a row begins is `schema.begins_at`; a row whose
         beginning is unknown is in no window. A moment is a `datetime` (UTC if it has no zone), epoch milliseconds, or
         text such as `2026-11-21T03:12Z` or `-2h`. Raises BadRequest for a table without groups or without times, and
-        for text that is no moment.
+        for an unreadable time.
         """
         if groups and "group_id" not in self.schema.column_names:
             raise BadRequest(f"{self.schema.full_name} has no column group_id.")
@@ -127,7 +127,7 @@ class Rows(Sequence[dict[str, Any]], ABC):
 
 
 def bounds(start: MomentLike | None, end: MomentLike | None) -> tuple[int | None, int | None]:
-    """A window in epoch milliseconds. Raises BadRequest for text that is no moment."""
+    """A window in epoch milliseconds. Raises BadRequest for an unreadable time."""
     try:
         return moment_ms(start), moment_ms(end)
     except ValueError as error:

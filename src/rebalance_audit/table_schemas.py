@@ -2,7 +2,7 @@
 
 Columns, comments, keys and quality checks of the Delta tables are read from here, and so is the catalogue for people:
 `make codegen` renders it into `docs/tables.md` and `README.md`, `make check-generated` tells
-whether both are fresh.
+whether both are up to date.
 """
 
 import json

@@ -19,7 +19,7 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        message = f"{name!r} is no time zone: give a name as Europe/Berlin, or an offset as +02:00"
+        message = f"{name!r} is not a time zone: give a name such as Europe/Berlin or an offset such as +02:00"
         raise ValueError(message) from error
 
 

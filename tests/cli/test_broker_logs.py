@@ -77,7 +77,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, code, words in (
         (("--broker-log", tmp_path / "gone.log"), 2, "does not exist"),
-        (("--broker-log", LOG, "--broker-log-time-zone", "Mars"), 2, "'Mars' is no time zone"),
+        (("--broker-log", LOG, "--broker-log-time-zone", "Mars"), 2, "'Mars' is not a time zone"),
         (("--broker-log", tmp_path / "cut.gz"), 3, "cut.gz: cannot be read"),
         (("--broker-log", tmp_path / "empty"), 3, "no file is named like server.log"),
     ):

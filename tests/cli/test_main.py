@@ -134,10 +134,10 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
         (["state", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
         (
             ["state", "LOG", "--at", "yesterday"],
-            "'yesterday' is no moment. Write 2026-11-21T03:12Z",
+            "'yesterday' is not a time. Write 2026-11-21T03:12Z",
         ),
-        (["decode", "LOG", "--from", "24:61"], "'24:61' is no moment."),
-        (["decode", "LOG", "--type", "offsets"], "'offsets' is no record type: give 0 to 24"),
+        (["decode", "LOG", "--from", "24:61"], "'24:61' is not a time."),
+        (["decode", "LOG", "--type", "offsets"], "'offsets' is not a record type: give 0 to 24"),
         (["decode", "LOG", "--partition", "17"], "no partition 17 here, only 0, 1, 2, 3."),
         (["--config", "nowhere.toml", "--print-config"], "nowhere.toml: No such file or directory"),
         (["--config", "nowhere.toml", "inspect", "LOG"], "nowhere.toml: No such file or directory"),

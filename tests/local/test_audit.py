@@ -132,7 +132,7 @@ def test_groups_are_told_apart(audit: ra.Audit) -> None:
         audit.topics.where(["neu"])
     with pytest.raises(ra.BadRequest, match=r"Rows of gold\.topics have no time"):
         audit.topics.where(start="-2h")
-    with pytest.raises(ra.BadRequest, match="'yesterday' is no moment"):
+    with pytest.raises(ra.BadRequest, match="'yesterday' is not a time"):
         audit.epochs.where(start="yesterday")
 
 
@@ -154,7 +154,7 @@ def test_rules_and_logs_are_those_of_the_command_line() -> None:
     alone, told = (ra.audit_segments(log, (), logs).members for logs in ([], [server_log]))
     assert "probable" in {row["left_certainty"] for row in alone}
     assert "probable" not in {row["left_certainty"] for row in told}
-    with pytest.raises(ra.UnknownTimeZone, match="'Mars' is no time zone"):
+    with pytest.raises(ra.UnknownTimeZone, match="'Mars' is not a time zone"):
         ra.audit_segments(log, (), [server_log], broker_log_time_zone="Mars")
     loud = ra.FindingRules(storm_epochs=2)
     kinds = {row["kind"] for row in ra.audit_segments(log, finding_rules=loud).findings}

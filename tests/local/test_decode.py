@@ -42,7 +42,7 @@ def test_transaction_markers() -> None:
 
 def test_what_cannot_be_decoded_is_refused() -> None:
     """A type that is none, a partition that is not there, a folder without segments."""
-    with pytest.raises(ra.BadRequest, match="'Offset' is no record type"):
+    with pytest.raises(ra.BadRequest, match="'Offset' is not a record type"):
         next(ra.decode_segments(LOG, record_types=["Offset"]))
     with pytest.raises(ra.UnknownPartition, match="no partition 49 here, only 2"):
         next(ra.decode_segments(LOG, partitions=[49]))

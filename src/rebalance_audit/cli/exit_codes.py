@@ -1,7 +1,7 @@
-"""What the process answers: one table from kinds of error to exit codes.
+"""Exit codes: one table from kinds of error to codes.
 
 Error types are named by their path, so that looking one up imports nothing: `decode` must not load Spark to learn that
-a lake error would be a 3.
+a lake error is a 3.
 """
 
 from typing import Final
@@ -28,16 +28,16 @@ CODE_BY_ERROR: Final = {
 """Path of an exception class -> exit code; a subclass answers as its nearest listed ancestor."""
 
 SENTENCES: Final = frozenset({"rebalance_audit.errors.SparkEnded"})
-"""Unforeseen, but with a message for people: where it happened would tell them nothing more."""
+"""Unforeseen, but with a message for people: a traceback would add nothing."""
 
 
 def says_it_all(error: BaseException) -> bool:
-    """Whether the message is all that there is to tell of an error that nobody foresaw."""
+    """Whether the message of an unforeseen error tells all there is to tell."""
     return f"{type(error).__module__}.{type(error).__qualname__}" in SENTENCES
 
 
 def code_of(error: BaseException) -> int:
-    """Exit code for an error that ended a command; UNFORESEEN for what the table does not list."""
+    """Exit code for an error that ended a command; UNFORESEEN for one that is not listed."""
     for ancestor in type(error).__mro__:
         code = CODE_BY_ERROR.get(f"{ancestor.__module__}.{ancestor.__qualname__}")
         if code is not None:

@@ -1,4 +1,4 @@
-"""What one call of the program was told besides its command: configuration and how to report errors."""
+"""What one call of the program is given besides its command: configuration, and how to report errors."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Invocation:
-    """One call. The options below fill it, before or behind the command's name."""
+    """One call. The options below fill it, before or after the name of the command."""
 
     debug: bool = False
     config_file: Path | None = None
@@ -83,14 +83,14 @@ def config_options(command: Command) -> Command:
         metavar="FILE",
         expose_value=False,
         callback=_set,
-        help="TOML file with settings; the environment wins over it, flags win over both.",
+        help="TOML file with settings. Environment variables override it, flags override both.",
     )
     shown = click.option(
         "--print-config",
         is_flag=True,
         expose_value=False,
         callback=_set,
-        help="Print the configuration in force, and stop.",
+        help="Print the effective configuration and exit.",
     )
     return file(shown(command))
 

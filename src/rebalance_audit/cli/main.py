@@ -1,4 +1,4 @@
-"""Entry point: finds the command, runs it, and turns what went wrong into one sentence and an exit code."""
+"""Entry point: finds the command, runs it, and turns an error into one sentence and an exit code."""
 
 import os
 import sys
@@ -18,13 +18,13 @@ JAVA_TRACE: Final = "\n\tat "
 
 COMMANDS: Final = {
     "demo": "Audit a bundled real log with local Spark, and print what happened.",
-    "inspect": "Audit a folder of segments here and now, and print what happened.",
+    "inspect": "Audit a folder of segments in this process, and print what happened.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
     "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
-    "maintain": "Lay out the files of a lake anew, remove unused ones, delete what is too old.",
-    "report": "Write a page for a browser about the groups of a lake.",
-    "check": "Check the tables of a lake, and tell which rows break what.",
-    "explain": "Tell in sentences why a group rebalanced, how long it took, and who held it up.",
+    "maintain": "Rewrite small files of a lake, remove unused ones, delete rows past their retention.",
+    "report": "Write an HTML page about the groups of a lake.",
+    "check": "Check the tables of a lake, and list the rows that break an expectation.",
+    "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
@@ -41,8 +41,8 @@ Examples:
   rebalance-audit run --source segments:copy-of-log --lake lake
 
 \b
-SEGMENTS is a folder that holds __consumer_offsets-P/*.log, as a broker's log
-directory does, and, for topic names, __cluster_metadata-0/*.log. Read a copy
+SEGMENTS is a folder with __consumer_offsets-P/*.log, like a broker's log
+directory, and with __cluster_metadata-0/*.log for topic names. It may be a copy
 or the live folder: nothing is written to it.
 
 \b
@@ -52,7 +52,7 @@ readable, 4 a quality check failed, 1 anything unforeseen.
 
 
 class PipeClosed(Exception):  # noqa: N818 - no error: whoever read our output has seen enough
-    """Says of a BrokenPipeError what click, which ends the process at one, must not see."""
+    """Stands for a BrokenPipeError, at which click would end the process."""
 
 
 class LazyCommands(click.Group):
@@ -63,7 +63,7 @@ class LazyCommands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command, imported now; None for a name that is none."""
+        """The command, imported now; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         command = getattr(import_module(f"rebalance_audit.cli.commands.{cmd_name}"), cmd_name)
@@ -78,7 +78,7 @@ class LazyCommands(click.Group):
             raise PipeClosed from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The table as it stands, so that the overview imports no command."""
+        """The table above, so that the overview imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -95,7 +95,7 @@ class LazyCommands(click.Group):
 @invocation_of
 @click.pass_context
 def commands(ctx: click.Context, invocation: Invocation) -> None:
-    """Tell why consumer groups of Kafka rebalanced.
+    """Find out why Kafka consumer groups rebalanced.
 
     Why each rebalance happened, how long it took and who held it up, from nothing but the records of
     __consumer_offsets.

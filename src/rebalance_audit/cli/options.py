@@ -23,12 +23,12 @@ cluster: Final = click.option(
 
 
 def time_option(*names: str, text: str) -> Callable[[Decorated], Decorated]:
-    """An option that takes a moment; `text` is its help."""
+    """An option whose value is a moment; `text` is its help."""
     return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")
 
 
 def seconds(*names: str, text: str) -> Callable[[Decorated], Decorated]:
-    """An option that takes a span of time; `text` is its help."""
+    """An option whose value is a duration; `text` is its help."""
     positive = click.FloatRange(min=0, min_open=True)
     return click.option(*names, type=positive, metavar="SECONDS", help=text)
 
@@ -39,12 +39,13 @@ broker_logs: Final = click.option(
     type=click.Path(exists=True, path_type=Path),
     multiple=True,
     metavar="PATH",
-    help="A server.log of a broker, plain or gzip, or a folder of them; may be repeated. What it says settles causes.",
+    help="A broker's server.log, plain or gzip, or a folder of such files; may be repeated."
+    " It settles causes that the records leave open.",
 )
 
 broker_log_zone: Final = click.option(
     "--broker-log-time-zone",
     "broker_log_zone",
     metavar="ZONE",
-    help="Time zone of those logs, as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
+    help="Time zone of those logs, such as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
 )

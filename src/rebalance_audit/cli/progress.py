@@ -1,4 +1,4 @@
-"""What is being done, on stderr: a moving line on a terminal, plain lines elsewhere."""
+"""Progress on stderr: a moving line on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -10,12 +10,12 @@ import click
 from rich.console import Console
 
 Tell: TypeAlias = Callable[[str], None]
-"""Takes what begins now."""
+"""Takes the name of the step that begins now."""
 
 
 @contextmanager
 def progress() -> Iterator[Tell]:
-    """Tell steps while inside; on a terminal the line is gone afterwards."""
+    """Reports steps while inside; on a terminal the line is removed at the end."""
     if not sys.stderr.isatty():
         begin = time.monotonic()
         yield lambda step: click.echo(f"{time.monotonic() - begin:6.1f} s  {step}", err=True)

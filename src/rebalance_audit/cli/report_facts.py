@@ -1,4 +1,4 @@
-"""The rows that a page is made of, read from a lake. Importing this imports Arrow, delta-rs and DuckDB."""
+"""Reads from a lake the rows that a page is made of. Importing this imports Arrow, delta-rs and DuckDB."""
 
 from contextlib import closing
 from typing import Final

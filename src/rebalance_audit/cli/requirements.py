@@ -1,4 +1,4 @@
-"""What a command needs and the package alone does not bring: missed in one sentence."""
+"""What a command needs and the package alone does not bring; one sentence tells what is missing."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def require_java() -> None:
 
 
 def _feature_release(java: str) -> int | None:
-    """17 for a Java that calls itself "17.0.15", 8 for "1.8.0_392"; None for what is none."""
+    """17 for a Java that reports version "17.0.15", 8 for "1.8.0_392"; None if it reports none."""
     try:
         done = subprocess.run(  # noqa: S603 - the program that Spark will start
             [java, "-version"], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Commands that go on until they are asked to end: how they are asked, and when the next round begins."""
+"""Commands that run until they are asked to end: how they are asked, and when the next round begins."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def asked_to_end(*, goes_on: bool) -> Iterator[threading.Event]:
-    """Set when a process that goes on is asked to end (SIGTERM), as schedulers do: it finishes what it is at then."""
+    """Set when the process gets SIGTERM, as from a scheduler; a command that `goes_on` then ends its current round."""
     asked = threading.Event()
     if not goes_on:
         yield asked

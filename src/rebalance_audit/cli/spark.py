@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SECRET: Final = re.compile(
     r"^(\S*(?:secret|password|token|access\.?key)\S*) = .*$", re.IGNORECASE | re.MULTILINE
 )
-"""A setting that must not be read in the run log of a lake; the names are those that Spark redacts in its own logs."""
+"""A setting that the run log of a lake must not show; the names are those that Spark redacts in its own logs."""
 
 DAY_MS: Final = 86_400_000
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
@@ -69,7 +69,7 @@ def ingest_request_of(
     stop_after_s: float | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> IngestRequest:
-    """The ingest that the configuration and the flags ask for; `stopped` is asked now and then while it follows.
+    """The ingest that the configuration and the flags ask for; `stopped` is called now and then while it follows.
 
     Raises BadRequest, SourceNotReadable and LakeNotWritable before Spark starts.
     """
@@ -189,7 +189,7 @@ def check_once(
 def session(
     command: str, lake: str, config: Config, tell: Tell, *, is_short: bool = False
 ) -> Iterator[Any]:
-    """A session of its own for a command; `is_short` where it has little to do.
+    """A session of its own for a command; `is_short` if it has little to do.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
@@ -209,7 +209,7 @@ def session(
 
 
 def _is_short(request: RunRequest) -> bool:
-    """Whether it is over soon; a run that makes everything anew may be over all of a large bronze."""
+    """Whether the run is short; one that rebuilds everything may read all of a large bronze table."""
     source = request.source
     return (
         not request.full and isinstance(source, SegmentsSource) and source.size_bytes <= FEW_BYTES
@@ -217,12 +217,12 @@ def _is_short(request: RunRequest) -> bool:
 
 
 def _recorded(config: Config) -> str:
-    """The effective configuration as it may be read in a lake."""
+    """The effective configuration without secrets, for the run log of a lake."""
     return SECRET.sub(r'\1 = "(redacted)"', effective_config(config))
 
 
 def _jars_folder(folder: Path) -> Path:
-    """The folder, or the one of the checkout that we run from where the current one has none."""
+    """The folder, or that of the checkout we run from if the current folder has none."""
     if folder.is_absolute() or folder.is_dir():
         return folder
     try:

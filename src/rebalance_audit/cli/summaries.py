@@ -1,4 +1,4 @@
-"""What a command hands out when it is done: to people, to a program that reads stdout, to one that reads a file."""
+"""What a command reports when it is done: to people, to a program that reads stdout, to one that reads a file."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ import click
 import orjson
 
 READABLE_BY_ALL: Final = 0o644
-"""Temporary files are the owner's alone; who reads a summary is often another user than the one of the job."""
+"""Temporary files are the owner's alone; whoever reads a summary is often another user than the job's."""
 
 HandOut: TypeAlias = Callable[[Mapping[str, Any], str], None]
 """Takes the summary and the text for people: `hand_out` with what the command line says."""
@@ -29,7 +29,7 @@ def summarised(
             "summary_file",
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
-            help="Write the JSON object of --json to this file as well, at once and as a whole.",
+            help="Also write the JSON object of --json to this file, atomically.",
         )
         @wraps(command)
         def run(*args: Any, as_json: bool, summary_file: Path | None, **kwargs: Any) -> Any:
@@ -46,7 +46,7 @@ def hand_out(
 ) -> None:
     """Prints `text`, or with `as_json` the summary; writes the summary to `summary_file` first, where one is given.
 
-    The file's folder is made. Who looks at the file sees the old one or the whole new one. Raises OSError.
+    The file's folder is created. A reader of the file sees the old content or all of the new. Raises OSError.
     """
     document = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if summary_file is not None:
@@ -55,7 +55,7 @@ def hand_out(
 
 
 def write_file(document: bytes, file: Path) -> None:
-    """Writes a file as a whole; makes its folder. Raises OSError."""
+    """Writes a file atomically, and creates its folder. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     new = Path(name)

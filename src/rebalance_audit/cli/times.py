@@ -6,7 +6,9 @@ import click
 
 from rebalance_audit.moment_text import moment_ms
 
-HELP: Final = "ISO 8601 (no zone = UTC), epoch milliseconds, or -15m, -2h, -1d for so long ago."
+HELP: Final = (
+    "ISO 8601 (UTC without a zone), epoch milliseconds, or relative to now: -15m, -2h, -1d."
+)
 
 
 class Moment(click.ParamType[int]):

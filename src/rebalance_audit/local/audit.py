@@ -60,7 +60,7 @@ class Audit(GoldRows):
         """The groups as they were at a moment, or at the end of the log, replayed from the segments.
 
         `groups`: only these. Each group has the shape of Kafka's own describe commands (`replay.describe`), with its
-        members, assignments and committed offsets. Raises UnknownGroup, BadRequest for text that is no moment, and
+        members, assignments and committed offsets. Raises UnknownGroup, BadRequest for an unreadable time, and
         OSError that names the file.
         """
         return segment_state(self.folder, groups, bounds(at, None)[0])

@@ -1,4 +1,4 @@
-"""Byte ranges of segment files: what one worker takes at a time, and many workers whose answers come in order."""
+"""Byte ranges of segment files: the work of one worker at a time, and the answers of many workers in order."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from rebalance_audit.wire.segments.folder import LogFolder, Segment
 from rebalance_audit.wire.segments.segment_file import split_points
 
 RANGE_BYTES: Final = 1 << 20
-"""Large enough that handing a range over costs nothing, small enough that a few in flight are no memory to speak of."""
+"""Large enough that handing a range over costs nothing, small enough that a few in flight take little memory."""
 
 PARALLEL_FROM_BYTES: Final = 4 << 20
 """Below this, starting workers takes longer than the work."""
@@ -57,7 +57,7 @@ def ranges_of(folder: LogFolder, log_partitions: Iterable[int]) -> Iterator[Rang
 
 
 def workers_for(size_bytes: int) -> int:
-    """How many processes reading this much is worth: one per core, or none but ours."""
+    """How many processes to read this much with: one per core, or only this one."""
     if size_bytes < PARALLEL_FROM_BYTES:
         return 1
     if hasattr(os, "sched_getaffinity"):
@@ -68,9 +68,9 @@ def workers_for(size_bytes: int) -> int:
 def in_order(
     work: Callable[[Item], Answer], items: Iterable[Item], workers: int
 ) -> Iterator[Answer]:
-    """The answers of `work` in the order of the items; only a few of them wait to be taken at any time.
+    """The answers of `work` in the order of the items; only a few answers wait at any time.
 
-    With several workers, `work` runs in processes of their own, so it and its answers must be picklable.
+    With several workers, `work` runs in other processes, so it and its answers must be picklable.
     """
     if workers == 1:
         yield from map(work, items)

@@ -67,8 +67,8 @@ def decode_segments(
     for transaction markers. `start`, `end`: only records from the one moment on and before the other. Records are read
     as they are asked for.
 
-    Raises SourceNotReadable, UnknownPartition, BadRequest for what is no record type or no moment, and OSError that
-    names the file.
+    Raises SourceNotReadable, UnknownPartition, BadRequest for an unknown record type or an unreadable time, and OSError
+    that names the file.
     """
     folder = open_log_folder(path)
     types = [record_type_of(kind) for kind in record_types]
@@ -84,7 +84,7 @@ def record_type_of(kind: int | str) -> int | str:
         return int(name)
     if name not in _TYPES:
         raise BadRequest(
-            f"{str(kind)!r} is no record type: give 0 to {max(RecordType)}, a name such as OffsetCommit"
+            f"{str(kind)!r} is not a record type: give 0 to {max(RecordType)}, a name such as OffsetCommit"
             f" or ConsumerGroupMemberMetadata, or {MARKERS} for transaction markers."
         )
     return _TYPES[name]

@@ -1,7 +1,7 @@
-"""The first look over a log: how much it holds, from when to when, and every topic name that it tells.
+"""The first pass over a log: how much it holds, from when to when, and every topic name in it.
 
-A topic's name may stand in any record, and a cause that speaks of a topic should have its name from the start: so the
-audit begins when this is done.
+Any record may tell a topic's name, and the first cause that mentions a topic needs it. So the audit begins after this
+pass.
 """
 
 from typing import Final, NamedTuple
@@ -28,7 +28,7 @@ _TOPIC_ID_BYTES: Final = 16
 
 
 class Survey(NamedTuple):
-    """What a log, or a range of it, holds."""
+    """What a log, or a byte range of it, holds."""
 
     records: int
     offset_commits: int
@@ -44,7 +44,7 @@ class Survey(NamedTuple):
 
 
 def survey(folder: LogFolder) -> tuple[Survey, TopicNames]:
-    """All of the folder at once, on all cores where it is large. Raises OSError that names the file."""
+    """The whole folder, on all cores if it is large. Raises OSError that names the file."""
     names = read_topic_names(folder)
     total = Survey(0, 0, 0, None, None, [], 0, [])
     parts = ranges_of(folder, folder.segments)
@@ -97,7 +97,7 @@ def _survey_range(part: Range) -> Survey:
 
 
 class _Names:
-    """Learns topic names without decoding more commits than there are topics."""
+    """Learns topic names from at most one offset commit per topic."""
 
     def __init__(self) -> None:
         self.found = TopicNames()

@@ -46,7 +46,7 @@ class LakeReader(GoldRows):
         """The groups as they were at a moment, or as the newest record has left them, replayed from bronze.
 
         `groups`: only these. Raises LakeNotReadable, also if the lake has several clusters and none was chosen,
-        UnknownGroup, and BadRequest for text that is no moment.
+        UnknownGroup, and BadRequest for an unreadable time.
         """
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 

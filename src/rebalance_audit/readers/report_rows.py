@@ -1,6 +1,6 @@
 """What the report shows, asked of the gold tables in SQL: DuckDB over delta-rs, without Spark.
 
-Every question has a bounded answer, however long the history: sums over all groups, and the rows of a few. Times come
+Every query has a bounded answer, however long the history: sums over all groups, and the rows of a few. Times come
 as epoch milliseconds. A row belongs to the window if it begins in it; states and findings belong if they overlap it.
 """
 

@@ -1,7 +1,7 @@
 """The groups of a lake at a moment, replayed from bronze in this process, without Spark.
 
-The same answer as from the segments, for as long as bronze remembers: also for a moment whose records Kafka's
-compaction has taken away since.
+The same answer as from the segments, as far back as bronze goes: also for a moment whose records Kafka has
+compacted away since.
 """
 
 from collections.abc import Collection, Iterator
@@ -102,7 +102,7 @@ class _PartitionRecords:
         last_us = pc.max(moments.cast(pa.int64())).as_py()
         self.last_ms: int | None = None if last_us is None else last_us // 1000
         if group_ids:
-            # Where one side is null the other decides.
+            # If one side is null, the other decides.
             wanted &= ds.field("is_control") | _names_one_of(group_ids)
         self._wanted = wanted
 

@@ -29,8 +29,8 @@ def open_table(lake: str, name: str) -> ds.Dataset:
         )
     path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
     folder = local_path(path)
-    # delta-rs reads through a file system in Python. Where Arrow's threads let go of its files while the interpreter
-    # ends, the process is aborted: of short ones one in thirty (https://github.com/apache/arrow/issues/34314).
+    # delta-rs reads through a file system in Python. If Arrow's threads release its files while the interpreter ends,
+    # the process is aborted: one in thirty of short ones (https://github.com/apache/arrow/issues/34314).
     local = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
     try:
         return DeltaTable(folder or path).to_pyarrow_dataset(filesystem=local)

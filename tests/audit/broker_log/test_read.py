@@ -89,7 +89,7 @@ def test_zones_by_name(zone: str, hours: int | None, tmp_path: Path) -> None:
     """Names and offsets are zones; what is neither is refused with the reason."""
     (tmp_path / "server.log").write_text(LAYOUTS["Kafka's own"], encoding="utf-8")
     if hours is None:
-        with pytest.raises(ValueError, match="is no time zone: give a name as"):
+        with pytest.raises(ValueError, match="is not a time zone: give a name such as"):
             facts(tmp_path / "server.log", zone=zone)
         return
     (fact,) = facts(tmp_path / "server.log", zone=zone)

@@ -20,13 +20,13 @@ LOG = f"segments:{segments('failover')}"
         (["--source", "segments:", "--lake", "LAKE"], 2, "'segments:' names no source"),
         (["--source", "file:x", "--lake", "LAKE"], 2, "'file:x' names no kind of source"),
         (["--source", "kafka:here", "--lake", "LAKE"], 2, "kafka: wants HOST:PORT"),
-        (["--source", LOG, "--lake", "LAKE", "--from", "now"], 2, "'now' is no moment."),
+        (["--source", LOG, "--lake", "LAKE", "--from", "now"], 2, "'now' is not a time."),
         (
             ["--source", LOG, "--lake", "LAKE", "--from", "2026-11-22", "--to", "2026-11-21"],
             2,
             "Error: The window is empty: its end is not after its start.",
         ),
-        (["--source", LOG, "--lake", "LAKE", "--stop-after", "5"], 2, "together with --every"),
+        (["--source", LOG, "--lake", "LAKE", "--stop-after", "5"], 2, "--stop-after needs --every."),
         (["--source", LOG, "--lake", "LAKE", "--every", "5", "--full"], 2, "without --every"),
         (["--source", LOG, "--lake", "LAKE", "--layers", "tin"], 2, "'tin' is not one of"),
         (["--source", "segments:/nowhere", "--lake", "LAKE"], 3, "Error: /nowhere does not exist."),
@@ -94,7 +94,7 @@ def test_a_missing_or_old_java_is_one_sentence(
 
 def test_without_the_packages_of_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who installed the package alone learns what is missing and what works without it."""
-    monkeypatch.setattr("rebalance_audit.cli.requirements.find_spec", lambda _name: None)
+    monkeypatch.setattr("rebalance_audit.extras.find_spec", lambda _name: None)
     outcome = call("run", "--source", LOG, "--lake", "lake")
     assert outcome.code == exit_codes.UNFORESEEN
     assert (

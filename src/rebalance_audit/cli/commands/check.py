@@ -30,17 +30,17 @@ KEYS_SHOWN: Final = 3
 
 @click.command(epilog=EXAMPLES)
 @click.option("--lake", metavar="DIR", help="Folder, URL or catalog (catalog:NAME) of the tables.")
-@click.option("--cluster", metavar="NAME", help="Only rows of this cluster; without it, of all.")
+@click.option("--cluster", metavar="NAME", help="Only rows of this cluster. Default: all clusters.")
 @click.option(
     "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
 )
-@options.time_option("--from", "from_ms", text="Only rows that begin at this moment or later.")
-@options.time_option("--to", "to_ms", text="Only rows that begin before this moment.")
+@options.time_option("--from", "from_ms", text="Only rows that begin at this time or later.")
+@options.time_option("--to", "to_ms", text="Only rows that begin before this time.")
 @click.option(
     "--docs",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write Data Docs there: pages that load their style sheets from the network.",
+    help="Write Data Docs to this folder: pages that load their style sheets from the network.",
 )
 @summarised()
 @configured
@@ -53,7 +53,7 @@ def check(
 ) -> int:
     """Check the tables of a lake.
 
-    Every table is held against the checks of its schema; what came of each is appended to the table
+    Runs the checks that the schema of each table declares, and appends every outcome to the table
     meta.checks.
     """
     config = invocation.config_of_lake({"lake.path": lake}, "spark", "quality")
@@ -66,7 +66,7 @@ def check(
 
 
 def summary(lake: str, report: "CheckReport") -> str:
-    """What was found, for people: the broken expectations first, each with where to look."""
+    """What was found, for people: the broken expectations first, each with the keys to look at."""
     outcomes = report.outcomes
     lines = [f"Check {report.check_id} of {lake}"]
     for result in report.broken:

@@ -56,8 +56,8 @@ class TypeOfRecord(click.ParamType[int | str]):
     metavar="N",
     help="Only this partition of __consumer_offsets; may be repeated.",
 )
-@options.time_option("--from", "from_ms", text="Only records from this moment on.")
-@options.time_option("--to", "to_ms", text="Only records before this moment.")
+@options.time_option("--from", "from_ms", text="Only records of this time or later.")
+@options.time_option("--to", "to_ms", text="Only records before this time.")
 @debug_option
 def decode(
     segments: Path,
@@ -71,8 +71,8 @@ def decode(
 
     A line has partition, offset, timestamp, leaderEpoch, key {type, data} and value {version, data},
     or null for a tombstone, with data in the shape of Kafka's own JSON converters. A transaction
-    marker has control instead of key and value. What cannot be decoded has error, and its raw bytes
-    in base64.
+    marker has control instead of key and value. A record that cannot be decoded has error
+    and its raw bytes in base64.
     """
     folder = open_log_folder(segments)
     wanted = record_filter(group_ids, record_types, from_ms, to_ms)

@@ -1,4 +1,4 @@
-"""`rebalance-audit demo`: the whole line once, on a log of a real cluster that comes with the package."""
+"""`rebalance-audit demo`: the whole pipeline once, on a bundled log of a real cluster."""
 
 from pathlib import Path
 from typing import Final

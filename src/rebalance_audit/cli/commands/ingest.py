@@ -27,20 +27,22 @@ Examples:
 @click.option(
     "--source", "spec", metavar="SPEC", help="kafka:HOST:PORT,…, segments:DIR or delta:PATH."
 )
-@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
+@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; created if it is missing.")
 @options.cluster
 @options.time_option(
     "--from",
     "from_ms",
-    text="Begin each partition with its first record of this moment or later.",
+    text="Start each partition at its first record of this time or later.",
 )
 @click.option(
     "--start",
     metavar="PLACE",
-    help='Where the first ingest of a live cluster begins: earliest, latest, or offsets as {"0": 1200}.',
+    help='Where the first ingest of a live cluster begins: earliest, latest, or offsets such as {"0": 1200}.',
 )
-@click.option("--follow", is_flag=True, help="Go on: a batch every few seconds, until stopped.")
-@options.seconds("--stop-after", "stop_after_s", text="With --follow: stop after so long.")
+@click.option(
+    "--follow", is_flag=True, help="Keep going: a batch every few seconds, until stopped."
+)
+@options.seconds("--stop-after", "stop_after_s", text="With --follow: stop after this long.")
 @summarised()
 @configured
 def ingest(
@@ -56,9 +58,9 @@ def ingest(
 ) -> None:
     """Append a log to the bronze layer of a lake.
 
-    Kafka compacts its log; bronze keeps what it was given. Each ingest goes on where the one before has
-    ended, and can be killed anywhere and repeated: no record is lost, and none is there twice. `run`
-    without a source audits what bronze holds.
+    Kafka compacts its log; bronze keeps what it was given. Each ingest continues where the previous one
+    ended. It can be killed at any point and repeated: no record is lost, and none is stored twice. `run`
+    without --source audits what bronze holds.
     """
     config = invocation.config_of_lake(
         {

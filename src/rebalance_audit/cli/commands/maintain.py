@@ -1,4 +1,4 @@
-"""`rebalance-audit maintain`: looking after the tables of a lake, with Spark."""
+"""`rebalance-audit maintain`: maintenance of the tables of a lake, with Spark."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -33,7 +33,9 @@ class Retention(click.ParamType[tuple[str, int]]):
         table, sign, days = str(value).partition("=")
         if not (table and sign and days.isascii() and days.isdigit() and int(days) > 0):
             self.fail(
-                f"{value!r} is no retention; write TABLE=DAYS, as gold.epochs=400.", param, ctx
+                f"{value!r} is not a retention: write TABLE=DAYS, such as gold.epochs=400.",
+                param,
+                ctx,
             )
         return table, int(days)
 
@@ -49,7 +51,7 @@ class Retention(click.ParamType[tuple[str, int]]):
     type=Retention(),
     metavar="TABLE=DAYS",
     multiple=True,
-    help="Delete rows of this table that ended so many days ago; may be repeated. [maintain.keep_days]",
+    help="Delete rows of this table that ended more than DAYS days ago; may be repeated. [maintain.keep_days]",
 )
 @click.option(
     "--vacuum-hours",
@@ -57,7 +59,7 @@ class Retention(click.ParamType[tuple[str, int]]):
     metavar="N",
     help="Remove files that no version has used for N hours. [maintain.vacuum_hours]",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would be deleted and removed.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be deleted and removed.")
 @summarised()
 @configured
 def maintain(
@@ -70,11 +72,11 @@ def maintain(
     dry_run: bool,
     hand_out: HandOut,
 ) -> None:
-    """Look after the tables of a lake.
+    """Maintain the tables of a lake.
 
-    Deletes rows past their retention, lays out files anew (OPTIMIZE), removes unused ones (VACUUM).
-    Runs are kept out while it works. It can be killed anywhere and repeated, and no run takes its commits
-    for new data.
+    Deletes rows past their retention, rewrites small files as large ones (OPTIMIZE) and removes unused files
+    (VACUUM). No run can write while it works. It can be killed at any point and repeated, and no run mistakes
+    its commits for new data.
     """
     flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
     config = invocation.config_of_lake(flags, "spark")

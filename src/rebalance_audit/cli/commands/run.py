@@ -34,32 +34,34 @@ Examples:
     "--source",
     "spec",
     metavar="SPEC",
-    help="segments:DIR, kafka:HOST:PORT or delta:PATH; without one what bronze of the lake holds.",
+    help="segments:DIR, kafka:HOST:PORT or delta:PATH. Default: what the bronze layer of the lake holds.",
 )
-@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; made if it is not there.")
+@click.option("--lake", metavar="DIR", help="Folder of the Delta tables; created if it is missing.")
 @options.cluster
 @click.option(
     "--groups",
     "groups_regex",
     metavar="REGEX",
-    help="Only groups whose id has a match of this Java regular expression.",
+    help="Only groups whose id this Java regular expression matches somewhere.",
 )
-@options.time_option("--from", "from_ms", text="Only rows that begin at this moment or later.")
-@options.time_option("--to", "to_ms", text="Only rows that begin before this moment.")
-@click.option("--full", is_flag=True, help="Rebuild everything, whatever earlier runs have left.")
+@options.time_option("--from", "from_ms", text="Only rows that begin at this time or later.")
+@options.time_option("--to", "to_ms", text="Only rows that begin before this time.")
+@click.option(
+    "--full", is_flag=True, help="Rebuild everything instead of continuing from earlier runs."
+)
 @click.option(
     "--layers",
     type=click.Choice(["all", "gold"]),
     default="all",
     show_default=True,
-    help="all keeps the log in bronze and decoded records in silver too.",
+    help="all: also keep the log in bronze and decoded records in silver.",
 )
 @options.broker_logs
 @options.broker_log_zone
 @options.seconds(
-    "--every", "every_s", text="Go on in one Spark session: a run every so often, until stopped."
+    "--every", "every_s", text="Keep one Spark session and start a run this often, until stopped."
 )
-@options.seconds("--stop-after", "stop_after_s", text="With --every: begin no run after so long.")
+@options.seconds("--stop-after", "stop_after_s", text="With --every: start no run after this long.")
 @summarised("The summary as one JSON object; with --every one for each run.")
 @configured
 def run(
@@ -77,17 +79,17 @@ def run(
 ) -> None:
     """Audit a log and write the tables of a lake.
 
-    What is new in --source is ingested first. Where an earlier run has been, only what is new since is
+    What is new in --source is ingested first. After the first run, only what is new since the last one is
     replayed; the tables are those of a run over everything.
 
-    A run can be repeated, or killed anywhere and repeated: the rows come out the same. --from and --to
+    A run can be repeated, or killed at any point and repeated: the rows come out the same. --from and --to
     limit which rows are written, never what is replayed.
 
-    With --every the runs that follow the first cost a fraction of it: nothing has to start. Asked to end
-    (SIGTERM), it finishes the run that it is at; an error ends it with the code of a single run.
+    With --every, later runs cost a fraction of the first: nothing has to start. On SIGTERM the current run
+    finishes first. An error ends the command with the exit code of a single run.
     """
     if stop_after_s is not None and every_s is None:
-        raise click.UsageError("A time to stop after is of use only together with --every.")
+        raise click.UsageError("--stop-after needs --every.")
     if every_s is not None and flags["full"]:
         raise click.UsageError(
             "--full rebuilds everything: give it to a single run, without --every."
@@ -98,7 +100,7 @@ def run(
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     def request() -> "RunRequest":
-        # Each time anew: brokers have logged more since, and segment files have come.
+        # Read again for each run: brokers have logged more since, and there are new segment files.
         zone = broker_log_zone or config.audit.broker_log_time_zone
         with bad_arguments():
             log = read_broker_logs(broker_logs, zone)

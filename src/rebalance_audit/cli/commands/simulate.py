@@ -1,4 +1,4 @@
-"""`rebalance-audit simulate`: a log whose truth is known."""
+"""`rebalance-audit simulate`: a log with the truth about it."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--seed", type=int, required=True, help="Decides everything that is not given here.")
+@click.option("--seed", type=int, required=True, help="Decides everything that no option sets.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -31,7 +31,7 @@ Examples:
     help="Folder for segments and truth.jsonl; it must be new or empty.",
 )
 @click.option("--minutes", type=click.IntRange(1), metavar="M", help="Minutes with faults.")
-@click.option("--groups", type=click.IntRange(1), metavar="G", help="How many groups.")
+@click.option("--groups", type=click.IntRange(1), metavar="G", help="Number of groups.")
 @click.option("--members", type=click.IntRange(1), metavar="K", help="Members of each group.")
 @click.option(
     "--dialect",
@@ -46,25 +46,25 @@ Examples:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="A load of offset commits beside the groups.",
+    help="Additional offset commits as load, besides those of the groups.",
 )
 @click.option(
     "--commit-interval",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="How often members and committers commit; 0: never.",
+    help="Time between commits of members and committers; 0: no commits.",
 )
-@click.option("--faults/--no-faults", default=True, help="Whether anything goes wrong at all.")
+@click.option("--faults/--no-faults", default=True, help="Whether faults are injected.")
 @click.option(
     "--faults-per-day",
     type=click.FloatRange(0),
     metavar="N",
-    help="So many to each group, on a network that loses nothing: what a long run asks for.",
+    help="Faults per group and day, on a network without loss: for long runs.",
 )
 @click.option(
     "--protocol",
     type=click.Choice([protocol.value for protocol in Protocol]),
-    help="What the members of all groups speak.",
+    help="Protocol of the members of all groups.",
 )
 @click.option(
     "--topic-partitions", type=click.IntRange(1), metavar="P", help="Partitions of every topic."
@@ -72,7 +72,7 @@ Examples:
 @click.option(
     "--broker-log/--no-broker-log",
     default=True,
-    help="Whether the brokers log what they do: OUT/server.log.",
+    help="Whether the brokers write a log, OUT/server.log.",
 )
 @debug_option
 def simulate(
@@ -91,12 +91,12 @@ def simulate(
     topic_partitions: int | None,
     broker_log: bool,
 ) -> None:
-    """Simulate brokers and clients, and write the log they leave, with the truth about it.
+    """Simulate brokers and clients, and write their log together with the truth about it.
 
     The same seed and options give the same bytes. OUT gets __consumer_offsets-P/*.log,
     __cluster_metadata-0/*.log, server.log and truth.jsonl: every epoch with its real cause and
-    times, every member's end, every use of a partition. After the minutes with faults everything is healed, and
-    all groups must come to rest.
+    times, every member's end, every use of a partition. After the minutes with faults, all faults are
+    healed and every group must become stable.
     """
     if out.exists() and any(out.iterdir()):
         raise click.BadParameter(f"{out} is not empty.", param_hint="--out")
