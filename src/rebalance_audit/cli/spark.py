@@ -20,7 +20,7 @@ from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest,
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
-from rebalance_audit.lake.session.spark_end import stopped_at_the_end, told_where_it_ends
+from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
@@ -196,7 +196,7 @@ def session(
     if SUBMITTED not in os.environ:
         require_java()
     tell("starting Spark")
-    with told_where_it_ends():
+    with reporting_a_failed_start():
         spark = build_session(
             f"rebalance-audit {command}",
             master=config.spark.master,
@@ -204,7 +204,7 @@ def session(
             jars_folder=_jars_folder(Path(config.spark.jars_folder)),
             is_short=is_short,
         )
-    with stopped_at_the_end(spark):
+    with stopping(spark):
         yield spark
 
 

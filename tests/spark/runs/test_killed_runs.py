@@ -26,7 +26,7 @@ KILLS = ((0.7, "all"), (1.0, "java"))
 COMMITS = (2, 16)
 """A run over what is new makes about so many: it is killed behind one of them."""
 PATIENCE_S = 900
-JAVA_GONE = "Error: Spark's Java process ended in the middle of the work (by signal 9). "
+JAVA_GONE = "Error: Spark's Java process ended during the work (by signal 9). "
 
 
 def commits(lake: Path) -> int:

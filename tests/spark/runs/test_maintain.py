@@ -175,5 +175,5 @@ def test_a_table_that_is_none_is_told_before_anything_is_done(
 
 def test_a_lake_without_tables_is_told(spark: SparkSession, tmp_path: Path) -> None:
     """Rather than a success over nothing, as with a path that is mistyped."""
-    with pytest.raises(LakeNotReadable, match="has no table to look after"):
+    with pytest.raises(LakeNotReadable, match="has no table to maintain"):
         care(Lake(spark, str(tmp_path)))

@@ -220,8 +220,8 @@ class Bronze:
 
 def offset_of(offsets: Mapping[int, int]) -> Column:
     """The offset for the row's partition, 0 if it has none."""
-    places = [offsets.get(number, 0) for number in range(max(offsets, default=0) + 1)]
-    found = F.try_element_at(F.array(*map(F.lit, places)), F.col("partition") + 1)
+    by_number = [offsets.get(number, 0) for number in range(max(offsets, default=0) + 1)]
+    found = F.try_element_at(F.array(*map(F.lit, by_number)), F.col("partition") + 1)
     return F.coalesce(found, F.lit(0)).cast("bigint")
 
 

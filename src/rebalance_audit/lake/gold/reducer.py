@@ -176,7 +176,7 @@ class _Group:
                 self._gaps_passed = passed
                 self.audit.gap()
 
-    def reach(self, log_offset: int) -> None:
+    def passed(self, log_offset: int) -> None:
         """A record of the group at this offset has been processed."""
         self._next_offset = log_offset + 1
 
@@ -276,7 +276,7 @@ class _Reducer:
         if group.is_lost:
             return
         group.pass_gaps(position.log_offset)
-        group.reach(position.log_offset)
+        group.passed(position.log_offset)
         record = decode_record(given.key, given.value)
         if isinstance(record, Undecodable):
             group.audit.gap()

@@ -52,7 +52,7 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
     One record per id is decoded, so bytes that only look like an id name nothing. Which record that is, is found first:
     without bytes or structs Spark aggregates in a hash table, and otherwise would have to sort all commits.
     """
-    places = (
+    found = (
         records.where(is_commit())
         .where(f"substring(value, 1, 2) = {VERSION_WITH_TOPIC_ID}")
         .where(f"substring(value, -19, 3) = {TOPIC_ID_TAG}")
@@ -63,18 +63,18 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
         .select("first.*")
         .collect()
     )
-    if not places:
+    if not found:
         return []
     at_one = F.lit(False)
-    for partition, rows in groupby(sorted(places), key=itemgetter("partition")):
+    for partition, rows in groupby(sorted(found), key=itemgetter("partition")):
         offsets = [row["offset"] for row in rows]
         at_one |= (F.col("partition") == partition) & F.col("offset").isin(offsets)
     firsts = records.where(at_one & is_commit()).orderBy("partition", "offset")
     names = TopicNames()
     for row in firsts.select("key", "value").collect():
-        found = decode_record(bytes(row["key"]), bytes(row["value"]))
-        if isinstance(found, Record):
-            names.add_record(found.key, found.value, NO_TIMESTAMP_MS)
+        record = decode_record(bytes(row["key"]), bytes(row["value"]))
+        if isinstance(record, Record):
+            names.add_record(record.key, record.value, NO_TIMESTAMP_MS)
     return list(names.values())
 
 

@@ -73,7 +73,7 @@ class RecordCounts:
         moments = (part.last_ms for part in self.partitions.values())
         return max((moment for moment in moments if moment is not None), default=None)
 
-    def places(self) -> Column:
+    def within(self) -> Column:
         """Whether a row lies among the records, by literals: partition by partition between the first and the last."""
         at = F.lit(False)
         for number, partition in self.partitions.items():

@@ -43,8 +43,8 @@ class ErrorTranslation:
         found = DISK_ERRORS.search(text_of(error))
         if found is not None:
             return LakeNotWritable(
-                f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or where Spark keeps what it has between two"
-                f" steps ({SCRATCH}: {self._scratch}{_free(self._scratch)}); what is half done the next run mends."
+                f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
+                f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
             )
         ended = worker_end(error)
         if ended is not None:

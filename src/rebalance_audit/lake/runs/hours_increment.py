@@ -46,15 +46,15 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
     planned = _plan(news, known, rebuilt)
     if planned is None and rebuilt is None:
         return
-    whole = None
+    of_rebuilt = None
     if rebuilt is not None:
-        whole = group_hours(
+        of_rebuilt = group_hours(
             lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
             news.log_end_ms,
         )
     if planned is None:
-        assert whole is not None
-        context.replace(TableName.GROUP_HOURS, whole, F.lit(True), rebuilt)
+        assert of_rebuilt is not None
+        context.replace(TableName.GROUP_HOURS, of_rebuilt, F.lit(True), rebuilt)
         return
     of_commits = _of_commits(context, planned, known)
     rows = group_hours(context.of_cluster, news.log_end_ms, planned.wanted, of_commits)
@@ -64,7 +64,7 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
     written = context.sink.patch(
         TableName.GROUP_HOURS,
         pairs.join(made, same, "left"),
-        whole,
+        of_rebuilt,
         rebuilt,
         keys=pairs,
         key_range=planned.key_range,

@@ -127,7 +127,7 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         name for name in sorted(request.tables or table_schemas()) if lake.version(name) is not None
     ]
     if not names:
-        raise LakeNotReadable(f"{lake.path} has no table to look after.")
+        raise LakeNotReadable(f"{lake.path} has no table to maintain.")
     with (
         _alone(lake, request, report.run_id),
         commit_metadata(lake.spark, report.run_id),
@@ -165,7 +165,7 @@ class _Table:
             why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
             path = self._lake.table_path(self._name)
             raise LakeNotWritable(
-                f"{path} cannot be looked after: {why.partition(chr(10))[0]}."
+                f"{path} cannot be maintained: {why.partition(chr(10))[0]}."
             ) from error
 
     def _care(self) -> TableCare:

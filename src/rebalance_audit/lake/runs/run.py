@@ -109,7 +109,7 @@ def _replay(context: RunContext) -> None:
             with increment_plan(context, reached, version) as plan:
                 _carry_out(context, plan)
         except ChangesGone:
-            context.tell("what is new cannot be told any more; replaying everything")
+            context.tell("what is new is no longer known; replaying everything")
         else:
             return
     if not context.sink.of_cluster(TableName.RECORDS).limit(1).count():

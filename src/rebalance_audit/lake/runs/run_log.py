@@ -77,7 +77,7 @@ class RunLog:
             try:
                 self._update("failed", {"error": sentence})
             except Exception as another:  # noqa: BLE001 - whatever ended the run may prevent this too
-                error.add_note(f"{TableName.RUNS} could not be told: {another}")
+                error.add_note(f"{TableName.RUNS} could not be updated: {another}")
             raise
 
     def _row(self, outcome: str) -> dict[str, Any]:

@@ -24,8 +24,8 @@ CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.i
 """What Java says about a worker, or the daemon that starts workers, that disappeared between two tasks."""
 IN_PYTHON: Final = "org.apache.spark.api.python."
 """The classes that talk to Python, as they appear in a stack trace."""
-MENDED: Final = (
-    "Was it killed, or did the machine run out of memory? What is half done the next run mends."
+REPAIR: Final = (
+    "Was it killed, or did the machine run out of memory? The next run completes what is half done."
 )
 NEVER_THERE: Final = "JAVA_GATEWAY_EXITED"
 """pyspark's error condition if Java ends before it listens."""
@@ -37,7 +37,7 @@ LINE_LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 
 
 @contextmanager
-def told_where_it_ends() -> Iterator[None]:
+def reporting_a_failed_start() -> Iterator[None]:
     """Raises SparkEnded if the Java process ends while it is starting."""
     try:
         yield
@@ -47,14 +47,14 @@ def told_where_it_ends() -> Iterator[None]:
         if isinstance(error, PySparkRuntimeError) and error.getCondition() != NEVER_THERE:
             raise
         raise SparkEnded(
-            "Spark's Java process ended while it started; what it had to say, if anything, stands above."
+            "Spark's Java process ended while it was starting; its own messages, if any, are above."
         ) from error
 
 
 @contextmanager
-def stopped_at_the_end(spark: SparkSession) -> Iterator[SparkSession]:
+def stopping(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, stopped at the end of the block. Raises SparkEnded instead of the error that Spark's end caused."""
-    _hush(spark)
+    _silence_the_end(spark)
     try:
         yield spark
     except Exception as error:
@@ -72,7 +72,7 @@ def worker_end(error: Exception) -> SparkEnded | None:
     is_cut_off = IN_PYTHON in text and CUT_OFF.search(text) is not None
     if not is_cut_off and WORKER_GONE.search(text) is None:
         return None
-    return SparkEnded(f"A Python worker of Spark's ended in the middle of its work. {MENDED}")
+    return SparkEnded(f"A Python worker of Spark ended during its work. {REPAIR}")
 
 
 def text_of(error: Exception) -> str:
@@ -96,7 +96,7 @@ def stop(spark: SparkSession) -> None:
         spark.stop()
 
 
-def _hush(spark: SparkSession) -> None:
+def _silence_the_end(spark: SparkSession) -> None:
     """Let the thread that receives counts from Java end without a stack trace when Java ends."""
     server = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is None:
@@ -117,7 +117,7 @@ def _end_of(spark: SparkSession, error: Exception) -> SparkEnded | None:
     process = getattr(gateway, "proc", None)
     code = None if process is None else process.wait(ENDING_SECONDS)
     how = "" if code is None else f" (by signal {-code})" if code < 0 else f" (exit code {code})"
-    return SparkEnded(f"Spark's Java process ended in the middle of the work{how}. {MENDED}")
+    return SparkEnded(f"Spark's Java process ended during the work{how}. {REPAIR}")
 
 
 def _is_soon_gone(spark: SparkSession) -> bool:

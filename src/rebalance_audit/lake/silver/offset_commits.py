@@ -104,7 +104,7 @@ def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCo
     decoded = routing.decoded_commits(records, None)
     written = sink.append(TableName.OFFSET_COMMITS, routing.offset_commits(decoded, None))
     found = written.inserted
-    rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(counts.places())
+    rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(counts.within())
     undecodable = None
     if found < counts.commits:
         undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)

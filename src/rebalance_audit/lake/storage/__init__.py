@@ -1,1 +1,1 @@
-"""Delta tables of a lake: where they are, how they are created, written, locked and looked after."""
+"""Delta tables of a lake: where they are, how they are created, read, written and locked."""
