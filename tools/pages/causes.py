@@ -85,11 +85,16 @@ All these are *probable*, never proven.
 - **Compaction** removes records that a later one replaces. A skipped epoch number, a missing offset
   and a member without a first record reveal it; such epochs are marked `gap`, and their causes are *possible* at best.
   Epoch 2 is taken for a group's first only if its records are those of a release that begins with 2.
-- **Damaged or undecodable records** make what follows them incomplete in the same way: in their group, or in the whole
-  partition if it is unknown whose they were.
+- **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
+  whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
+  assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
+  record that says nothing new, a partition that a member has although another one never gave it up, or a resolved
+  expression that no member has. From there on every epoch is marked `gap` and nothing is proven, until each member has
+  told again what it subscribes to and has reached a later epoch, or nobody is left, or the group begins anew. What
+  compaction left at the start of a log is the group as it was, so two epochs in a row are enough there.
 - **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are
   separated.
-- **Clocks**: after a fail-over, times come from another broker.
+- **Clocks**: after a fail-over, times come from another broker. A duration that would be negative is null.
 - **LogAppendTime**: the records have the time of their batch, some milliseconds after the request.
 """
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.rows import Row, completeness
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.modern.group import ModernMember
 
 KEY = ("group_id", "incarnation", "member_id")
 FROM_FIRST_STINT = ("first_epoch", "first_seen_at", "first_offset", "previous_member_id")
@@ -29,6 +30,22 @@ class Identity:
     subscribed_topics: tuple[str, ...] = ()
     subscribed_regex: str | None = None
     server_assignor: str | None = None
+
+    @classmethod
+    def of(cls, member: ModernMember | None) -> "Identity":
+        """Of a member of a consumer, share or streams group; nothing where there is none."""
+        if member is None:
+            return cls()
+        return cls(
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
+            member.classic.session_timeout_ms if member.classic else None,
+            tuple(member.subscribed_topic_names),
+            member.subscribed_topic_regex or None,
+            member.server_assignor,
+        )
 
 
 @dataclass(slots=True)

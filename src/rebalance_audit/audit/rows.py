@@ -39,8 +39,13 @@ GAP = "gap"
 
 
 def duration_ms(start_ms: int | None, end_ms: int | None) -> int | None:
-    """Milliseconds between two moments; None when one of them is unknown."""
-    return None if start_ms is None or end_ms is None else end_ms - start_ms
+    """Milliseconds between two moments; None when one of them is unknown.
+
+    None too where the end is before the start: two coordinators stamped them, and their clocks differ.
+    """
+    if start_ms is None or end_ms is None or end_ms < start_ms:
+        return None
+    return end_ms - start_ms
 
 
 def completeness(gap: bool) -> str:

@@ -24,6 +24,7 @@ BY_HAND = Path(__file__).parents[2] / "golden" / "by_hand" / "broker-4.3"
 TRUTH = [json.loads(line) for line in (BY_HAND / "truth.jsonl").read_text("utf-8").splitlines()]
 
 A_JOINS = (1_000, "5 A; 3 2 h7; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+ANSWERED = (2_700, "7 B -; 6 3; 8 B 3/2 -")
 
 
 @cache
@@ -112,17 +113,17 @@ def test_what_a_returning_static_member_prefers_bumps_nothing_in_4_0() -> None:
 
 def test_an_expression_given_up_shows_when_metadata_are_looked_at_again() -> None:
     """The hash counts fewer topics behind a fail-over though no topic changed: no proof of another shape."""
-    resolved = [(2_000, "5 B regex=^b; 8 B 2/0 -"), (2_500, "16 ^b bar; 3 3 h8")]
+    resolved = [(2_000, "5 B regex=^b; 8 B 2/0 -"), (2_500, "16 ^b bar; 3 3 h8"), ANSWERED]
     changed = (3_000, "5 B regex=^z; 16t ^b; 8 B 3/3 -")
-    got = told(4, A_JOINS, *resolved, changed, (90_000, "3 4 h7; 6 4; 8 A 4/3 0-5"))
+    got = told(4, A_JOINS, *resolved, changed, (90_000, "3 4 h7; 6 4; 8 A 4/2 0-5"))
     assert got == [("subscription_changed", "probable")]
 
 
 def test_a_topic_that_others_still_name_is_not_given_up() -> None:
     """The expression goes, its topic stays subscribed by name: only its shape is left."""
-    resolved = [(2_000, "5 B regex=^f; 8 B 2/0 -"), (2_500, "16 ^f foo; 3 3 h8")]
+    resolved = [(2_000, "5 B regex=^f; 8 B 2/0 -"), (2_500, "16 ^f foo; 3 3 h8"), ANSWERED]
     changed = (3_000, "5 B regex=^z; 16t ^f; 8 B 3/3 -")
-    got = told(4, A_JOINS, *resolved, changed, (90_000, "3 4 h9; 6 4; 8 A 4/3 0-5"))
+    got = told(4, A_JOINS, *resolved, changed, (90_000, "3 4 h9; 6 4; 8 A 4/2 0-5"))
     assert got == [("topic_metadata_changed", "proven")]
 
 

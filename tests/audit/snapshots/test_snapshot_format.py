@@ -21,7 +21,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {7: "2d39ecde95c4"}
+SHAPES = {7: "81f370456aca"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
 
 KEPT_ELSEWHERE = {
@@ -40,7 +40,7 @@ KEPT_ELSEWHERE = {
 
 OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
-    "ModernAudit": "_contradictions _evidence _gap _goes_on _group _step_of _verdicts",
+    "ModernAudit": "_contradictions _evidence _goes_on _group _missing _step_of _verdicts",
     "GroupFindings": "_arrivals _departures due_ms",
 }
 """Attributes that are set anew for each write that is judged; a snapshot has the write that is not judged yet."""

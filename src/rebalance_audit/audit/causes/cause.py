@@ -120,3 +120,12 @@ class Verdict(NamedTuple):
     client_host: str | None = None
     topics: tuple[str, ...] = ()
     alternatives: tuple[RebalanceCause, ...] = ()
+
+
+def weakened(verdict: Verdict) -> Verdict:
+    """The verdict where records before it are missing: whatever they hold may be behind it as well."""
+    return verdict._replace(
+        certainty=Certainty.POSSIBLE,
+        alternatives=verdict.alternatives or (RebalanceCause.UNKNOWN,),
+        detail=f"{verdict.detail} Records before this epoch are missing from the log.",
+    )

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import (
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    weakened,
+)
 from rebalance_audit.audit.causes.departures import evidence_at, judge_absence
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
@@ -121,7 +127,7 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
         verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]
     if scene.skipped:
         verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
-    return tuple(verdicts)
+    return tuple(map(weakened, verdicts)) if gap else tuple(verdicts)
 
 
 @lru_cache(1024)

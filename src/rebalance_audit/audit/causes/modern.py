@@ -9,8 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import (
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    weakened,
+)
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.modern_scene import (
     ASSIGNOR_FIELD,
     EXPRESSION_FIELD,
@@ -22,7 +29,6 @@ from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,
     MemberSubscribed,
-    RegexResolved,
 )
 
 
@@ -43,16 +49,7 @@ def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
             rest = [each.cause for each in others if each.cause is not verdict.cause]
             verdicts.append(_probable(verdict, *dict.fromkeys((*verdict.alternatives, *rest))))
     verdicts = verdicts or [_unexplained(scene)]
-    return tuple(_weaken(verdict) for verdict in verdicts) if gap else tuple(verdicts)
-
-
-def _weaken(verdict: Verdict) -> Verdict:
-    alternatives = verdict.alternatives or (RebalanceCause.UNKNOWN,)
-    return verdict._replace(
-        certainty=Certainty.POSSIBLE,
-        alternatives=alternatives,
-        detail=f"{verdict.detail} Records before this epoch are missing from the log.",
-    )
+    return tuple(map(weakened, verdicts)) if gap else tuple(verdicts)
 
 
 def _about(
@@ -179,17 +176,8 @@ def _streams_metadata(scene: ModernScene) -> Iterator[Weighed]:
         yield Weighed(_probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED), effect)
 
 
-def _resolved_otherwise(scene: ModernScene) -> list[RegexResolved]:
-    """Resolutions to other topics than before; a first one is compared with no topics."""
-    return [
-        change
-        for change in scene.evidence.regexes
-        if change.new is not None and change.new != (change.old or frozenset())
-    ]
-
-
 def _regexes(scene: ModernScene) -> Iterator[Weighed]:
-    news = _resolved_otherwise(scene)
+    news = resolved_otherwise(scene.evidence.regexes)
     if not news:
         return
     expressions = join_names([change.regular_expression for change in news])
@@ -209,7 +197,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         Certainty.PROVEN,
         scene.bump.position.record_timestamp_ms,
         f"The expression {expressions} now matches other topics.",
-        (*_resolutions(news), _bump_evidence(scene)),
+        (*resolutions(news), _bump_evidence(scene)),
         topics=tuple(sorted(topics)),
     )
     if len(brought) != 1:
@@ -229,15 +217,6 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         detail=f"Member {stint.member_id} had brought the expression without an epoch of its own.",
     )
     yield Weighed(brought_by, Effect.BUMPS)
-
-
-def _resolutions(changes: Sequence[RegexResolved]) -> tuple[Evidence, ...]:
-    return tuple(
-        evidence_at(
-            change.position, f"{change.regular_expression} matches {len(change.new or ())} topics"
-        )
-        for change in changes
-    )
 
 
 def _departures(scene: ModernScene) -> Iterator[Weighed]:
@@ -268,6 +247,10 @@ def _departures(scene: ModernScene) -> Iterator[Weighed]:
             "The last member is gone.",
             (evidence_at(gone[-1].position, "no member is left"), _bump_evidence(scene)),
         )
+        if (
+            scene.bump.new_metadata_hash
+        ):  # somebody whose records are missing still subscribes to topics
+            emptied = _probable(emptied, RebalanceCause.UNKNOWN)
         yield Weighed(emptied, Effect.BUMPS)
 
 
@@ -276,7 +259,7 @@ def _topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
     evidence, bump = scene.evidence, scene.bump
     if (
         evidence.gone
-        or _resolved_otherwise(scene)
+        or resolved_otherwise(scene.evidence.regexes)
         or any(
             scene.subscribing(change) is Effect.BUMPS
             for change in (*evidence.joined, *evidence.updated)
@@ -308,7 +291,11 @@ def _topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             yield from _given_up(scene, certain=False)
         else:
             detail = "The hash of the subscribed topics changed, and nothing that members did changes it."
-            yield Weighed(_differing(scene, detail), Effect.BUMPS)
+            verdict = _differing(scene, detail)
+            if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
+                # All topics deleted, or all members gone and their tombstones with them: nobody answers.
+                verdict = _probable(verdict, RebalanceCause.GROUP_EMPTIED)
+            yield Weighed(verdict, Effect.BUMPS)
 
 
 def _differing(scene: ModernScene, detail: str) -> Verdict:
@@ -333,7 +320,7 @@ def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
         scene.bump.position.record_timestamp_ms,
         f"A member had given up the expression that brought {join_names(sorted(scene.dropped))}, "
         "without an epoch of its own.",
-        (*_resolutions(resolved), _bump_evidence(scene)),
+        (*resolutions(resolved), _bump_evidence(scene)),
         topics=tuple(sorted(scene.dropped)),
     )
     others = (causes[1],) if certain else (causes[1], RebalanceCause.TOPIC_METADATA_CHANGED)

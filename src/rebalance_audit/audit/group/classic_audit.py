@@ -21,6 +21,7 @@ from rebalance_audit.audit.group.life import Life, departure_of
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
@@ -123,7 +124,7 @@ class ClassicAudit:
         shown_ms = earliest_ms
         if logged.join_started_ms is not None:
             earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
-        sync_ms = None if joined_at_ms is None else at_ms - joined_at_ms
+        sync_ms = duration_ms(joined_at_ms, at_ms)
         if gap and new.has_static:
             sync_ms = None  # the generation's first record may be lost, and this the return of a static member
         rebalance = life.open_rebalance(latest_ms, earliest_ms, goes_on=self.times.hands_out(new))
@@ -154,7 +155,7 @@ class ClassicAudit:
         )
         # Unowned time that ends here belongs to the generation before, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
-        moved = self._follow_partitions(old, new, since_known=False)
+        moved = self._follow_partitions(old, new, since_known=False, gap=gap)
         life.open_span(span)
         assert span.not_stable is not None
         span.unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
@@ -301,7 +302,7 @@ class ClassicAudit:
                 stint.previous_member_id = previous_ids[member.member_id]
 
     def _follow_partitions(
-        self, old: Generation | None, new: Generation, *, since_known: bool
+        self, old: Generation | None, new: Generation, *, since_known: bool, gap: bool = False
     ) -> Mapping[str, Shift]:
         """Move every partition whose member differs; returns the shifts by instance id, or member id without one."""
         life, position = self._life, new.position
@@ -327,7 +328,9 @@ class ClassicAudit:
             if not shift.gained:
                 continue
             owner = life.owner(member_id)
-            ownership.take(shift.gained, owner, position, new.generation, since_known=since_known)
+            ownership.take(
+                shift.gained, owner, position, new.generation, gap=gap, since_known=since_known
+            )
         return moved_by_identity
 
 

@@ -45,7 +45,7 @@ class MemberProgress:
     def stop_waiting(self, at_ms: int) -> None:
         """End a wait for partitions that others hold, if one is going on."""
         if self.waiting_since_ms is not None:
-            self.waited_ms += at_ms - self.waiting_since_ms
+            self.waited_ms += max(0, at_ms - self.waiting_since_ms)
             self.waiting_since_ms = None
 
     def row(self, span: "EpochSpan", outcome: str) -> Row:
@@ -62,8 +62,8 @@ class MemberProgress:
             "started_at": started_at_ms,
             "reached_at": reached_at_ms,
             "latency_ms": None
-            if started_at_ms is None or reached_at_ms is None
-            else reached_at_ms - started_at_ms,
+            if started_at_ms is None
+            else duration_ms(started_at_ms, reached_at_ms),
             "revoke_started_at": self.revoke_started_at_ms,
             "revoked_at": self.revoked_at_ms,
             "revoke_ms": None
@@ -135,6 +135,7 @@ class EpochSpan:
             for progress in self.progress.values()
             if (reached_at_ms := progress.reached_at_ms) is not None
             and (started_at_ms := progress.started_at_ms) is not None
+            and reached_at_ms >= started_at_ms
         ]
         if not reached:
             return None, None

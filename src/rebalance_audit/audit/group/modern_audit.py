@@ -7,18 +7,20 @@ from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
 from rebalance_audit.audit.causes.beginnings import Beginning, beginning_of
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import Generation
+from rebalance_audit.audit.causes.contradictions import Believed
 from rebalance_audit.audit.causes.departures import Circumstances, judge_absence, judge_departure
-from rebalance_audit.audit.causes.given_up import GivenUp
+from rebalance_audit.audit.causes.expressions import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness, successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
+from rebalance_audit.audit.group.doubt import Doubt
 from rebalance_audit.audit.group.downgrade import Downgrade, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life, departure_of
 from rebalance_audit.audit.members import Identity
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupRemoved,
@@ -38,7 +40,6 @@ from rebalance_audit.replay.modern.group import (
     UNRELEASED,
     UNREVOKED,
     ModernGroup,
-    ModernMember,
 )
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import count, each, minus, union
@@ -55,6 +56,7 @@ class ModernAudit:
     _began_unnumbered: bool
     """The group began with a member without topics: from 4.3 on that leaves no epoch."""
     _given_up: GivenUp
+    _doubt: Doubt
 
     def __init__(self, life: Life) -> None:
         self._life = life
@@ -63,10 +65,11 @@ class ModernAudit:
         self._liveness = Liveness()
         self._began_unnumbered = False
         self._given_up = GivenUp()
+        self._doubt = Doubt()
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
         self._goes_on = False
-        self._gap = False
+        self._missing = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
         self._step_of: Step
@@ -88,6 +91,15 @@ class ModernAudit:
         self._given_up.note(self._evidence.regexes)
         self._liveness.written(write[0].position)
         self._enter(write, group)
+        self._missing = False
+        self._doubt.look_at(
+            write,
+            self._evidence,
+            group,
+            Believed(life.watches, life.ownership.owner_of),
+            at_start=life.span is None,
+            lost=life.gap,
+        )
         self._contradictions = ()
         self._verdicts = self._judge_causes(write)
         # The request that upgrades a group also joins it: what lies between was never to be seen.
@@ -101,6 +113,7 @@ class ModernAudit:
         if self._evidence.bump is not None:
             self._given_up.topics.clear()
             self._began_unnumbered = False
+        self._doubt.settle(group, self._evidence.bump)
         if not self._goes_on:
             self._check_convergence(write[-1])
         if not group.members:
@@ -132,6 +145,7 @@ class ModernAudit:
         else:
             life.restart(group.group_type, first)
             self._liveness.restart()
+            self._doubt.end()
             self._given_up.topics.clear()
             self._began_unnumbered = self._evidence.begins_unnumbered(group)
             if self._evidence.is_upgrade(write[0], group):
@@ -139,6 +153,7 @@ class ModernAudit:
 
     def _upgrade(self, generation: Generation, write: Sequence[Step], group: ModernGroup) -> None:
         life, position = self._life, write[0].position
+        self._doubt.end()
         life.ownership.convert(position, generation.generation)
         life.moves.clear()
         life.protocol = group.group_type
@@ -157,23 +172,19 @@ class ModernAudit:
         if bump is None or self._carries_over(bump):
             return ()
         beginning = self._beginning(bump)
-        self._gap = self._has_gap(bump, beginning)
+        self._missing = self._has_gap(bump, beginning)
         if self._upgraded_at == write[-1].position:
             known = self._life.watches
             joined = [change.member_id for change in self._evidence.joined]
             return (interrupted_by_upgrade(bump, [each for each in joined if each not in known]),)
         upgraded_at, self._upgraded_at = self._upgraded_at, None
         first = write[0].position
-        upgraded = (
-            upgraded_at is not None
-            and first.log_offset == upgraded_at.log_offset + 1
-            and first.record_timestamp_ms == upgraded_at.record_timestamp_ms
-        )
+        upgraded = adjoins(upgraded_at, first)
         scene = ModernScene(
             self._evidence,
             bump,
             self._life.watches,
-            lambda member_id: identity_of(self._group.members.get(member_id)),
+            lambda member_id: Identity.of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
             beginning=beginning,
@@ -182,7 +193,7 @@ class ModernAudit:
             - {change.regular_expression for change in self._evidence.regexes},
             dropped=self._given_up.missed_in(self._group),
         )
-        verdicts = judge_modern(scene, gap=self._gap)
+        verdicts = judge_modern(scene, gap=self._in_doubt)
         if self._life.witness is None:
             return verdicts
         logged = testify_to_epoch(self._life.witness, bump, verdicts)
@@ -205,6 +216,10 @@ class ModernAudit:
         if life.span is not None or (life.watches and not self._began_unnumbered):
             return Beginning.NONE
         return beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
+
+    @property
+    def _in_doubt(self) -> bool:
+        return self._missing or self._doubt.is_open or self._life.gap
 
     def _has_gap(self, bump: GroupEpochBumped, beginning: Beginning) -> bool:
         """Records that belong before this epoch are not in the log."""
@@ -231,8 +246,9 @@ class ModernAudit:
 
     def _subscribed(self, change: MemberSubscribed) -> None:
         life = self._life
-        identity = identity_of(self._group.members.get(change.member_id))
+        identity = Identity.of(self._group.members.get(change.member_id))
         watch = life.watches.get(change.member_id)
+        self._doubt.confirm(change.member_id)
         if watch is None:
             gap = not change.joined
             watch = life.open_member(
@@ -257,6 +273,7 @@ class ModernAudit:
     def _unsubscribed(self, change: MemberUnsubscribed) -> None:
         life = self._life
         watch = life.watches.get(change.member_id)
+        self._doubt.confirm(change.member_id)
         if watch is None:
             return
         last_epoch = life.span.epoch if life.span else None
@@ -283,7 +300,7 @@ class ModernAudit:
         watch = life.watches.get(change.member_id)
         if watch is None and not change.released:
             # A compacted log can hold the assignment of a member whose subscription comes later.
-            identity = identity_of(self._group.members.get(change.member_id))
+            identity = Identity.of(self._group.members.get(change.member_id))
             watch = life.open_member(
                 change.member_id, identity, self._group.group_epoch, change.position, gap=True
             )
@@ -342,7 +359,7 @@ class ModernAudit:
         if gained:
             owner = life.owner(change.member_id)
             life.ownership.take(
-                gained, owner, change.position, self._group.group_epoch, gap=life.gap
+                gained, owner, change.position, self._group.group_epoch, gap=self._in_doubt
             )
 
     def _holders(self, change: MemberAssigned) -> set[str]:
@@ -366,7 +383,7 @@ class ModernAudit:
             life.watches.update(watches)
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
-        gap = self._gap
+        gap = self._in_doubt
         rebalance = life.open_rebalance(at_ms, None)
         before = life.span
         span = EpochSpan(
@@ -378,7 +395,7 @@ class ModernAudit:
             preferred_assignor(self._group.members.values()),
             change.position,
             at_ms,
-            None if gap or before is None else before.epoch,
+            None if self._missing or before is None else before.epoch,
             self._step_of.members,
             life.joined_since,
             life.left_since,
@@ -431,19 +448,3 @@ class ModernAudit:
         if self._group.members:
             life.ownership.confirm(life.moves.has_owner, at_ms)
         life.install_target(change.new_assignment_epoch, at_ms)
-
-
-def identity_of(member: ModernMember | None) -> Identity:
-    """What a member's record says of it."""
-    if member is None:
-        return Identity()
-    return Identity(
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
-        member.classic.session_timeout_ms if member.classic else None,
-        tuple(member.subscribed_topic_names),
-        member.subscribed_topic_regex or None,
-        member.server_assignor,
-    )

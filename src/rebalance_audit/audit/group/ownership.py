@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_audit.audit.rows import COMPLETE, GAP, OWNERSHIP, Emit
+from rebalance_audit.audit.rows import OWNERSHIP, Emit, completeness, duration_ms
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, each
 
@@ -285,7 +285,7 @@ class Ownership:
         to_offset = held_ms = None
         if position is not None:
             to_offset, to_ms = position.log_offset, position.record_timestamp_ms
-            held_ms = to_ms - from_ms
+            held_ms = duration_ms(from_ms, to_ms)
         self._emit(
             OWNERSHIP,
             {
@@ -309,6 +309,6 @@ class Ownership:
                 "previous_member_id": previous_member_id,
                 "how_ended": how,
                 "log_partition": began.log_partition,
-                "completeness": GAP if gap else COMPLETE,
+                "completeness": completeness(gap),
             },
         )

@@ -1,8 +1,10 @@
-"""Topics that left a group's subscription without an epoch."""
+"""Regular expressions: what their resolution shows, and what is missed when one is given up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_audit.audit.causes.cause import Evidence
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.replay.changes import RegexResolved
 from rebalance_audit.replay.modern.group import ModernGroup
 
@@ -29,3 +31,22 @@ class GivenUp:
             return frozenset()
         names = (member.subscribed_topic_names for member in group.members.values())
         return frozenset(self.topics.difference(*names, *group.regexes.values()))
+
+
+def resolved_otherwise(changes: Iterable[RegexResolved]) -> list[RegexResolved]:
+    """Those to other topics than before; a first one is compared with no topics."""
+    return [
+        change
+        for change in changes
+        if change.new is not None and change.new != (change.old or frozenset())
+    ]
+
+
+def resolutions(changes: Sequence[RegexResolved]) -> tuple[Evidence, ...]:
+    """The records of resolutions as evidence."""
+    return tuple(
+        evidence_at(
+            change.position, f"{change.regular_expression} matches {len(change.new or ())} topics"
+        )
+        for change in changes
+    )

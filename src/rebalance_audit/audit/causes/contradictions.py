@@ -1,0 +1,107 @@
+"""Records of a group whose coordinator assigns that cannot follow the ones in hand: others are missing between."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.group.ownership import Owner
+from rebalance_audit.audit.writes import Role, Step
+from rebalance_audit.replay.changes import Anomaly, GroupType
+from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernGroup
+from rebalance_audit.replay.partitions import TopicPartition, each, minus
+
+
+class Believed(NamedTuple):
+    """The group before the write, as the records in hand make it."""
+
+    watches: Mapping[str, MemberWatch]
+    owner_of: Callable[[TopicPartition], Owner | None]
+
+
+def contradictions(
+    write: Sequence[Step], evidence: WriteEvidence, group: ModernGroup, believed: Believed
+) -> Iterator[str]:
+    """Why the write, which leaves `group` behind, cannot be the next one of the group, in words.
+
+    No log from which nothing is missing has any of these.
+    """
+    for step in write:
+        if step.role is not Role.CLASSIC:
+            yield from (str(each.kind) for each in step.changes if isinstance(each, Anomaly))
+    converts = write[0].role is Role.CLASSIC
+    for check in _CHECKS:
+        if not (converts and check is _broken_chain):
+            yield from check(evidence, group, believed)
+
+
+def _nothing_new(
+    evidence: WriteEvidence, _group: ModernGroup, _believed: Believed
+) -> Iterator[str]:
+    """A member's record is written only where it differs: what it said before was something else."""
+    for change in evidence.updated:
+        if not change.changed:
+            yield f"the record of member {change.member_id} says nothing new"
+
+
+def _broken_chain(
+    evidence: WriteEvidence, group: ModernGroup, _believed: Believed
+) -> Iterator[str]:
+    """Each assignment names the member epoch before it; 0 is that of a member that joins."""
+    last = {change.member_id: change for change in evidence.assigned}
+    for member_id, change in last.items():
+        member = group.members.get(member_id)
+        if member is None or member.member_epoch == STATIC_LEAVE_EPOCH:
+            continue
+        if member.target_member_epoch >= 0:
+            continue  # 3.7 wrote the epoch before its last change, not the one before its last record
+        if member.previous_member_epoch != change.old_member_epoch:
+            yield (
+                f"member {member_id} came from epoch {member.previous_member_epoch}, "
+                f"not {change.old_member_epoch}"
+            )
+
+
+def _without_beginning(
+    evidence: WriteEvidence, _group: ModernGroup, believed: Believed
+) -> Iterator[str]:
+    told = {change.member_id for change in evidence.joined}
+    told.update(new.member_id for _, new in evidence.replaced.values())
+    for change in evidence.assigned:
+        if change.member_id not in believed.watches and change.member_id not in told:
+            yield f"nothing tells that member {change.member_id} joined"
+
+
+def _nobodys_expression(
+    evidence: WriteEvidence, group: ModernGroup, _believed: Believed
+) -> Iterator[str]:
+    """Only expressions of members are resolved."""
+    resolved = {change.regular_expression for change in evidence.regexes if change.new is not None}
+    if resolved:
+        had = {member.subscribed_topic_regex for member in group.members.values()}
+        for expression in sorted(resolved - had):
+            yield f"no member has the expression {expression}"
+
+
+def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> Iterator[str]:
+    """A member gets what nobody has: whoever had it wrote a record that gives it up."""
+    if group.group_type is GroupType.SHARE:
+        return
+    wrote = {change.member_id for change in evidence.assigned}
+    wrote.update(change.member_id for change in evidence.gone)
+    wrote.update(old.member_id for old, _ in evidence.replaced.values())
+    for change in evidence.assigned:
+        for partition in each(minus(change.new_assigned, change.old_assigned)):
+            owner = believed.owner_of(partition)
+            if owner is not None and owner.member_id not in wrote:
+                yield f"member {change.member_id} has what member {owner.member_id} never gave up"
+                return
+
+
+_CHECKS: Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]]] = (
+    _nothing_new,
+    _broken_chain,
+    _without_beginning,
+    _nobodys_expression,
+    _taken,
+)
