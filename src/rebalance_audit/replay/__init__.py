@@ -1,10 +1,10 @@
-"""Hard state: what records say of groups. Records in, state and changes out, and nothing else changes a group.
+"""Hard state: what records say about groups. Records in, state and changes out, and nothing else changes a group.
 
 | where | what |
 |---|---|
 | `playback` | `apply`: the one way in, and `RULES`, record type to rule (Kafka: `CoordinatorPlayback.replay`) |
 | `shard` | the groups of one partition (Kafka: `GroupCoordinatorShard`) |
-| `slot` | all that is known of one group id: the group and its committed offsets |
+| `slot` | all that is known about one group id: the group and its committed offsets |
 | `classic/` | groups whose leader assigns; each record is the snapshot of a generation |
 | `modern/` | consumer, share and streams groups; each record is a difference |
 | `offsets` | offset commits and transaction markers (Kafka: the replay half of `OffsetMetadataManager`) |

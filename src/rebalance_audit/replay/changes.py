@@ -1,7 +1,7 @@
 """What replay reports: the second alphabet of the coordinator.
 
 Records go in, changes come out. A change is a frozen value that says what one record did to one group; it carries the
-position of the record that made it. A record that changes nothing still reports what it rewrote where that is evidence
+position of the record that caused it. A record that changes nothing still reports what it rewrote if that is evidence
 (a repeated current assignment, a regex resolved again to the same topics).
 """
 
@@ -18,7 +18,7 @@ class Position(NamedTuple):
     log_offset: int
     record_timestamp_ms: int
     leader_epoch: int | None = None
-    """Leader epoch of the batch; None where the source hides it (Spark's Kafka source, old message formats)."""
+    """Leader epoch of the batch; None if the source hides it (Spark's Kafka source, old message formats)."""
     producer_id: int = -1
     is_transactional: bool = False
 
@@ -48,15 +48,15 @@ class AnomalyKind(StrEnum):
     PARTITION_OWNED_TWICE = "partition_owned_twice"
     """A member takes a partition that another member holds at the same or a later epoch."""
     EPOCH_WENT_BACK = "epoch_went_back"
-    """A group, assignment or generation counter that is lower than before."""
+    """A group epoch, assignment epoch or generation that is lower than before."""
     EPOCH_SKIPPED = "epoch_skipped"
-    """A group epoch that is more than one above the one before: records in between are missing."""
+    """A group epoch more than one above the previous one: records in between are missing."""
     MEMBER_ABOVE_ASSIGNMENT = "member_above_assignment"
     """A member epoch above the assignment epoch."""
     OFFSET_WENT_BACK = "offset_went_back"
-    """A record at a log offset that is not above the one before; it was not applied."""
+    """A record at a log offset that is not above the previous one; it was not applied."""
     BAD_VALUE = "bad_value"
-    """A field with a value that the protocol excludes (a negative assignment timestamp, an epoch below -1)."""
+    """A field with a value that the protocol does not allow (a negative assignment timestamp, an epoch below -1)."""
 
 
 class GroupCreated(NamedTuple):
@@ -66,7 +66,7 @@ class GroupCreated(NamedTuple):
     group_type: GroupType
     simple: bool
     replaced: GroupType | None
-    """Type of the group that it took the place of: a simple classic one, or any for a classic group's record."""
+    """Type of the group that it replaced: a simple classic one, or any type for a classic group's record."""
 
 
 class GroupRemoved(NamedTuple):
@@ -77,7 +77,7 @@ class GroupRemoved(NamedTuple):
 
 
 class GroupStateChanged(NamedTuple):
-    """The derived state of the group moved; names as Kafka's describe commands print them."""
+    """The derived state of the group changed; names as Kafka's describe commands print them."""
 
     position: Position
     old: str | None
@@ -86,7 +86,7 @@ class GroupStateChanged(NamedTuple):
 
 
 class GroupEpochBumped(NamedTuple):
-    """A group epoch record ([3], [11], [17]), also one that repeats the same epoch."""
+    """A group epoch record ([3], [11], [17]), even one that repeats the same epoch."""
 
     position: Position
     group_type: GroupType
@@ -108,7 +108,7 @@ class MemberSubscribed(NamedTuple):
     changed: tuple[str, ...]
     """Names of the member's fields whose value differs from before, in the order of the member class.
 
-    () for a joiner, and for a member that was known by its current assignment alone: its earlier values are not known.
+    () for a new member, and for one known only by its current assignment: its earlier values are unknown.
     """
 
 
@@ -172,7 +172,7 @@ class TopicMetadataRecorded(NamedTuple):
 
     position: Position
     topics: tuple[str, ...] | None
-    """Topics whose shape differs from the record before (all of them for a first one); None for the tombstone."""
+    """Topics whose shape differs from the previous record (all of them for a first one); None for the tombstone."""
 
 
 class GenerationCompleted(NamedTuple):
@@ -230,14 +230,14 @@ class TransactionEnded(NamedTuple):
     producer_id: int
     committed: bool
     offsets: int
-    """How many pending commits it ended."""
+    """How many pending commits it committed or dropped."""
 
 
 class Anomaly(NamedTuple):
     """A record that the strict rules refuse.
 
-    It was applied as Kafka's own loader would, or left out where that loader stops. Two owners of a partition are the
-    exception: the loader stops at them, but the newer owner's record is the truth and was applied.
+    It was applied as Kafka's own loader would, or left out if that loader would stop. Two owners of a partition are the
+    exception: the loader stops, but the newer owner's record is the truth and was applied.
     """
 
     position: Position

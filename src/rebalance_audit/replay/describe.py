@@ -17,7 +17,7 @@ DEFAULT_ASSIGNORS: Final = {
     GroupType.SHARE: "simple",
     GroupType.STREAMS: None,
 }
-"""What Kafka shows where no member prefers one: the first of the broker's assignors in their default setting."""
+"""What Kafka shows if no member prefers one: the first of the broker's default assignors."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -25,9 +25,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] | None:
     """The group in the shape of the `state` command; None when the slot holds no group (removed, or never there).
 
-    Type, state and assignor are spelled as Kafka spells them, topics that have no known name by their id. What a group
-    type does not have is None: a classic member's epoch and target, the generation of a simple group. The assignment of
-    a consumer group's member includes what it has yet to give up, as in ConsumerGroupDescribe.
+    Type, state and assignor are spelled as Kafka spells them; a topic without a known name is shown by its id. What a
+    group type does not have is None: a classic member's epoch and target, the generation of a simple group. The
+    assignment of a consumer group's member includes partitions it has yet to revoke, as in ConsumerGroupDescribe.
     """
     group = slot.group
     if group is None:
@@ -89,7 +89,7 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
 
 
 def _topics(partitions: Partitions, name_of: Callable[[bytes | str], str]) -> dict[str, list[int]]:
-    """Topic -> partitions, both ascending; ids that share a name (a topic made again) are joined."""
+    """Topic -> partitions, both ascending; ids that share a name (a topic created again) are merged."""
     named: dict[str, set[int]] = {}
     for topic, numbers in partitions.items():
         named.setdefault(name_of(topic), set()).update(numbers)
@@ -109,7 +109,7 @@ def _offsets(slot: GroupSlot) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _moment(timestamp_ms: int) -> str | None:
-    """ISO 8601 in UTC with milliseconds; None for what is no time (-1 of old releases, damaged bytes)."""
+    """ISO 8601 in UTC with milliseconds; None for what is not a time (-1 of old releases, damaged bytes)."""
     if timestamp_ms < 0:
         return None
     try:

@@ -1,9 +1,9 @@
-"""The order in which Java's and Kafka's hash tables iterate, where the protocol's outcome depends on it.
+"""The order in which Java's and Kafka's hash tables iterate, as far as the protocol's outcome depends on it.
 
 Kafka breaks ties between members, topics and partitions by the iteration order of `java.util.HashMap`, `HashSet` and
-its own `TimelineHashMap`. Results equal Kafka's only where the same ties are broken the same way. Capacities are those
-of Java 17. Slots of nine and more keys in a table of 64 and more slots, which Java turns into trees, are not modelled:
-their keys stay in the order of insertion.
+its own `TimelineHashMap`. Results equal Kafka's only if ties are broken the same way. Capacities are those of Java 17.
+Slots with nine or more keys in a table of 64 or more slots, which Java turns into trees, are not modelled: their keys
+stay in insertion order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ Key: TypeAlias = str | bytes | int | tuple[str, int]
 K = TypeVar("K", bound=Key)
 
 DEFAULT_CAPACITY: Final = 16
-"""Slots of a HashMap that was made without a size."""
+"""Slots of a HashMap created without a size."""
 
 _INT_BITS: Final = 32
 _INT_MASK: Final = 0xFFFF_FFFF
@@ -85,7 +85,7 @@ def hash_map_order(keys: Iterable[K], capacity: int = DEFAULT_CAPACITY) -> list[
 
 
 def slot_order(keys: Sequence[K], capacity: int) -> list[K]:
-    """Keys by their slots in a HashMap of exactly that many slots, in this order inside a slot."""
+    """Keys ordered by their slots in a HashMap of exactly that many slots; inside a slot they keep this order."""
     mask = capacity - 1
     slots = [_spread(key) & mask for key in keys]
     return [keys[index] for index in sorted(range(len(keys)), key=slots.__getitem__)]
@@ -104,9 +104,9 @@ def map_copy_capacity(size: int) -> int:
 def timeline_order(keys: Sequence[str], entries_max: int) -> list[str]:
     """Order in which a TimelineHashMap iterates keys that were put in this order.
 
-    A put checks the room for one more entry, also where it replaces a value, and the table never shrinks:
-    `entries_max` is the most entries that any put found, plus one. A group whose members were all written again after
-    the last of them joined has one more than its most members.
+    A put makes room for one more entry even if it replaces a value, and the table never shrinks: `entries_max` is the
+    most entries that any put found, plus one. So a group whose members were all written again after the last of them
+    joined has its largest member count plus one.
     """
     slot_bits = 1
     while entries_max * 0.75 > 1 << slot_bits:
@@ -124,12 +124,12 @@ def _spread(key: Key) -> int:
 
 
 def _power_of_two(least: int) -> int:
-    """HashMap.tableSizeFor: the first power of two that is not below."""
+    """HashMap.tableSizeFor: the smallest power of two that is not below `least`."""
     return 1 << (least - 1).bit_length()
 
 
 def _grown_capacity(keys: Sequence[Key], capacity: int) -> int:
-    """Slots after the puts: doubled beyond three quarters full, and in small tables by a slot's ninth key."""
+    """Slots after the puts: doubled when three quarters are exceeded, and in small tables by a slot's ninth key."""
     if capacity < _NO_TREES_BELOW and len(keys) > _SLOT_KEYS_MAX:
         return _capacity_after_puts([_spread(key) for key in keys], capacity)
     while len(keys) > capacity * 0.75:

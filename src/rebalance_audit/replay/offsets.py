@@ -33,7 +33,7 @@ from rebalance_audit.wire.generated.messages import (
 def replay_offset_commit(
     step: ReplayStep, key: OffsetCommitKey, value: OffsetCommitValue | None
 ) -> None:
-    """Keep the committed offset; pending where it is part of a transaction; the tombstone drops both."""
+    """Keep the committed offset, as pending if it is part of a transaction; the tombstone drops both."""
     if value is None:
         _remove(step, key)
         return
@@ -58,10 +58,10 @@ def replay_plain_commits(
     commits: Iterable[tuple[OffsetCommitKey, OffsetCommitValue]],
     first: Position,
 ) -> list[Change]:
-    """Apply what one request committed, record by record from `first` on, at once.
+    """Apply all that one request committed, one record per offset from `first` on, in one go.
 
-    The outcome is that of `replay_offset_commit` for each of them, where the slot has a group and knows no record from
-    `first` on, nothing is a tombstone and no transaction is involved.
+    The result equals that of `replay_offset_commit` for each of them, provided that the slot has a group and no record
+    from `first` on, none is a tombstone and no transaction is involved.
     """
     log_partition, log_offset, at_ms, leader_epoch, _, _ = first
     offsets = slot.offsets
@@ -116,7 +116,7 @@ def _keep(
             OffsetCommitted(position, key.topic, key.partition, offset.committed_offset)
         )
         return
-    # Kafka's loader goes by the producer id alone: only transactions write offsets with one.
+    # Like Kafka's loader, look at the producer id alone: only transactions write offsets with one.
     slot.pending_offsets.setdefault(position.producer_id, {})[topic_partition] = offset
     step.changes.append(OffsetPending(position, key.topic, key.partition, position.producer_id))
 
@@ -135,9 +135,9 @@ def _remove(step: ReplayStep, key: OffsetCommitKey | LegacyOffsetCommitKey) -> N
 def end_transaction(
     slot: GroupSlot, producer_id: int, position: Position, *, committed: bool
 ) -> list[Change]:
-    """End the producer's pending commits; one older than what is committed meanwhile stays dropped.
+    """Commit or drop the producer's pending commits; one older than what has been committed since is dropped.
 
-    Nothing pending is nothing odd: a marker goes to every partition that its transaction touched.
+    Nothing pending is no anomaly: a marker goes to every partition that its transaction touched.
     """
     pending = slot.pending_offsets.pop(producer_id, None)
     if pending is None:

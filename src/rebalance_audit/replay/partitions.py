@@ -19,7 +19,7 @@ NOTHING: Partitions = {}
 def partitions_of(
     entries: Iterable[tuple[Topic, Iterable[int]] | tuple[Topic, Iterable[int], object]],
 ) -> Partitions:
-    """The set that (topic, partition numbers, …) entries name; entries of one topic are joined."""
+    """The set that (topic, partition numbers, …) entries name; entries of one topic are merged."""
     collected: dict[Topic, frozenset[int]] = {}
     for entry in entries:
         topic = entry[0]

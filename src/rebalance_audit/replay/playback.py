@@ -1,8 +1,8 @@
 """Replay: the one way in which group state changes.
 
 `apply` takes one decoded record of a group and brings the group's slot to the state that Kafka's coordinator has after
-the same record; what moved comes back as changes. The same function serves the audit of real logs and our own
-coordinator, whose handlers only make records.
+the same record; what changed is returned. The same function serves the audit of real logs and our own coordinator,
+whose handlers only make records.
 """
 
 from collections.abc import Mapping
@@ -39,8 +39,8 @@ def apply(
 ) -> list[Change]:
     """Apply one record of the slot's group and say what it changed.
 
-    The changes come in the order they happened; the group's derived state, where it moved, is last. Under the lenient
-    policy a record out of place brings an `Anomaly`; under the strict one it raises `ReplayError` and changes nothing.
+    The changes are in the order they happened; a change of the group's derived state comes last. Under the lenient
+    policy a record out of place yields an `Anomaly`; under the strict one it raises `ReplayError` and changes nothing.
     """
     step = ReplayStep(slot, record, position, policy)
     if position.log_offset <= slot.last_log_offset:
@@ -51,7 +51,7 @@ def apply(
     try:
         RULES[record.record_type](step, record.key, record.value)
     except ReplayError:
-        # The rules refuse before they change a group; all that can have happened is that they made one.
+        # Rules refuse before they change a group; at most they have created one.
         slot.group = group
         raise
     slot.last_log_offset = position.log_offset
@@ -69,7 +69,10 @@ def apply_transaction_marker(
     position: Position,
     policy: Policy = Policy.LENIENT,
 ) -> list[Change]:
-    """Apply a marker of the slot's log partition: commit or drop what the producer has pending in this group."""
+    """Apply a marker of the slot's log partition: commit or drop what the producer has pending in this group.
+
+    Raises ReplayError under the strict policy, as `apply` does.
+    """
     if position.log_offset <= slot.last_log_offset:
         kind, detail = AnomalyKind.OFFSET_WENT_BACK, _went_back(slot)
         if policy is Policy.STRICT:

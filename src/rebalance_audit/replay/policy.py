@@ -9,7 +9,7 @@ class Policy(Enum):
     """How replay treats a record out of place."""
 
     LENIENT = auto()
-    """Real logs: apply it as Kafka's own loader would, or leave it out where that stops, and report an `Anomaly`."""
+    """Real logs: apply it as Kafka's own loader would, or leave it out if that would stop, and report an `Anomaly`."""
     STRICT = auto()
     """Our own logs: a record out of place is a bug; raise `ReplayError` and leave the state as it was."""
 
@@ -20,7 +20,7 @@ class ReplayError(Exception):
     def __init__(
         self, group_id: str, record_name: str, position: Position, kind: AnomalyKind, detail: str
     ) -> None:
-        """`record_name` is the record type with a word for a tombstone; `detail` says what is wrong."""
+        """`record_name` is the record type, with `tombstone` if it is one; `detail` says what is wrong."""
         super().__init__(
             f"group {group_id!r}: {record_name} at partition {position.log_partition}, offset "
             f"{position.log_offset} is out of place ({kind.value}): {detail}"

@@ -11,7 +11,7 @@ from rebalance_audit.wire.records import Record, group_id_of
 
 
 class Shard:
-    """Every group of one partition of `__consumer_offsets`, brought forward record by record."""
+    """Every group of one partition of `__consumer_offsets`, kept up to date record by record."""
 
     def __init__(self, log_partition: int, policy: Policy = Policy.LENIENT) -> None:
         """Starts without groups, as a coordinator does before it loads the partition."""
@@ -19,14 +19,14 @@ class Shard:
         self.policy = policy
         self._slots: dict[str, GroupSlot] = {}
         self._producers: dict[int, dict[str, None]] = {}
-        """Producer id -> ids of the groups that its open transaction touched, in the order it did."""
+        """Producer id -> ids of the groups that its open transaction touched, in order of first touch."""
 
     def slot(self, group_id: str) -> GroupSlot | None:
-        """What the partition says of a group id; None where no record named it."""
+        """What the partition says about a group id; None if no record named it."""
         return self._slots.get(group_id)
 
     def slots(self) -> Iterator[GroupSlot]:
-        """Every slot, also those whose group was removed, in the order their ids first appeared."""
+        """Every slot, including those whose group was removed, in the order their ids first appeared."""
         return iter(self._slots.values())
 
     def groups(self) -> Iterator[GroupSlot]:
@@ -51,7 +51,7 @@ class Shard:
     def apply_commits(
         self, commits: Sequence[tuple[OffsetCommitKey, OffsetCommitValue]], first: Position
     ) -> tuple[GroupSlot, list[Change]]:
-        """Apply what one group committed with one request, from position `first` on: as `apply` for each of them.
+        """Apply what one group committed with one request, from position `first` on, as `apply` does for each record.
 
         Raises ReplayError as `playback.apply` does.
         """
@@ -71,7 +71,7 @@ class Shard:
     def apply_transaction_marker(
         self, producer_id: int, committed: bool, position: Position
     ) -> list[tuple[GroupSlot, list[Change]]]:
-        """End the producer's transaction in every group that it touched; empty when it has none open here."""
+        """End the producer's transaction in every group that it touched; empty if it has none open here."""
         touched = self._producers.pop(producer_id, {})
         ended: list[tuple[GroupSlot, list[Change]]] = []
         for group_id in touched:

@@ -1,4 +1,4 @@
-"""Everything the log says of one group id: the group object of the moment and the committed offsets."""
+"""Everything the log says about one group id: its current group and the committed offsets."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ def type_of(group: Group) -> GroupType:
 
 
 class CommittedOffset(NamedTuple):
-    """One committed position."""
+    """One committed offset."""
 
     committed_offset: int
     leader_epoch: int
@@ -27,7 +27,7 @@ class CommittedOffset(NamedTuple):
     """-1 = by retention."""
     topic_id: bytes | None
     log_offset: int
-    """Of the record that holds it: a transactional commit only replaces records before it."""
+    """Log offset of its record: a transactional commit only replaces those of earlier records."""
 
 
 @dataclass(slots=True)

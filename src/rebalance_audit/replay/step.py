@@ -10,7 +10,7 @@ from rebalance_audit.wire.records import Record
 
 
 class ReplayStep:
-    """What the replay functions share while one record is applied: where it goes, and what it changed so far."""
+    """What the rules share while one record is applied: its slot, and what it has changed so far."""
 
     __slots__ = ("_policy", "changes", "position", "record", "slot")
 

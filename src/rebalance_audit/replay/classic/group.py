@@ -16,7 +16,7 @@ class ClassicMember(NamedTuple):
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
-    """The session timeout where the record is too old to hold it (value version 0)."""
+    """The session timeout if the record is too old to have it (value version 0)."""
     session_timeout_ms: int
     subscription_bytes: bytes
     assignment_bytes: bytes
@@ -31,7 +31,7 @@ class ClassicMember(NamedTuple):
 
 @dataclass(slots=True)
 class ClassicGroup:
-    """One classic group. In the log only Empty and Stable exist; the phases of a rebalance are memory only."""
+    """One classic group. In the log only Empty and Stable exist; the phases of a rebalance are in memory only."""
 
     group_id: str
     has_record: bool = False
@@ -41,9 +41,9 @@ class ClassicGroup:
     protocol_name: str | None = None
     leader_member_id: str | None = None
     current_state_timestamp_ms: int = -1
-    """When the group entered its last state; -1 when the record is too old to hold it (value versions 0 and 1)."""
+    """When the group entered its last state; -1 when the record is too old to have it (value versions 0 and 1)."""
     members: Mapping[str, ClassicMember] = field(default_factory=dict)
-    """By member id, in record order. Replaced as a whole by every record, so a kept reference stays as it was."""
+    """By member id, in record order. Every record replaces the whole mapping, so a reference to it never changes."""
 
     def is_simple(self) -> bool:
         """Empty and without protocol type: any record of another group type replaces it (reference: isSimpleGroup)."""

@@ -1,7 +1,7 @@
 """Replay of classic group records (type 2).
 
-Each record is a snapshot of a whole generation, written when it is complete, so replay puts a new group object in place
-and reports that; what differs from the generation before is for the reader of the change to see.
+Each record is a snapshot of a whole generation, written when it is complete. Replay puts a new group object in place and
+reports that; whoever reads the change compares the two generations.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,13 @@ from rebalance_audit.wire.generated.messages import (
 )
 
 _CACHED_ASSIGNMENTS: Final = 1024
-"""Members come back to an assignment that they or others had."""
+"""Members return to assignments that they or others had before."""
 
 
 def replay_generation(
     step: ReplayStep, _key: GroupMetadataKey, value: GroupMetadataValue | None
 ) -> None:
-    """Replace whatever the slot holds, of any type, by the snapshot; the tombstone removes it, of any type."""
+    """Replace whatever group the slot holds, of any type, with the snapshot; the tombstone removes it."""
     if value is None:
         _remove_group(step)
         return
@@ -71,7 +71,7 @@ def replay_generation(
 
 
 def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[str, ClassicMember]:
-    """The snapshot's members; one whose bytes did not change keeps what was read from them before."""
+    """The snapshot's members; bytes that did not change are not decoded again."""
     is_consumer = value.protocol_type == PROTOCOL_TYPE
     earlier = known.members if known is not None and known.protocol_type == PROTOCOL_TYPE else {}
     members: dict[str, ClassicMember] = {}
@@ -107,7 +107,7 @@ def read_member(
     *,
     is_consumer: bool,
 ) -> ClassicMember:
-    """A member with what its bytes say; the same member of the generation `before` saves reading what stayed."""
+    """A member with what its bytes say. `before`, the member in the last generation, saves decoding equal bytes again."""
     subscription = assignment = None
     assigned, partition_count = NOTHING, 0
     if before is not None and before.subscription_bytes == subscription_bytes:

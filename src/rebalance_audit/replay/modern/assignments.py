@@ -1,4 +1,4 @@
-"""Replay of what members shall have ([7], [13], [21]) and of what they have ([8], [14], [22])."""
+"""Replay of target assignments ([7], [13], [21]) and current assignments ([8], [14], [22])."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
     member = group.members.get(member_id)
     before = NOTHING if member is None else union(member.assigned, member.pending_revocation)
     after = union(current.assigned, current.pending_revocation)
-    # Without a dispute what the member had before is its own, so that only the difference needs a look.
+    # Unless ownership is disputed, what the member had before is its own, so only the difference needs a check.
     claimed = after if group.disputed else minus(after, before)
     _require_sound(step, value.member_epoch, current)
     if kind.one_owner:
@@ -126,7 +126,7 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
 def _note_early_access(
     member: ModernMember, value: ConsumerGroupCurrentMemberAssignmentValue
 ) -> None:
-    """3.7 wrote no state: it follows from what the member waits for (its ConsumerGroupMember.Builder)."""
+    """3.7 wrote no state: it follows from what the member waits for, as in its ConsumerGroupMember.Builder."""
     if value.partitions_pending_revocation:
         member.member_state = UNREVOKED
     else:
@@ -157,8 +157,8 @@ def _require_reached(
 ) -> None:
     """A member is never above the assignment epoch.
 
-    So one above the implicit 0 of a group without a target assignment record proves that the group starts at 1: it was
-    written by 4.3 or later.
+    So a member above the implicit 0 of a group without a target assignment record proves that the group started at 1:
+    4.3 or later wrote it.
     """
     implicit = not group.has_assignment_record and group.assignment_epoch == 0
     assignment_epoch = 1 if implicit else group.assignment_epoch
@@ -231,7 +231,7 @@ def replay_streams_current(
     key: StreamsGroupCurrentMemberAssignmentKey,
     value: StreamsGroupCurrentMemberAssignmentValue | None,
 ) -> None:
-    """As for the others, and the tasks that the member shadows or prepares."""
+    """As for the other group types, plus the member's standby and warmup tasks."""
     replay_current(STREAMS, step, key, value)
     group = streams_group(step)
     if value is not None and group is not None:

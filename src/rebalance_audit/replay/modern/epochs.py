@@ -21,7 +21,7 @@ from rebalance_audit.wire.generated.messages import (
 )
 
 NO_ASSIGNMENT_EPOCH: Final = -1
-"""What the tombstone of the target metadata leaves."""
+"""The assignment epoch after the tombstone of the target metadata."""
 
 
 def replay_group_epoch(kind: GroupKind, step: ReplayStep, _key: object, value: Any) -> None:
@@ -55,7 +55,7 @@ def replay_group_epoch(kind: GroupKind, step: ReplayStep, _key: object, value: A
 def replay_streams_group_epoch(
     step: ReplayStep, key: StreamsGroupMetadataKey, value: StreamsGroupMetadataValue | None
 ) -> None:
-    """As for the others, and which topology was found valid."""
+    """As for the other group types, plus the topology epoch that was found valid."""
     replay_group_epoch(STREAMS, step, key, value)
     group = streams_group(step)
     if value is not None and group is not None:

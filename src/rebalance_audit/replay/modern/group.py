@@ -1,7 +1,7 @@
 """State of consumer, share and streams groups as their records leave it.
 
 Only `replay` writes to these objects. Field meanings follow Kafka's ConsumerGroup, ConsumerGroupMember and their share
-and streams twins; derived values (state, members not yet converged) are kept up to date by the methods here so that
+and streams counterparts; derived values (state, members not yet converged) are kept up to date by the methods here so that
 reading them never costs a pass over the members.
 """
 
@@ -25,7 +25,7 @@ LEFT_EPOCH = -1
 
 @dataclass(slots=True, frozen=True)
 class ClassicMembership:
-    """What a member of a consumer group that speaks the classic protocol told in its JoinGroup."""
+    """What a member of a consumer group that speaks the classic protocol sent in its JoinGroup."""
 
     session_timeout_ms: int
     supported_protocols: tuple[tuple[str, bytes], ...]
@@ -33,7 +33,7 @@ class ClassicMembership:
 
 
 class ClientAssignorResult(NamedTuple):
-    """What a client-side assignor said of one member (KIP-848; only the layouts of 3.7 carry it)."""
+    """What a client-side assignor said about one member (KIP-848; only the layouts of 3.7 have it)."""
 
     error: int
     """0 = none."""
@@ -42,16 +42,16 @@ class ClientAssignorResult(NamedTuple):
 
 
 class RegexResolution(NamedTuple):
-    """How a regular expression came to its topics."""
+    """How a regular expression was resolved to topics."""
 
     metadata_version: int
     """Version of the metadata image that was searched."""
     resolved_at_ms: int
-    """Start of the search, coordinator clock."""
+    """Start of the search in epoch milliseconds, coordinator clock."""
 
 
 class RecordedTopic(NamedTuple):
-    """One topic of the last topic metadata record; two of them are equal when the topic kept its shape."""
+    """One topic of the last topic metadata record; two are equal if the topic kept its shape."""
 
     topic_id: bytes
     topic_name: str
@@ -62,7 +62,7 @@ class RecordedTopic(NamedTuple):
 
 @dataclass(slots=True)
 class ModernMember:
-    """One member. A member can exist by its assignment record alone (compacted logs): `described` is False then."""
+    """One member. In a compacted log it may be known only by its assignment record: `described` is False then."""
 
     member_id: str
     described: bool = False
@@ -89,7 +89,7 @@ class ModernMember:
     """Partitions the member may use; a streams member's active tasks."""
     pending_revocation: Partitions = field(default_factory=dict)
     assignment_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Assignment epoch per assigned or pending partition where the record carries it (4.3+, KIP-1251); else empty."""
+    """Assignment epoch per assigned or pending partition if the record has it (4.3+, KIP-1251); else empty."""
     target_member_epoch: int = -1
     """Layouts of 3.7 only, as are the next two: the epoch that the member moves to."""
     pending_assignment: Partitions = field(default_factory=dict)
@@ -102,7 +102,7 @@ class ModernMember:
     def assignment_epoch_of(self, topic: Topic, number: int) -> int:
         """Epoch at which the member got the partition.
 
-        Where the record has none (before 4.3) the member's own epoch stands for it, 0 after a static leave.
+        If the record has none (before 4.3), the member's own epoch stands in for it, or 0 after a static leave.
         """
         return self.assignment_epochs.get((topic, number), max(self.member_epoch, 0))
 
@@ -133,7 +133,7 @@ class ModernGroup:
     regex_resolutions: dict[str, RegexResolution] = field(default_factory=dict)
     """Same keys as `regexes`."""
     recorded_topics: dict[str, int] | None = None
-    """Topic name -> partition count of the last [4] value (releases 3.7 to 4.0); None where the log holds none."""
+    """Topic name -> partition count of the last [4] value (releases 3.7 to 4.0); None if the log has none."""
     recorded_shapes: Mapping[str, RecordedTopic] = field(default_factory=dict)
     """The same record in full, by topic name."""
     topology_epoch: int = -1
@@ -145,12 +145,12 @@ class ModernGroup:
     Empty for share groups, where members share partitions.
     """
     disputed: bool = field(default=False, compare=False)
-    """A member took a partition from another: from then on a member's claim is no proof of its ownership."""
+    """A member took a partition from another: from then on, a member's claim does not prove ownership."""
     unconverged: set[str] = field(default_factory=set)
     """Members that are not STABLE at the assignment epoch."""
 
     def target_of(self, member_id: str) -> Partitions:
-        """The member's target; nothing where no record says."""
+        """The member's target; empty if no record names one."""
         return self.targets.get(member_id, NOTHING)
 
     def group_state(self) -> str:

@@ -39,9 +39,9 @@ class CurrentAssignment(NamedTuple):
     assigned: Partitions
     pending_revocation: Partitions
     assignment_epochs: Mapping[TopicPartition, int]
-    """Empty where the record carries none."""
+    """Empty if the record has none."""
     uneven: tuple[Topic, ...]
-    """Topics whose list of assignment epochs is not as long as their list of partitions."""
+    """Topics whose list of assignment epochs differs in length from their list of partitions."""
 
 
 class GroupKind(NamedTuple):
@@ -49,7 +49,7 @@ class GroupKind(NamedTuple):
 
     group_type: GroupType
     replaces_simple: bool
-    """Whether its records silently take the place of a simple classic group."""
+    """Whether its records silently replace a simple classic group."""
     one_owner: bool
     """Whether a partition has at most one owner."""
     member_states: Mapping[int, str]

@@ -1,4 +1,4 @@
-"""Finding the group and the member that a record belongs to, as Kafka's loader does."""
+"""Finds the group and the member that a record belongs to, as Kafka's loader does."""
 
 from rebalance_audit.replay.changes import AnomalyKind, GroupCreated, GroupType
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
@@ -8,7 +8,7 @@ from rebalance_audit.replay.step import ReplayStep
 
 
 def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
-    """The group that a record with a value belongs to, made when there is none; None when it must be left out."""
+    """The group that a record with a value belongs to, created if there is none; None if the record must be left out."""
     group = step.slot.group
     if group is None:
         return _create(kind, step, None)
@@ -29,7 +29,7 @@ def _group_of_kind(kind: GroupKind, step: ReplayStep, group: Group) -> ModernGro
         if group.group_type is kind.group_type:
             return group
     elif kind.replaces_simple and group.is_simple():
-        # It was only made to hold offsets; nothing of a simple group would be lost.
+        # A simple group only exists to hold offsets, which belong to the group id: nothing is lost.
         return _create(kind, step, GroupType.CLASSIC)
     step.refuse(
         AnomalyKind.WRONG_GROUP_TYPE,
@@ -56,7 +56,7 @@ def known_member(group: ModernGroup, step: ReplayStep, member_id: str) -> Modern
 
 
 def streams_group(step: ReplayStep) -> ModernGroup | None:
-    """The slot's streams group; None where the record was left out because of another group's type."""
+    """The slot's streams group; None if the record was left out because the group has another type."""
     group = step.slot.group
     if isinstance(group, ModernGroup) and group.group_type is GroupType.STREAMS:
         return group

@@ -1,4 +1,4 @@
-"""Replay of what members say of themselves ([5], [10], [19])."""
+"""Replay of member metadata ([5], [10], [19]): what members say about themselves."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def replay_member(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> No
             setattr(member, name, described)
             changed.append(name)
     if not member.described:
-        # Known by its assignment alone, or not at all: nothing is known to differ.
+        # Known only by its assignment, or not at all: nothing is known to differ.
         changed.clear()
         member.described = True
     if member.instance_id != old_instance_id:
@@ -73,6 +73,6 @@ def _remove_member(kind: GroupKind, step: ReplayStep, member_id: str) -> None:
 
 
 def _forget_instance(group: ModernGroup, instance_id: str | None, member_id: str) -> None:
-    """Another member may have taken the instance id over meanwhile; then it keeps it."""
+    """Unless another member has taken the instance id over meanwhile."""
     if instance_id is not None and group.static_members.get(instance_id) == member_id:
         del group.static_members[instance_id]

@@ -19,7 +19,7 @@ class PreferenceChange(NamedTuple):
 
 
 def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
-    """The server-side assignor that most members prefer; None where none has a preference.
+    """The server-side assignor that most members prefer; None if none has a preference.
 
     `members` come in the order in which they joined, which breaks ties as `most_preferred` says.
     """
@@ -29,11 +29,11 @@ def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
 def most_preferred(
     recorded: Iterable[str | None], change: PreferenceChange | None = None
 ) -> str | None:
-    """The assignor that most members name; None where none names any.
+    """The assignor that most members name; None if none names any.
 
-    `recorded` are the preferences in the members' records, in the order the members joined. Of equally many it is the
-    one that Kafka's map of counts has first: the recorded counts in TimelineHashMap order, or a HashMap copy of them in
-    which the change was counted.
+    `recorded` are the preferences in the members' records, in the order the members joined. A tie goes to the
+    one that comes first in Kafka's map of counts: the recorded counts in TimelineHashMap order, or a HashMap copy of
+    them with the change counted in.
     """
     counts: Counter[str] = Counter()
     entries_max = 0
@@ -48,9 +48,9 @@ def most_preferred(
 
 
 def _counted(change: PreferenceChange, counts: Counter[str], ordered: Sequence[str]) -> list[str]:
-    """Count the change, and order the names as the HashMap does: a new name is the first of its slot.
+    """Count the change, and order the names as the HashMap does: a new name comes first in its slot.
 
-    HashMap.compute makes room only in a table that was too full before, which no copy is.
+    HashMap.compute only grows a table that was too full before, which no copy is.
     """
     capacity = map_copy_capacity(len(ordered))
     names = list(ordered)

@@ -1,4 +1,4 @@
-"""Replay of what groups record of topics: resolved expressions, topic metadata, share partitions, topologies."""
+"""Replay of what groups record about topics: resolved regexes, topic metadata, share partitions, topologies."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def replay_topic_metadata(kind: GroupKind, step: ReplayStep, _key: object, value
 
 
 def replay_share_partition_metadata(step: ReplayStep, key: object, value: Any) -> None:
-    """[9]: 3.9 listed initialised topics under the number that 4.0 then gave to topic metadata."""
+    """[9]: in 3.9 a list of initialised topics; 4.0 reused the number for topic metadata."""
     if step.record.layout == "3.9":
         replay_share_partitions(step, key, value)
     else:
@@ -83,7 +83,7 @@ def replay_share_partition_metadata(step: ReplayStep, key: object, value: Any) -
 
 
 def replay_share_partitions(step: ReplayStep, _key: object, value: Any) -> None:
-    """[15]: which partitions have share state says nothing of members; it only proves the group."""
+    """[15]: which partitions have share state says nothing about members; it only proves that the group exists."""
     group = (group_for_tombstone if value is None else group_for_value)(SHARE, step)
     if group is not None:
         step.changes.append(SharePartitionsRecorded(step.position))
@@ -92,7 +92,7 @@ def replay_share_partitions(step: ReplayStep, _key: object, value: Any) -> None:
 def replay_topology(
     step: ReplayStep, _key: StreamsGroupTopologyKey, value: StreamsGroupTopologyValue | None
 ) -> None:
-    """Set the topology epoch ([23]). Its tombstone follows the group's own, so an unknown group is nothing odd."""
+    """Set the topology epoch ([23]). Its tombstone follows the group's own, so an unknown group is no anomaly."""
     if value is None:
         if step.slot.group is None:
             return
@@ -108,4 +108,4 @@ def replay_topology(
 
 
 def replay_nothing(_step: ReplayStep, _key: object, _value: object) -> None:
-    """A record that is read but changes no state ([24]: no release has it)."""
+    """A record that is decoded but changes no state ([24]: no release writes it)."""
