@@ -1,4 +1,4 @@
-"""What all handlers of one coordinator share, and the shape in which a protocol brings its handlers."""
+"""What all handlers of one coordinator share, and how a protocol registers its handlers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class CoordinatorContext:
         return None if slot is None else slot.group
 
     def holder(self, group_id: str) -> GroupType:
-        """Whose handlers a group id belongs to: those of its group's type, the classic ones where that is empty.
+        """Whose handlers serve a group id: those of its group's type, or the classic ones if the id is free.
 
-        An id without a group and a modern group without members are free for the classic protocol to take.
+        An id without a group and a modern group without members are free: the classic protocol may take them.
         """
         group = self.group(group_id)
         if isinstance(group, ModernGroup) and group.members:
@@ -74,24 +74,24 @@ class ProtocolHandlers(Protocol):
 
     @property
     def requests(self) -> Mapping[Route, RequestHandler]:
-        """What it answers."""
+        """The requests that it answers."""
 
     @property
     def timers(self) -> Mapping[TimerRoute, TimerHandler]:
-        """What it does when time is up."""
+        """The timers that it serves."""
 
     def loaded(self, now_ms: int, /) -> Result:
         """Build soft state from hard state after a load and arm its timers."""
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Follow what replay did to a group."""
+        """Update soft state after replay changed a group."""
 
     def image_changed(self, now_ms: int, /) -> Result:
-        """Follow a change of the topics; the context has the new image."""
+        """Update soft state after topics changed; the context has the new image."""
 
 
 class StatelessHandlers:
-    """What handlers do that keep nothing beside hard state: they have nothing to build and nothing to follow."""
+    """Handlers without soft state: they have nothing to build and nothing to update."""
 
     requests: Mapping[Route, RequestHandler]
     timers: Mapping[TimerRoute, TimerHandler] = {}
@@ -101,7 +101,7 @@ class StatelessHandlers:
         return NOTHING_TO_DO
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Nothing to follow."""
+        """Nothing to update."""
 
     def image_changed(self, _now_ms: int) -> Result:
         """Nothing to do."""
@@ -118,7 +118,7 @@ class ResultDraft:
         self.records: list[RecordDraft] = []
         self.replies: list[Reply] = []
         self.timers: dict[Timer, int | None] = {}
-        """The last word on each timer, in the order they were first touched."""
+        """Timer -> its deadline, or None if disarmed, in the order they were first set."""
         self.bumps: list[Bump] = []
         self.departures: list[Departure] = []
         self.meanwhile: list[Meanwhile] = []
@@ -148,7 +148,7 @@ class ResultDraft:
         self.timers[timer] = None
 
     def add(self, result: Result) -> None:
-        """Take over everything of another result."""
+        """Add everything of another result."""
         self.records += result.records
         self.replies += result.replies
         self.timers.update(result.timers)

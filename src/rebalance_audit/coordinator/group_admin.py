@@ -38,11 +38,11 @@ from rebalance_audit.coordinator.requests.admin import (
 )
 
 NOT_FOUND_FROM_VERSION: Final = 6
-"""DescribeGroups: before this version a group that is not there is Dead, which is no error."""
+"""DescribeGroups: before this version an unknown group is described as Dead, without an error."""
 
 
 class GroupAdmin(StatelessHandlers):
-    """Serves what administrators ask of groups of all protocols."""
+    """Serves administrators' requests about groups of all protocols."""
 
     def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:
         """Asks the classic protocol for the state of its groups."""
@@ -73,7 +73,7 @@ class GroupAdmin(StatelessHandlers):
     # --- DescribeGroups ----------------------------------------------------------------------------
 
     def describe_groups(self, request: DescribeGroupsRequest, token: int, _now_ms: int) -> Result:
-        """Serve a DescribeGroups: classic groups, in the phase they are in now."""
+        """Serve a DescribeGroups: classic groups, in their current phase."""
         described = tuple(
             self._described(group_id, request.api_version) for group_id in request.groups
         )
@@ -95,7 +95,7 @@ class GroupAdmin(StatelessHandlers):
     # --- DeleteGroups ------------------------------------------------------------------------------
 
     def delete_groups(self, request: DeleteGroupsRequest, token: int, now_ms: int) -> Result:
-        """Serve a DeleteGroups: offsets and groups go in one write; a group with members stays."""
+        """Serve a DeleteGroups: offsets and group are deleted in one write; a group with members stays."""
         outcome = ResultDraft()
         results: list[DeletableGroupResult] = []
         for group_id in dict.fromkeys(request.groups_names):

@@ -62,7 +62,7 @@ class GroupCoordinator:
                 assert not twice, f"two protocols serve {twice}"
                 table.update(rows)  # type: ignore[arg-type]
         self._for_holders = {route.request_type for route in self._requests if route.holder}
-        """Request types whose handler goes by the type of the group."""
+        """Request types whose handler depends on the type of the group."""
 
     def handle(self, request: tuple[object, ...], token: int, now_ms: int) -> Result:
         """Serve a request. `token` comes back with its reply, now or in a later result; it is never used twice."""
@@ -74,9 +74,9 @@ class GroupCoordinator:
         return (handler or self._requests[Route(kind)])(request, token, now_ms)
 
     def prolonged(self, request: tuple[object, ...], now_ms: int) -> Prolonged | None:
-        """What a quiet heartbeat does: no record, an answer without news, and a session that runs from now.
+        """What a quiet heartbeat does: no record, an answer without news, and a session that starts now.
 
-        None for every request that may do more, and for any that is no heartbeat: `handle` serves those.
+        None for every other request, and for a heartbeat that may do more: `handle` serves those.
         """
         if isinstance(request, ConsumerGroupHeartbeatRequest):
             return self._consumer.prolonged(request, now_ms)
@@ -85,7 +85,7 @@ class GroupCoordinator:
         return None
 
     def fire(self, timer: Timer, now_ms: int) -> Result:
-        """Serve a timer whose deadline has come; one that has lost its meaning does nothing."""
+        """Serve a timer whose deadline has passed; one that is out of date does nothing."""
         handler = self._timers.get(TimerRoute(timer.kind, self._timer_holder(timer.group_id)))
         return (handler or self._timers[TimerRoute(timer.kind)])(timer, now_ms)
 
@@ -94,7 +94,7 @@ class GroupCoordinator:
         return group.group_type if isinstance(group, ModernGroup) else GroupType.CLASSIC
 
     def loaded(self, now_ms: int) -> Result:
-        """Start to serve after the log was replayed into the shard: soft state is built, timers run from now."""
+        """Start serving after the log was replayed into the shard: build soft state, start timers now."""
         outcome = ResultDraft()
         for protocol in self._protocols:
             outcome.add(protocol.loaded(now_ms))
@@ -110,11 +110,11 @@ class GroupCoordinator:
             protocol.applied(slot, changes)
 
     def live_group(self, group_id: str) -> LiveGroup | None:
-        """The classic group of that id with its phase and all that waits; None where there is none."""
+        """The classic group of that id, with its phase and parked requests; None if there is none."""
         return self._classic.groups.get(group_id)
 
     def image_changed(self, image: TopicImage, now_ms: int) -> Result:
-        """Take over the topics as the metadata log shows them now."""
+        """Take over the topics as the metadata log has them now."""
         self.context.image = image
         outcome = ResultDraft()
         for protocol in self._protocols:

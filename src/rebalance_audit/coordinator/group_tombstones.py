@@ -15,7 +15,7 @@ from rebalance_audit.wire.generated.messages import (
 
 
 def group_tombstones(group: Group) -> tuple[RecordDraft, ...]:
-    """Tombstones of an empty group in the order that replay demands: [2t], or [6t] [16t]* [4t] [3t].
+    """Tombstones of an empty group in the order that replay requires: [2t], or [6t] [16t]* [4t] [3t].
 
     [4t] is written even by releases that never write [4], as Kafka does: the log may be older than its broker.
     """

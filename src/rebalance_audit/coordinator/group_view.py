@@ -1,4 +1,4 @@
-"""Any group as the requests see that serve all protocols: its type, its state now, what it consumes."""
+"""Any group as requests for all protocols see it: its type, its current state, what it consumes."""
 
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
@@ -14,7 +14,7 @@ def group_type(group: CurrentGroup) -> GroupType:
 
 
 def state_name(group: CurrentGroup) -> str:
-    """The state as Kafka prints it; of a classic group the one it is in now, also between two generations."""
+    """The state as Kafka prints it; for a classic group its current one, even between two generations."""
     return group.group_state() if isinstance(group, ModernGroup) else group.state.value
 
 

@@ -47,7 +47,7 @@ class ErrorCode(IntEnum):
     STALE_MEMBER_EPOCH = 113
     INVALID_REGULAR_EXPRESSION = 128
     INVALID_ASSIGNMENT = 20_848
-    """KIP-848 names it, but no Kafka release has it: the number is ours and far from Kafka's."""
+    """KIP-848 names it, but no Kafka release has it: the number is our own, far from Kafka's."""
 
 
 class RecordDraft(NamedTuple):
@@ -66,7 +66,7 @@ class TimerKind(StrEnum):
     With a member id: a classic member of a consumer group was told to join again.
     """
     SYNC = "sync"
-    """Classic: members that joined must sync (pending sync); with a member id as above, this one must."""
+    """Classic: members that joined must sync (pending sync). With a member id: as above, that member must sync."""
     PENDING_MEMBER = "pending_member"
     """Classic: a member id was handed out and the second JoinGroup must follow."""
     SESSION = "session"
@@ -77,7 +77,7 @@ class TimerKind(StrEnum):
     REGEX = "regex"
     """Consumer: resolve the group's regular expressions, away from the heartbeat."""
     EXPIRY = "expiry"
-    """The periodic clean-up of offsets and groups."""
+    """The periodic expiry of offsets and groups."""
 
 
 class Timer(NamedTuple):
@@ -90,7 +90,7 @@ class Timer(NamedTuple):
 
 @lru_cache(1 << 15)
 def session_of(group_id: str, member_id: str) -> Timer:
-    """The session of a member; heartbeats name the same ones again and again."""
+    """The session timer of a member, cached since every heartbeat names it."""
     return Timer(TimerKind.SESSION, group_id, member_id)
 
 
@@ -102,12 +102,12 @@ class TimerChange(NamedTuple):
 
 
 class Prolonged(NamedTuple):
-    """All that a quiet heartbeat does: its member's session runs from now. The answer to it tells nothing new."""
+    """All that a quiet heartbeat does: it restarts its member's session. The answer has no news."""
 
     session: Timer
     deadline_ms: int
     heartbeat_interval_ms: int
-    """When the next one is due; 0 where the protocol does not say."""
+    """When the next one is due; 0 if the protocol does not say."""
 
 
 class Reply(NamedTuple):
@@ -138,9 +138,9 @@ class Result:
     replies: tuple[Reply, ...] = ()
     timers: tuple[TimerChange, ...] = ()
     atomic: bool = True
-    """False for clean-ups, whose records may be cut between batches."""
+    """False for expiry, whose records may be split over several batches."""
     transaction: TransactionWrite | None = None
-    """Set for writes of transactions, which share no batch with others."""
+    """Set for writes of transactions, which share no batch with other writes."""
     bumps: tuple[Bump, ...] = ()
     """Why groups go on to other epochs or generations; for whoever watches."""
     departures: tuple[Departure, ...] = ()
@@ -165,27 +165,27 @@ class TopicImage(Protocol):
     """The cluster's topics at one moment, as the metadata log tells the coordinator."""
 
     metadata_version: int
-    """Grows with every change of any topic."""
+    """Grows with every change to any topic."""
 
     def topic(self, name: str) -> TopicDescription | None:
-        """The living topic of that name."""
+        """The existing topic of that name."""
 
     def topic_by_id(self, topic_id: bytes) -> TopicDescription | None:
-        """The living topic of that id."""
+        """The existing topic of that id."""
 
     def names(self) -> tuple[str, ...]:
-        """Names of all living topics, sorted."""
+        """Names of all existing topics, sorted."""
 
 
 class IdSource(Protocol):
-    """Where random ids come from: seeded in simulations."""
+    """The source of random ids: seeded in simulations."""
 
     def uuid_text(self) -> str:
         """A fresh id as Kafka prints one."""
 
 
 class Dialect(StrEnum):
-    """Release whose coordinator is imitated: layouts, starting epochs, metadata records, order of records."""
+    """The release whose coordinator is imitated: layouts, first epochs, metadata records, order of records."""
 
     R3_7 = "3.7"
     R3_9 = "3.9"
@@ -217,14 +217,14 @@ class CoordinatorConfig:
     consumer_heartbeat_interval_ms: int = 5_000
     consumer_max_size: int = 2_147_483_647
     consumer_assignment_interval_ms: int = 1_000
-    """0 before release 4.3, whatever is set."""
+    """Before release 4.3 it is 0, whatever is set."""
     consumer_regex_refresh_interval_ms: int = 600_000
     server_assignors: tuple[str, ...] = ("uniform", "range")
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     offsets_retention_ms: int = 604_800_000
     offset_metadata_max_bytes: int = 4_096
     classic_creation_recorded: bool = True
-    """False as releases up to 3.9 by default: no record before a classic group's first generation is complete."""
+    """False = as releases up to 3.9 by default: no record before a classic group's first generation is complete."""
     group_overrides: dict[str, dict[str, int]] = field(default_factory=dict)
     """Dynamic group configuration: group id -> setting -> value, e.g. `consumer.session.timeout.ms`."""
 

@@ -1,7 +1,7 @@
 """OffsetCommit, TxnOffsetCommit, and the markers that end transactions.
 
 Offsets belong to the group id. Who may commit depends on the group's protocol: classic groups compare the generation,
-consumer groups the member epoch, by checks that the consumer protocol brings.
+consumer groups the member epoch, by checks of the consumer protocol.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,18 +41,18 @@ from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
 
 WITHOUT_TOPIC_IDS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
-"""Releases whose offset commits do not hold the topic's id."""
+"""Releases whose offset commits do not have the topic's id."""
 
 _commit_key: Final = lru_cache(1 << 14)(OffsetCommitKey)
 _answer: Final = lru_cache(1 << 12)(OffsetCommitResponsePartition)
-"""Keys repeat with every commit, and so do the answers."""
+"""Every commit repeats keys and answers."""
 
 NO_EXPIRY: Final = -1
-"""Retention time and expire timestamp of a commit that the broker's setting keeps."""
+"""Retention time and expire timestamp of a commit that is kept by the broker's setting."""
 
 
 class RequestedCommit(NamedTuple):
-    """Who commits what, in which kind of commit."""
+    """Who commits what, and in which kind of commit."""
 
     group_id: str
     member_id: str
@@ -61,21 +61,21 @@ class RequestedCommit(NamedTuple):
     is_transactional: bool
     api_version: int
     topics: tuple[OffsetCommitRequestTopic, ...]
-    """Those that exist, with their names."""
+    """Those topics that exist, with their names."""
 
 
 class MemberEpochChecks(Protocol):
-    """What the consumer protocol says of commits and fetches in its groups."""
+    """What the consumer protocol says about commits and fetches in its groups."""
 
     def commit_error(self, group: ModernGroup, committer: RequestedCommit) -> ErrorCode:
-        """NONE where this commit may be written."""
+        """NONE if this commit may be written."""
 
     def fetch_error(self, group: ModernGroup, requested: OffsetFetchRequestGroup) -> ErrorCode:
-        """NONE where this client may read the group's offsets."""
+        """NONE if this client may read the group's offsets."""
 
 
 GROUP_NOT_FOUND_FROM_VERSION: Final[Mapping[bool, int]] = {False: 9, True: 6}
-"""Is it transactional -> first version that answers GROUP_ID_NOT_FOUND; before it is ILLEGAL_GENERATION."""
+"""Transactional? -> first version that answers GROUP_ID_NOT_FOUND; older ones answer ILLEGAL_GENERATION."""
 
 
 class OffsetCommits(StatelessHandlers):
@@ -87,7 +87,7 @@ class OffsetCommits(StatelessHandlers):
         classic: ClassicHandlers,
         epoch_checks: MemberEpochChecks | None,
     ) -> None:
-        """Without checks the consumer protocol is not served, and its members are unknown."""
+        """Without epoch checks the consumer protocol is not served, and its members are unknown."""
         self._context = context
         self._classic = classic
         self._epoch_checks = epoch_checks
@@ -98,7 +98,7 @@ class OffsetCommits(StatelessHandlers):
         }
 
     def commit(self, request: OffsetCommitRequest, token: int, now_ms: int) -> Result:
-        """Serve an OffsetCommit. One by a classic member also keeps its session alive."""
+        """Serve an OffsetCommit. If a classic member sent it, it also keeps the session alive."""
         known, refused = self._split_by_topic(request.topics)
         committer = RequestedCommit(
             request.group_id,
@@ -165,7 +165,7 @@ class OffsetCommits(StatelessHandlers):
         if live is not None:
             return classic_commit_error(live, committer)
         if committer.generation_or_epoch < 0:
-            # Nobody's member: the commit makes a simple group.
+            # The client is no member: the commit makes a simple group.
             return ErrorCode.NONE
         if committer.api_version >= GROUP_NOT_FOUND_FROM_VERSION[committer.is_transactional]:
             return ErrorCode.GROUP_ID_NOT_FOUND
@@ -220,7 +220,7 @@ class OffsetCommits(StatelessHandlers):
                             topic_id,
                         )
                     else:
-                        # The one value version that holds an expiry holds neither leader epoch nor topic id.
+                        # The only value version with an expiry has neither leader epoch nor topic id.
                         value = OffsetCommitValue(
                             partition.committed_offset,
                             metadata,
@@ -243,7 +243,7 @@ class OffsetCommits(StatelessHandlers):
 
 
 def classic_commit_error(live: LiveGroup, committer: RequestedCommit) -> ErrorCode:
-    """Whether a commit fits the classic group as it is now.
+    """NONE if a commit fits the classic group as it is now, else the error.
 
     A commit in a transaction may leave out the member, and does not wait for the end of a rebalance.
     """

@@ -32,7 +32,7 @@ class OffsetReads(StatelessHandlers):
         self.requests = {Route(OffsetFetchRequest): self.fetch}
 
     def fetch(self, request: OffsetFetchRequest, token: int, _now_ms: int) -> Result:
-        """Serve an OffsetFetch. A group that is not there has no offsets, which is no error."""
+        """Serve an OffsetFetch. An unknown group has no offsets, which is no error."""
         groups = tuple(
             self._fetch_group(requested, require_stable=request.require_stable)
             for requested in request.groups
@@ -90,7 +90,7 @@ def _fetch_partition(
 
 
 def _is_of_another_topic(committed_id: bytes | None, asked_id: bytes) -> bool:
-    """Whether the offset belongs to an earlier topic of the same name; either side may not say."""
+    """Whether the offset belongs to an earlier topic of the same name; False if either side has no topic id."""
     return committed_id is not None and asked_id not in {ZERO_UUID, committed_id}
 
 

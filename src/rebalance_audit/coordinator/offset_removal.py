@@ -1,4 +1,4 @@
-"""How committed offsets end: OffsetDelete, deleted topics, and the clean-up of what expired, groups included."""
+"""How committed offsets end: OffsetDelete, deleted topics, and expiry, which also ends groups."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -46,7 +46,7 @@ CHECK_INTERVAL_MS: Final = 600_000
 """`offsets.retention.check.interval.ms`"""
 
 EXPIRING_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.CONSUMER})
-"""Groups of other types are not ended by the clean-up."""
+"""Group types that expiry ends."""
 
 
 class OffsetRemoval(StatelessHandlers):
@@ -98,7 +98,7 @@ class OffsetRemoval(StatelessHandlers):
             return ErrorCode.GROUP_ID_NOT_FOUND
         knows_topics = isinstance(group, ModernGroup) or group.protocol_type == PROTOCOL_TYPE
         if not knows_topics and not is_empty(group):
-            # Which topics the members of another protocol type use cannot be told.
+            # Which topics the members of another protocol type use is unknown.
             return ErrorCode.NON_EMPTY_GROUP
         return ErrorCode.NONE
 
@@ -112,7 +112,7 @@ class OffsetRemoval(StatelessHandlers):
     # --- deleted topics ----------------------------------------------------------------------------
 
     def forget_topics(self, request: TopicsDeleted, _token: int, _now_ms: int) -> Result:
-        """Drop all offsets of topics that are gone; an offset of a topic made again under the name stays."""
+        """Drop all offsets of deleted topics; an offset of a topic created again by that name stays."""
         ids = {topic.name: topic.topic_id for topic in request.topics}
         records: dict[tuple[str, str, int], RecordDraft] = {}
         for slot in self._context.shard.groups():
@@ -125,7 +125,7 @@ class OffsetRemoval(StatelessHandlers):
     # --- expiry ------------------------------------------------------------------------------------
 
     def loaded(self, now_ms: int) -> Result:
-        """Start the round of clean-ups."""
+        """Start the periodic expiry."""
         return Result(timers=(_next_round(now_ms),))
 
     def expire(self, _timer: Timer, now_ms: int) -> Result:
@@ -158,7 +158,7 @@ class OffsetRemoval(StatelessHandlers):
                 yield place, offset
 
     def _expires_ms(self, group: CurrentGroup, offset: CommittedOffset) -> int | None:
-        """When the offset of a topic that nobody consumes expires; None while that cannot be said."""
+        """When the offset of a topic that nobody consumes expires; None as long as that is unknown."""
         base_ms = _retained_from_ms(group, offset)
         if base_ms is None:
             return None
@@ -168,7 +168,7 @@ class OffsetRemoval(StatelessHandlers):
 
 
 def _retained_from_ms(group: CurrentGroup, offset: CommittedOffset) -> int | None:
-    """The moment that the retention counts from: the commit, or in a group whose members all left their departure."""
+    """When retention begins: at the commit, or, if all members have left the group, at their departure."""
     if isinstance(group, ModernGroup) or group.protocol_type is None:
         return offset.commit_timestamp_ms
     if group.state is ClassicState.EMPTY:

@@ -1,7 +1,7 @@
-"""The classic group protocol with static membership, as one row of tables for the coordinator.
+"""The classic group protocol with static membership (KIP-345), as rows of the coordinator's dispatch tables.
 
-Handlers read hard state by way of `LiveGroups` and write none; what they keep themselves is soft: phases, parked
-requests, who is pending. Groups of the consumer protocol that move to this one or from it come and go by `adopt` and
+Handlers read hard state through `LiveGroups` and never write it; what they keep themselves is soft: phases, parked
+requests, pending members. Groups of the consumer protocol that move to this one or from it come and go by `adopt` and
 `release`.
 """
 
@@ -76,7 +76,7 @@ class ClassicHandlers:
     # --- requests ----------------------------------------------------------------------------------
 
     def join_group(self, request: JoinGroupRequest, token: int, now_ms: int) -> Result:
-        """Serve a JoinGroup; a group that is not there comes to be when a client without member id asks for it."""
+        """Serve a JoinGroup; a client without a member id also creates the group."""
         turn = Turn(now_ms)
         error = self._join_error(request)
         if error is not ErrorCode.NONE:
@@ -176,7 +176,7 @@ class ClassicHandlers:
     # --- what others bring -------------------------------------------------------------------------
 
     def loaded(self, now_ms: int) -> Result:
-        """Know the groups as their records show them, every session from now; one above the size limit rebalances."""
+        """Take the groups as recorded, with every session starting now; a group above the size limit rebalances."""
         turn = Turn(now_ms)
         for slot in self._context.shard.groups():
             live = self.groups.get(slot.group_id)
@@ -189,7 +189,7 @@ class ClassicHandlers:
         return turn.result()
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Nothing to follow: what the records say was known when they were made."""
+        """Nothing to update: what the records say was known when they were made."""
 
     def image_changed(self, _now_ms: int) -> Result:
         """Nothing to do: topics concern the members that assign them."""
@@ -201,12 +201,12 @@ class ClassicHandlers:
         return group if isinstance(group, ModernGroup) else self.groups.get(group_id)
 
     def group_ids(self) -> list[str]:
-        """Ids of all groups of all protocols: those on record in the order they appeared, then the others."""
+        """Ids of all groups of all protocols: recorded ones in the order they appeared, then the others."""
         recorded = [slot.group_id for slot in self._context.shard.groups()]
         return [*recorded, *self.groups.unrecorded()]
 
     def note_commit(self, group_id: str, member_id: str, now_ms: int) -> Result:
-        """A member committed offsets: outside the sync phase that proves it alive as a heartbeat would."""
+        """A member committed offsets: outside the sync phase that counts as a heartbeat."""
         live = self.groups.get(group_id)
         member = None if live is None else live.members.get(member_id)
         if (
@@ -220,7 +220,7 @@ class ClassicHandlers:
         return turn.result()
 
     def release(self, group_id: str, outcome: ResultDraft, now_ms: int) -> None:
-        """The group moves to another protocol or is deleted: answer who waits, end the timers, forget it."""
+        """The group moves to another protocol or is deleted: answer parked requests, end timers, forget it."""
         turn = Turn(now_ms)
         self.groups.forget(group_id, turn)
         outcome.add(turn.result())
@@ -228,8 +228,8 @@ class ClassicHandlers:
     def adopt(self, live: LiveGroup, outcome: ResultDraft, now_ms: int, *, rebalance: bool) -> None:
         """A consumer group became this classic group, stable with its members' assignments: record it and go on.
 
-        Its record comes behind the tombstones that the caller has put into the outcome. `rebalance` asks the members to
-        join again, as after a downgrade whose assignment is no longer right.
+        Its record follows the tombstones that the caller has put into the result. `rebalance` asks the members to join
+        again, as after a downgrade whose assignment no longer fits.
         """
         turn = Turn(now_ms)
         self.groups.put(live)
@@ -244,7 +244,7 @@ class ClassicHandlers:
         outcome.add(turn.result())
 
     def _record_creation(self, live: LiveGroup, turn: Turn) -> None:
-        """The record of a new group, behind the tombstones of an empty group of another protocol that it replaces."""
+        """The record of a new group, after the tombstones of an empty group of another protocol that it replaces."""
         replaced = self._context.group(live.group_id)
         if isinstance(replaced, ModernGroup):
             turn.records += group_tombstones(replaced)

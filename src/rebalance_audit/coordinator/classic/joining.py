@@ -7,7 +7,7 @@ With the member id known (K), unknown (U) or empty (E) and with or without an in
     U   none      UNKNOWN_MEMBER_ID
     E   none      MEMBER_ID_REQUIRED with a fresh id, which must join within the session timeout (KIP-394)
     K   given     FENCED_INSTANCE_ID unless the instance id is held under this member id; then as K without instance
-    U   given     UNKNOWN_MEMBER_ID where nobody holds the instance id, else FENCED_INSTANCE_ID
+    U   given     UNKNOWN_MEMBER_ID if nobody holds the instance id, else FENCED_INSTANCE_ID
     E   given     instance id held: the holder is replaced, in a stable group without a rebalance; else a new member
 """
 
@@ -28,7 +28,7 @@ from rebalance_audit.coordinator.requests.classic import (
 )
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
-"""How long a member's first JoinGroup may stay parked: it cannot send heartbeats meanwhile, nor be seen to be gone."""
+"""How long a new member's JoinGroup may stay parked: until then it sends no heartbeats, so its end goes unseen."""
 
 MEMBER_ID_REQUIRED_FROM_VERSION: Final = 4
 SKIP_ASSIGNMENT_FROM_VERSION: Final = 9
@@ -43,13 +43,13 @@ class Joining:
     def __init__(
         self, config: CoordinatorConfig, ids: IdSource, rebalance: RebalancePhases
     ) -> None:
-        """Needs the size limit, a source of member ids, and the phases."""
+        """Uses the size limit, a source of member ids, and the phases."""
         self._config = config
         self._ids = ids
         self._rebalance = rebalance
 
     def join(self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn) -> None:
-        """Serve a JoinGroup for a group that is there, or was made for it."""
+        """Serve a JoinGroup for an existing group, or one just created for it."""
         refusal = self._refusal(live, request)
         if refusal is not None:
             turn.reply(token, refusal)
@@ -71,7 +71,7 @@ class Joining:
     def _has_room(self, live: LiveGroup, member_id: str) -> bool:
         """Whether the size limit lets this member in.
 
-        In the join phase only who has joined counts, so that a group above the limit loses the last to come.
+        In the join phase only members that have joined count, so a group above the limit loses the last to come.
         """
         size_max = self._config.group_max_size
         match live.state:
@@ -146,14 +146,14 @@ class Joining:
         member = live.replace_static(old_member_id, new_member_id)
         held = BumpReason(Trigger.STATIC_MEMBER_REPLACED, old_member_id, member.instance_id)
         turn.departed(live, held)
-        # Until its first heartbeat the member has the session timeout of before.
+        # Until its first heartbeat the member keeps its previous session timeout.
         turn.expect_heartbeat(live, member)
         _update(live, member, request, token)
         match live.state:
             case ClassicState.STABLE if live.vote() == live.protocol_name:
                 self._give_back(live, request, member, old_leader, turn)
             case ClassicState.STABLE | ClassicState.COMPLETING_REBALANCE:
-                # The leader may be assigning to the old id just now, or by another protocol.
+                # The leader may be assigning to the old id right now, or with another protocol.
                 reasons = [held._replace(member_id=new_member_id)]
                 if live.vote() != live.protocol_name:
                     reasons.append(reasons[0]._replace(trigger=Trigger.PROTOCOL_CHANGED))
@@ -171,8 +171,8 @@ class Joining:
     ) -> None:
         """The static member keeps its assignment in the same generation, without a rebalance.
 
-        The leader must not assign again. From version 9 on it is told so; an older one is named the leader of before,
-        so that it does not know itself as the leader.
+        The leader must not assign again. From version 9 on it is told so; an older client is told the previous leader's
+        id, so that it does not take itself for the leader.
         """
         turn.records.append(
             generation_record(live, {each.member_id: each.assignment for each in live.in_order()})
@@ -206,7 +206,7 @@ class Joining:
             _update(live, member, request, token)
             self._rebalance.needed(live, turn, *reasons)
             return
-        # It did not get the answer before, or just asks again: SyncGroup will give it its assignment.
+        # It missed the answer, or just asks again: SyncGroup will give it its assignment.
         leads = live.is_leader(member_id)
         turn.reply(token, membership(live, member_id, with_members=leads))
 
@@ -216,7 +216,7 @@ def _is_changed(_live: LiveGroup, member: LiveMember, request: JoinGroupRequest)
 
 
 def _leads_or_is_changed(live: LiveGroup, member: LiveMember, request: JoinGroupRequest) -> bool:
-    # A leader may have seen new topics, so that its JoinGroup always means a rebalance.
+    # A leader may have seen new topics, so its JoinGroup always means a rebalance.
     return live.is_leader(member.member_id) or _is_changed(live, member, request)
 
 

@@ -1,4 +1,4 @@
-"""Soft state of one classic group: who is a member now, in which phase, and which requests wait.
+"""Soft state of one classic group: its members now, its phase, and the requests that wait.
 
 Hard state is the last finished generation (`ClassicGroup`), which only replay writes. Between two generations the truth
 is here, in memory, and a fail-over loses it: the next coordinator starts again from the record.
@@ -53,7 +53,7 @@ class LiveGroup:
 
     group_id: str
     state_since_ms: int
-    """When the state was entered; after a load what the record says, -1 where it is too old to say."""
+    """When the state was entered; after a load, what the record says, or -1 if it is too old to say."""
     state: ClassicState = ClassicState.EMPTY
     previous_state: ClassicState = ClassicState.DEAD
     generation: int = 0
@@ -71,7 +71,7 @@ class LiveGroup:
     parked_joins: dict[str, int] = field(default_factory=dict)
     """Member id -> token of its JoinGroup that waits for the end of the join phase.
 
-    A retry takes the place of the one before, which is never answered: its sender has given it up.
+    A retry replaces the previous request, which is never answered: its sender has given up on it.
     """
     parked_syncs: dict[str, int] = field(default_factory=dict)
     """Member id -> token of its SyncGroup that waits for the leader's, as `parked_joins`."""
@@ -81,7 +81,7 @@ class LiveGroup:
     """Length of the running part of the initial delay; `delay_left_ms` is what may follow it."""
     delay_left_ms: int = 0
     subscribed_topics: frozenset[str] | None = None
-    """Topics of the generation; None where the group is no consumer group or a subscription is malformed."""
+    """Topics of the generation; None if its members are no consumers or a subscription is malformed."""
     _table_slots: int = DEFAULT_CAPACITY
     _support: Counter[str] = field(default_factory=Counter)
     """Protocol name -> how many members support it."""
@@ -131,7 +131,7 @@ class LiveGroup:
             self._table_slots *= 2
 
     def remove(self, member_id: str) -> None:
-        """Drop a member, pending or not; where it led, the next one leads."""
+        """Drop a member, pending or not; if it was the leader, the next one leads."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._support.subtract(member.protocol_names())
@@ -188,7 +188,7 @@ class LiveGroup:
         return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 
     def all_joined(self) -> bool:
-        """Whether everybody expected has a JoinGroup parked; a pending member is expected too."""
+        """Whether every expected member has a JoinGroup parked; pending members are expected too."""
         return not self.pending_members and len(self.parked_joins) == len(self.members)
 
     def elect_joined_leader(self) -> bool:
@@ -224,8 +224,8 @@ class LiveGroup:
     def vote(self) -> str:
         """The protocol of the next generation.
 
-        Each member votes for the first of its own that is a candidate; most votes win, of equally many the one that
-        Kafka's map of votes has first.
+        Each member votes for its first candidate. Most votes win; a tie goes to the one that comes first in Kafka's map
+        of votes.
         """
         candidates = self.candidates()
         votes = Counter(
@@ -266,7 +266,7 @@ class LiveGroup:
     # --- state -------------------------------------------------------------------------------------
 
     def move(self, event: ClassicEvent, now_ms: int) -> None:
-        """Go to the next state. Raises IllegalTransitionError where there is none."""
+        """Go to the next state. Raises IllegalTransitionError if there is none."""
         following = next_state(self.state, event)
         self.previous_state, self.state = self.state, following
         self.state_since_ms = now_ms

@@ -9,15 +9,15 @@ from rebalance_audit.replay.modern.group import ModernGroup
 
 
 class LiveGroups:
-    """Group id -> soft state; made from hard state where there is none yet."""
+    """Group id -> soft state; created from hard state when first needed."""
 
     def __init__(self, context: CoordinatorContext) -> None:
-        """Nothing is known but what the shard holds."""
+        """Starts with what the shard holds, and no soft state."""
         self._context = context
         self._groups: dict[str, LiveGroup] = {}
 
     def get(self, group_id: str) -> LiveGroup | None:
-        """The classic group of that id; None where the id is free or another protocol's."""
+        """The classic group of that id; None if the id is free or belongs to another protocol."""
         hard = self._context.group(group_id)
         if isinstance(hard, ModernGroup):
             self._groups.pop(group_id, None)
@@ -37,7 +37,7 @@ class LiveGroups:
         self._groups[live.group_id] = live
 
     def forget(self, group_id: str, turn: Turn) -> None:
-        """The group is no classic group any more: its timers end, and who waits has to ask again."""
+        """The group is no longer a classic group: its timers end, and parked requests are told to ask again."""
         live = self._groups.pop(group_id, None)
         if live is None:
             return

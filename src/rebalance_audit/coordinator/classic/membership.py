@@ -26,7 +26,7 @@ ALIVE_ANSWERS: Final[Mapping[ClassicState, ErrorCode]] = {
     ClassicState.COMPLETING_REBALANCE: ErrorCode.NONE,
     ClassicState.STABLE: ErrorCode.NONE,
 }
-"""State -> what a member's heartbeat is answered. An empty group has no members that could send one."""
+"""State -> the answer to a member's heartbeat. An empty group has no members that could send one."""
 
 BATCH_FROM_VERSION: Final = 3
 """LeaveGroup: before this version one member leaves, and its error is the response's own."""
@@ -57,7 +57,7 @@ class Membership:
             self._complete(live, request, turn)
 
     def _complete(self, live: LiveGroup, request: SyncGroupRequest, turn: Turn) -> None:
-        """Store the leader's assignment, and give everybody that waits its part."""
+        """Store the leader's assignment, and answer every member that waits with its part."""
         assignments = {each.member_id: each.assignment for each in request.assignments}
         turn.records.append(generation_record(live, assignments))
         live.move(ClassicEvent.LEADER_SYNCED, turn.now_ms)
@@ -69,7 +69,7 @@ class Membership:
     # --- Heartbeat ---------------------------------------------------------------------------------
 
     def heartbeat(self, live: LiveGroup, request: HeartbeatRequest, turn: Turn) -> ErrorCode:
-        """Serve a heartbeat: the session goes on, and a member that should join again is told."""
+        """Serve a heartbeat: restart the session, and tell a member that it should join again."""
         error = live.member_error(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             return error
@@ -81,7 +81,7 @@ class Membership:
     # --- LeaveGroup --------------------------------------------------------------------------------
 
     def leave(self, live: LiveGroup, request: LeaveGroupRequest, turn: Turn) -> LeaveGroupResponse:
-        """Serve a LeaveGroup: all members of it are out at once, and one rebalance follows."""
+        """Serve a LeaveGroup: all its members are dropped at once, and one rebalance follows."""
         reasons: list[BumpReason] = []
         errors = [self._leave_one(live, identity, turn, reasons) for identity in request.members]
         if reasons and live.state is not ClassicState.EMPTY:
@@ -124,7 +124,7 @@ class Membership:
             member = live.members.get(member_id)
             waits = member_id in live.parked_joins or member_id in live.parked_syncs
             if member is None or (waits and not member.is_new):
-                # Who waits for us cannot send heartbeats; the session goes on with the answer.
+                # A member that waits for us cannot send heartbeats; its session restarts with the answer.
                 return
             gone = self._rebalance.member_gone(live, member_id, Trigger.SESSION_ENDED, turn)
             if live.state in {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE}:

@@ -30,7 +30,7 @@ class RebalancePhases:
         self._config = config
 
     def needed(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
-        """Start a rebalance; where one is under way, see whether its join phase can end."""
+        """Start a rebalance; if one is under way, see whether its join phase can end."""
         if can_rebalance(live.state):
             self.start(live, turn, *reasons)
         else:
@@ -56,7 +56,7 @@ class RebalancePhases:
             turn.arm(join_timer(live), turn.now_ms + live.rebalance_timeout_ms())
 
     def join_time_is_up(self, live: LiveGroup, turn: Turn) -> None:
-        """The join timer fired: extend the initial delay once more, or go on without who is missing."""
+        """The join timer fired: extend the initial delay once more, or go on without the missing members."""
         if live.state is not ClassicState.PREPARING_REBALANCE:
             return
         if live.is_initial_rebalance() and live.new_member_added and live.delay_left_ms:
@@ -69,7 +69,7 @@ class RebalancePhases:
         self.end_join_phase(live, turn)
 
     def end_join_phase_if_complete(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
-        """End the join phase when everybody joined; an initial one lasts as long as its delay all the same."""
+        """End the join phase if everybody has joined; an initial one still lasts for its whole delay."""
         if (
             live.state is ClassicState.PREPARING_REBALANCE
             and not live.is_initial_rebalance()
@@ -78,10 +78,10 @@ class RebalancePhases:
             self.end_join_phase(live, turn, *reasons)
 
     def end_join_phase(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
-        """Go on with who joined: the next generation, counted, or an empty group, recorded.
+        """Go on with the members that joined: start the next generation, or record an empty group.
 
         `reasons` tell who went just before, which begins nothing unless nobody is left.
-        Dynamic members that did not join are out. Static ones stay until their session ends; where nobody but them is
+        Dynamic members that did not join are dropped. Static ones stay until their session ends; if nobody else is
         left, the join phase goes on.
         """
         turn.cancel(join_timer(live))

@@ -1,7 +1,7 @@
 """Replay of classic group records (type 2).
 
-Each record is a snapshot of a whole generation, written when it is complete. Replay puts a new group object in place and
-reports that; whoever reads the change compares the two generations.
+Each record is a snapshot of a whole generation, written when it is complete. Replay puts a new group object in place
+and reports that; whoever reads the change compares the two generations.
 """
 
 from collections.abc import Mapping
@@ -107,7 +107,7 @@ def read_member(
     *,
     is_consumer: bool,
 ) -> ClassicMember:
-    """A member with what its bytes say. `before`, the member in the last generation, saves decoding equal bytes again."""
+    """A member with what its bytes say. `before`, the same member a generation ago, saves decoding equal bytes."""
     subscription = assignment = None
     assigned, partition_count = NOTHING, 0
     if before is not None and before.subscription_bytes == subscription_bytes:

@@ -1,7 +1,7 @@
 """State of consumer, share and streams groups as their records leave it.
 
 Only `replay` writes to these objects. Field meanings follow Kafka's ConsumerGroup, ConsumerGroupMember and their share
-and streams counterparts; derived values (state, members not yet converged) are kept up to date by the methods here so that
+and streams counterparts. The methods here keep derived values (state, members not yet converged) up to date, so that
 reading them never costs a pass over the members.
 """
 

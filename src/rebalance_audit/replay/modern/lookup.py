@@ -8,7 +8,7 @@ from rebalance_audit.replay.step import ReplayStep
 
 
 def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
-    """The group that a record with a value belongs to, created if there is none; None if the record must be left out."""
+    """The group that a record with a value belongs to, made if there is none; None if the record must be left out."""
     group = step.slot.group
     if group is None:
         return _create(kind, step, None)
