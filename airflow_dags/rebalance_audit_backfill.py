@@ -1,13 +1,13 @@
-"""# A window once more
+"""# Audit a window again
 
-Makes the rows that begin in a window anew, from all of bronze, and checks them: after an upgrade that finds more, after
-a change of thresholds, or when old segments were found (`source`: they are ingested first).
+Makes the rows that begin in a window again, from all of bronze, and checks them: after an upgrade that finds more,
+after a change of thresholds, or when old segments were found (`source`: they are ingested first).
 
-* A window of any size, in the past or not. Where nothing differs no row changes, so a window that the hourly run has
-  done is left as it is.
-* Safe beside the hourly run: the pool lets one of the two write at a time, and the lake itself refuses a second writer.
+* The window may have any size. Rows that do not differ do not change, so a window that the hourly run has audited stays
+  as it is.
+* It is safe beside the hourly run: the pool lets one of the two write at a time, and the lake refuses a second writer.
 
-Takes `from` and `to`, and the params of the hourly run. What a site has to set: docs/airflow.md.
+Params: `from` and `to`, and those of the hourly run. What a site has to set: docs/airflow.md.
 """
 
 import sys
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+# The folder of a DAG bundle is on the path; that of a plain DagBag is not.
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
 
@@ -33,7 +33,7 @@ from rebalance_audit_airflow.job import RebalanceAuditJob
 
 with DAG(
     dag_id="rebalance_audit_backfill",
-    description="Audit a window once more from bronze, check it, publish it.",
+    description="Audit a window again from bronze, check it, publish it.",
     doc_md=__doc__,
     schedule=None,
     start_date=START,
@@ -48,13 +48,13 @@ with DAG(
         task_id="ingest",
         job="ingest",
         arguments=arguments.ingest_given,
-        doc_md="The source of the params, if there is one, into bronze.",
+        doc_md="Appends to bronze what is new in the source that the params give, if any.",
     )
     audit = RebalanceAuditJob(
         task_id="audit",
         job="audit",
         arguments=arguments.audit_window,
         trigger_rule="none_failed",
-        doc_md="The rows that begin in the window, anew from all of bronze.",
+        doc_md="Makes the rows that begin in the window again, from all of bronze.",
     )
     check_and_publish(ingest, audit)

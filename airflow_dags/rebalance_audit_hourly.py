@@ -1,14 +1,14 @@
 """# Every hour: why did groups rebalance?
 
-`ingest` takes over what the source has (Kafka's own copy is compacted, bronze is not), `audit` replays what is new,
-`check` holds the rows of the hour against the checks of their tables, `publish` tells Airflow that the gold tables are
-fresh.
+`ingest` copies what the source has into bronze (Kafka compacts its own copy, bronze is not compacted), `audit` replays
+what is new, `check` judges the rows of the hour by the checks of their tables, `publish` tells Airflow that the gold
+tables are fresh.
 
-* A broken expectation of severity *fail* fails `check` at once, names itself and the rows, and nothing is published.
-* Every task can be killed and repeated, and an old hour can be cleared: the rows come out the same.
-* The window of the run is its data interval; the params `from` and `to` stand in for it.
-* Params `cluster`, `lake`, `source` and `groups` stand in for what the site has set. With `groups`, these groups are
-  replayed from their beginning each time.
+* If rows break an expectation of severity *fail*, `check` fails at once and names both; nothing is published.
+* Every task can be killed and repeated, and an old hour can be cleared: the rows are the same.
+* The window of the run is its data interval; the params `from` and `to` override it.
+* The params `cluster`, `lake`, `source` and `groups` override the site's settings. With `groups`, these groups are
+  replayed from their first record each time.
 
 What a site has to set: docs/airflow.md.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG, CronDataIntervalTimetable
 
-# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+# The folder of a DAG bundle is on the path; that of a plain DagBag is not.
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
 
@@ -41,7 +41,7 @@ with DAG(
     schedule=CronDataIntervalTimetable("5 * * * *", timezone="UTC"),
     start_date=START,
     catchup=False,
-    # The next hour's run takes over what this one has not done.
+    # The next hour's run does what this one has not done.
     max_active_runs=1,
     dagrun_timeout=timedelta(hours=6),
     default_args=DEFAULT_ARGS,
@@ -52,14 +52,14 @@ with DAG(
         task_id="ingest",
         job="ingest",
         arguments=arguments.ingest,
-        doc_md="What is new in the source, into bronze.",
+        doc_md="Appends to bronze what is new in the source.",
     )
     audit = RebalanceAuditJob(
         task_id="audit",
         job="audit",
         arguments=arguments.audit,
-        # A site without a source fills bronze by other means.
+        # A site without a source fills bronze in other ways.
         trigger_rule="none_failed",
-        doc_md="What is new in bronze, into silver and gold.",
+        doc_md="Updates silver and gold by what is new in bronze.",
     )
     check_and_publish(ingest, audit)

@@ -1,9 +1,9 @@
-"""# Looking after the tables
+"""# Maintenance of the tables
 
-Once a week: old rows are deleted where the configuration says so (`[maintain.keep_days]`; nothing is by default), files
-are laid out anew (OPTIMIZE), unused ones are removed (VACUUM). No run takes any of it for new data.
+Once a week old rows are deleted if the configuration says so (`[maintain.keep_days]`; nothing by default), files are
+rewritten (OPTIMIZE), and unused files are removed (VACUUM). Runs do not take any of it for new data.
 
-Params: `dry_run` only tells; `tables`, `retention` (table to days) and `vacuum_hours` stand in for the configuration.
+Params: `dry_run` only reports; `tables`, `retention` (table -> days) and `vacuum_hours` override the configuration.
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, Param
 
-# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+# The folder of a DAG bundle is on the path; that of a plain DagBag is not.
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
 
@@ -22,7 +22,7 @@ from rebalance_audit_airflow.job import RebalanceAuditJob
 
 with DAG(
     dag_id="rebalance_audit_maintenance",
-    description="Delete what is too old, lay out the files of the lake anew, remove unused ones.",
+    description="Delete rows that are too old, rewrite the lake's files, remove unused ones.",
     doc_md=__doc__,
     # A quiet time, away from the full hour.
     schedule=CronDataIntervalTimetable("35 3 * * 0", timezone="UTC"),
@@ -33,12 +33,14 @@ with DAG(
     default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=12)},
     params={
         **site_params("lake"),
-        "dry_run": Param(False, type="boolean", description="Only tell what would be done."),
-        "tables": Param(None, type=["null", "array"], description="Only these, as gold.epochs."),
+        "dry_run": Param(False, type="boolean", description="Only report what would be done."),
+        "tables": Param(
+            None, type=["null", "array"], description="Only these, such as gold.epochs."
+        ),
         "retention": Param(
             None,
             type=["null", "object"],
-            description='Days to keep, as {"silver.offset_commits": 90}.',
+            description='Days to keep, such as {"silver.offset_commits": 90}.',
         ),
         "vacuum_hours": Param(
             None, type=["null", "integer"], minimum=0, description="Age of unused files."

@@ -1,10 +1,10 @@
 """# A page about the groups
 
-Set off by `gold.rebalances`: whenever an hour or a backfill was published, the page of its lake and cluster is written
-anew. It shows the days up to the end of the window that the event tells. Several events make one page per lake and
-cluster.
+Triggered by `gold.rebalances`: whenever an hour or a backfill is published, the page of its lake and cluster is written
+again. It shows the days up to the end of the window in the event. Several events make one page per lake and cluster.
 
-By hand it takes `from` and `to`, or shows everything. Params: `days`, and `lake` and `cluster` in place of the site's.
+A manual run shows the time from `from` to `to`, or everything. Params: `days`, and `lake` and `cluster`, which override
+the site's.
 """
 
 import sys
@@ -15,7 +15,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 
-# A DAG bundle has its folder on the path; a DagBag of a plain folder has not.
+# The folder of a DAG bundle is on the path; that of a plain DagBag is not.
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
 
@@ -53,7 +53,7 @@ with DAG(
 
     @task
     def windows() -> list[dict[str, Any]]:
-        """What the events tell that set this run off; one empty entry for a run by hand."""
+        """What the events that triggered this run say; one empty entry for a manual run."""
         events = get_current_context().get("triggering_asset_events") or {}
         found: list[dict[str, Any]] = [*windows_of_events(chain.from_iterable(events.values()))]
         return found or [{}]
@@ -64,5 +64,5 @@ with DAG(
         arguments=arguments.report,
         # It only reads.
         pool="default_pool",
-        doc_md="The page, out of the gold tables.",
+        doc_md="Writes the page from the gold tables.",
     ).expand(given=windows())

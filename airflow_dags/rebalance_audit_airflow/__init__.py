@@ -1,1 +1,1 @@
-"""What the DAGs of rebalance-audit share. Imports Airflow and nothing else: the work is done by spark-submit."""
+"""What the DAGs of rebalance-audit share. Imports only Airflow: spark-submit does the work."""

@@ -1,4 +1,4 @@
-"""Arguments of the jobs: what each takes of site, window and params."""
+"""Arguments of the jobs, from site, window and params."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,24 +8,24 @@ from rebalance_audit_airflow.window import Window
 
 
 def ingest(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] | None:  # noqa: ARG001 - one shape for all
-    """All that the source has: Kafka's compaction waits for nobody, so no record is left for a later hour."""
+    """Everything that the source has: what is left for a later hour, Kafka may have compacted by then."""
     if not site.source:
         return None
     return ["--source", site.source, *_place(site)]
 
 
 def ingest_given(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] | None:
-    """The source of the params, none of the site's."""
+    """The source in the params; the site's is not used."""
     return ingest(site, window, params) if params.get("source") else None
 
 
 def audit(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
-    """What is new in bronze, whenever it happened: an epoch of this hour may end in the next one."""
+    """What is new in bronze, of whatever time: an epoch of this hour may end in the next one."""
     return [*_place(site), *_groups(site)]
 
 
 def audit_window(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
-    """The rows that begin in a window, made anew from all of bronze."""
+    """The rows that begin in a window, made again from all of bronze."""
     return [*_place(site), *_groups(site), "--full", *window.flags()]
 
 
@@ -35,7 +35,7 @@ def check(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  
 
 
 def maintain(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
-    """What the configuration says, and what the params say instead."""
+    """The configuration, overridden by the params."""
     arguments = ["--lake", site.lake]
     for table in params.get("tables") or ():
         arguments += ["--table", table]

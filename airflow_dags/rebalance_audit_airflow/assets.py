@@ -1,4 +1,4 @@
-"""The gold tables as Airflow assets, and what an event about them carries."""
+"""The gold tables as Airflow assets, and the content of events about them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ ASSETS = {
 def event_of(
     table: str, window: Window, audited: Mapping[str, Any], checked: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the event about a table tells: where, which window, how many rows differ from before, which version."""
+    """The content of an event about a table: where it is, window, number of rows that changed, version."""
     versions = {**audited.get("table_versions", {}), **checked.get("table_versions", {})}
     return {
         "lake": audited["lake"],

@@ -1,4 +1,4 @@
-"""What the DAGs have in common: owner, retries, time limits, params, the tasks behind an audit."""
+"""What the DAGs have in common: owner, retries, time limits, params, the tasks after an audit."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -12,11 +12,11 @@ from rebalance_audit_airflow.window import window_of
 
 TAGS = ["rebalance-audit", "kafka"]
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
-"""No run is scheduled for an hour before: catchup is off, so this only has to lie in the past."""
+"""No run is scheduled for a time before this; since catchup is off, any moment in the past will do."""
 
 DEFAULT_ARGS: dict[str, Any] = {
     "owner": "rebalance-audit",
-    # Every job can be killed anywhere and repeated.
+    # Every job can be killed at any point and repeated.
     "retries": 2,
     "retry_delay": timedelta(minutes=2),
     "execution_timeout": timedelta(hours=2),
@@ -26,7 +26,7 @@ OPTIONAL_TEXT: dict[str, Any] = {"type": ["null", "string"], "minLength": 1}
 
 
 def site_params(*names: str) -> dict[str, Param]:
-    """Params that stand in for what the site has set."""
+    """Params that override the site's settings."""
     about = {
         "cluster": "Name of the Kafka cluster; empty: the site's.",
         "lake": "Folder or URL of the tables; empty: the site's.",
@@ -53,14 +53,14 @@ def window_params(*, required: bool = False) -> dict[str, Param]:
 
 @task(outlets=list(ASSETS.values()), retries=2)
 def publish(audited: dict[str, Any], checked: dict[str, Any]) -> Any:
-    """Tell that the gold tables are audited and checked: one event for each, with window, counts and versions."""
+    """Publish that the gold tables are audited and checked: one event for each, with window, counts and versions."""
     window = window_of(get_current_context())
     for table, asset in ASSETS.items():
         yield Metadata(asset, event_of(table, window, audited, checked))
 
 
 def check_and_publish(ingest: RebalanceAuditJob, audit: RebalanceAuditJob) -> None:
-    """Chain the two, and behind them the check of what was audited, and the publication of what was checked."""
+    """Chain the two, and after them the check of what was audited, and the publication of what was checked."""
     check = RebalanceAuditJob(
         task_id="check",
         job="check",

@@ -1,4 +1,4 @@
-"""One job of rebalance-audit as a task: a spark-submit whose summary comes back and whose exit code is understood."""
+"""One job of rebalance-audit as a task: a spark-submit that returns its summary, and whose exit code is understood."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from rebalance_audit_airflow.window import Window, window_of
 
 BAD_ARGUMENTS = 2
 CHECK_FAILED = 4
-"""Exit codes of the jobs that no retry would mend; all others may pass by themselves."""
+"""Exit codes of the jobs for which a retry would not help; the causes of all others may go away by themselves."""
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -24,7 +24,7 @@ BROKEN_SHOWN = 10
 KEYS_SHOWN = 3
 
 Arguments = Callable[[Site, Window, Mapping[str, Any]], Sequence[str] | None]
-"""Site, window and params of a run -> arguments of the job; None where there is nothing to do."""
+"""Site, window and params of a run -> arguments of the job; None if there is nothing to do."""
 
 
 class RebalanceAuditJob(SparkSubmitOperator):
@@ -45,7 +45,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
         given: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> None:
-        """`given` goes over the params of the run: a window, a lake, a cluster."""
+        """`given` overrides the params of the run: a window, a lake, a cluster."""
         fields.setdefault("conn_id", CONNECTION)
         fields.setdefault("pool", POOL)
         super().__init__(name=f"rebalance-audit {job}", **fields)
@@ -54,7 +54,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
         self.given = given
 
     def execute(self, context: Any) -> dict[str, Any]:  # type: ignore[override]  # it returns more
-        """Submits the job, waits for it, and returns its summary."""
+        """Submit the job, wait for it, and return its summary."""
         params = {**context["params"], **(self.given or {})}
         site = site_of(params)
         arguments = self.arguments(site, window_of({**context, "params": params}), params)
@@ -78,12 +78,12 @@ class RebalanceAuditJob(SparkSubmitOperator):
         self.properties_file = site.properties_file
         self.conf = {**site.conf, JAVA_OPTIONS: _quiet(site)}
         self.env_vars = {**_interpreter(site), **site.env}
-        # The operator has no public name for these once it is made; the connection must not hold a path.
+        # Once the operator exists it has no public name for these, and the connection must not contain a path.
         self._spark_binary = site.spark_submit
         self._driver_memory = site.driver_memory
 
     def _failure(self, error: Exception, summary: Mapping[str, Any]) -> Exception:
-        """What to raise for a job that has failed."""
+        """The error to raise for a job that failed."""
         if summary.get("success") is False:
             return AirflowFailException(broken_text(summary))
         match _exit_code(error):
@@ -99,7 +99,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
 
 
 def broken_text(summary: Mapping[str, Any]) -> str:
-    """Which expectations were broken and where to look."""
+    """Which expectations rows broke, and where to look."""
     broken = [one for one in summary["broken"] if one["severity"] == "fail"]
     lines = [f"{len(broken)} expectation(s) broken in {summary['lake']}; nothing is published."]
     for one in broken[:BROKEN_SHOWN]:
@@ -114,14 +114,14 @@ def broken_text(summary: Mapping[str, Any]) -> str:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """Of spark-submit, which the provider tells in its message alone."""
+    """The exit code of spark-submit, which the provider only mentions in its message."""
     found = re.search(r"Error code is: (\d+)", str(error))
     return int(found[1]) if found else None
 
 
 @contextmanager
 def _summary_file(site: Site, context: Any) -> Any:
-    """A file of this try alone, so that what an earlier one has left is not taken for its summary."""
+    """A file for this try only, so that one from an earlier try is not taken for its summary."""
     with tempfile.TemporaryDirectory(prefix="rebalance-audit-", dir=site.summaries) as folder:
         if site.summaries:
             Path(folder).chmod(0o777)  # the driver may be another user
@@ -133,13 +133,13 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _quiet(site: Site) -> str:
-    """A job's log is hundreds of lines unless Spark is told what is worth one; the site's own options come behind."""
+    """Options that keep a job's log short, hundreds of lines otherwise; the site's own options follow them."""
     log4j = f"-Dlog4j2.configurationFile=file:{site.project}/conf/spark/log4j2.properties"
     return f"{log4j} {site.conf.get(JAVA_OPTIONS, '')}".strip()
 
 
 def _interpreter(site: Site) -> dict[str, str]:
-    """Without PYSPARK_PYTHON the job would run in the first python3 on the worker's PATH, Airflow's own as a rule."""
+    """The environment with PYSPARK_PYTHON: without it the job would run in the first python3 on PATH, or Airflow's."""
     names = {"SPARK_HOME": site.spark_home}
     names |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), site.python)
     return {name: value for name, value in names.items() if value}

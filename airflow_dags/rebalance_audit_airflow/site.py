@@ -10,16 +10,16 @@ from airflow.sdk.exceptions import AirflowFailException
 VARIABLE = "rebalance_audit"
 """Airflow Variable, a JSON object with the fields of Site."""
 CONNECTION = "rebalance_audit_spark"
-"""Spark connection: master, and where wished queue and deploy mode."""
+"""Spark connection: master and, optionally, queue and deploy mode."""
 POOL = "rebalance_audit"
-"""Pool of one slot: what writes into the lake goes one after the other."""
+"""Pool of one slot: tasks that write into the lake run one after the other."""
 
 REQUIRED = ("project", "lake")
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where things are. Every field but `project` and `lake` has a default."""
+    """Where things are. Every field except `project` and `lake` has a default."""
 
     project: str
     """Folder of the checkout or release: jobs/, dist/rebalance_audit.zip, conf/spark/log4j2.properties."""
@@ -32,29 +32,29 @@ class Site:
     groups: str | None = None
     """Regular expression of the groups to audit; without one, all."""
     spark_submit: str = "spark-submit"
-    """The program, or its whole path."""
+    """The program's name, or its full path."""
     python: str | None = None
     """Interpreter of driver and executors, which has the packages of requirements.txt."""
     spark_home: str | None = None
-    """SPARK_HOME of the driver, where it does not follow from spark_submit."""
+    """SPARK_HOME of the driver, if it does not follow from spark_submit."""
     py_files: str | None = None
-    """For --py-files; the zip of `make dist` where nothing is given."""
+    """For --py-files; by default the zip of `make dist`."""
     jars: str | None = None
-    """For --jars: Delta and, for live clusters, Kafka's; or give `packages`."""
+    """For --jars: those of Delta and, for live clusters, Kafka; or give `packages`."""
     packages: str | None = None
     """For --packages."""
     properties_file: str | None = None
-    """For --properties-file, as conf/spark/standalone.conf."""
+    """For --properties-file, such as conf/spark/standalone.conf."""
     config: str | None = None
     """For --config of the jobs: a TOML file with what differs from conf/base.toml."""
     driver_memory: str = "2g"
     """For --driver-memory."""
     report: str | None = None
-    """Where the page goes, {cluster} replaced; <lake>/reports/{cluster}.html where nothing is given."""
+    """Path of the page, with {cluster} replaced; by default <lake>/reports/{cluster}.html."""
     report_days: int = 7
-    """How many days before the end of the audited window the page reaches back."""
+    """How many days the page shows, up to the end of the audited window."""
     summaries: str | None = None
-    """Folder that the driver and Airflow's worker share, with deploy mode cluster; else a temporary one is used."""
+    """Folder that driver and Airflow worker share, needed in deploy mode cluster; by default a temporary one."""
     conf: Mapping[str, str] = field(default_factory=dict)
     """Any setting of Spark by its own name."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -66,17 +66,17 @@ class Site:
 
     @property
     def package(self) -> str:
-        """What goes to --py-files."""
+        """The value of --py-files."""
         return self.py_files or f"{self.project}/dist/rebalance_audit.zip"
 
     @property
     def page(self) -> str:
-        """Where the report goes."""
+        """Path of the report of a cluster."""
         return (self.report or f"{self.lake}/reports/{{cluster}}.html").format(cluster=self.cluster)
 
 
 def site_of(params: Mapping[str, Any]) -> Site:
-    """The site, with what the params of the run say instead. Raises AirflowFailException: no retry would mend it."""
+    """The site, overridden by the params of the run. Raises AirflowFailException: a retry would not help."""
     value = Variable.get(VARIABLE, default={}, deserialize_json=True)
     names = {one.name for one in fields(Site)}
     if unknown := sorted(set(value) - names):

@@ -1,4 +1,4 @@
-"""The part of the time that a run is about: from its params, else from its data interval, else none."""
+"""The window of time that a run is about: from its params, otherwise from its data interval, otherwise none."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
@@ -6,31 +6,31 @@ from typing import Any, NamedTuple
 
 
 class Window(NamedTuple):
-    """From a moment on, up to but without another one; None where there is no limit. ISO 8601 in UTC."""
+    """From one moment up to, not including, another; None for no limit. ISO 8601 in UTC."""
 
     begin: str | None = None
     end: str | None = None
 
     def flags(self) -> list[str]:
-        """As the jobs take it."""
+        """The window as arguments of the jobs."""
         return [
             *(["--from", self.begin] if self.begin else []),
             *(["--to", self.end] if self.end else []),
         ]
 
     def reaching_back(self, days: int) -> "Window":
-        """So many days up to the same end; without an end, as it is."""
+        """A window of so many days with the same end; without an end, this one."""
         if self.end is None:
             return self
         return Window(_text(datetime.fromisoformat(self.end) - timedelta(days=days)), self.end)
 
     def as_extra(self) -> dict[str, str | None]:
-        """As an asset event carries it."""
+        """The window as an asset event contains it."""
         return {"from": self.begin, "to": self.end}
 
 
 def window_of(context: Mapping[str, Any]) -> Window:
-    """The window of a run. Runs without a logical date (manual ones, those set off by an asset) have no interval."""
+    """The window of a run. Runs without a logical date (manual ones, those that an asset triggers) have no interval."""
     params = context["params"]
     if params.get("from") or params.get("to"):
         return Window(_utc(params.get("from")), _utc(params.get("to")))
@@ -41,7 +41,7 @@ def window_of(context: Mapping[str, Any]) -> Window:
 
 
 def windows_of_events(events: Iterable[Any]) -> list[dict[str, str | None]]:
-    """One window per lake and cluster over all events that set a run off: from the first begin to the last end."""
+    """One window per lake and cluster over all events that triggered a run: from the first begin to the last end."""
     found: dict[tuple[str, str], list[Window]] = {}
     for event in events:
         extra = event.extra
@@ -54,7 +54,7 @@ def windows_of_events(events: Iterable[Any]) -> list[dict[str, str | None]]:
 
 
 def _around(windows: list[Window]) -> Window:
-    """The window that holds all of them; one without a begin or an end holds everything on that side."""
+    """The window that includes all of them; one without a begin or an end has no limit on that side."""
     begins = [window.begin for window in windows if window.begin]
     ends = [window.end for window in windows if window.end]
     return Window(

@@ -26,7 +26,11 @@ LOG = f"segments:{segments('failover')}"
             2,
             "Error: The window is empty: its end is not after its start.",
         ),
-        (["--source", LOG, "--lake", "LAKE", "--stop-after", "5"], 2, "--stop-after needs --every."),
+        (
+            ["--source", LOG, "--lake", "LAKE", "--stop-after", "5"],
+            2,
+            "--stop-after needs --every.",
+        ),
         (["--source", LOG, "--lake", "LAKE", "--every", "5", "--full"], 2, "without --every"),
         (["--source", LOG, "--lake", "LAKE", "--layers", "tin"], 2, "'tin' is not one of"),
         (["--source", "segments:/nowhere", "--lake", "LAKE"], 3, "Error: /nowhere does not exist."),
