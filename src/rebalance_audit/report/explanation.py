@@ -20,6 +20,7 @@ from rebalance_audit.report.summary import (
 )
 from rebalance_audit.report.terminal.findings import gravest_first, label
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.verdict import Holder, Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
 STRETCHES_SHOWN: Final = 5
@@ -71,8 +72,12 @@ def explain_group(own: Tables) -> Explanation:
             f"A rebalance that began at {words.utc(summary.open_since_ms)} is still going on at the end of the log."
         )
     why = _why_mostly(own)
-    sections = [Section("How often", how_often), Section("Why, mostly", why)]
     longest = max(rebalances, key=estimate_of, default=None)
+    sections = [
+        Section("First of all", list(_first_of_all(own, longest))),
+        Section("How often", how_often),
+        Section("Why, mostly", why),
+    ]
     if longest is not None and estimate_of(longest):
         sections.append(Section("The longest rebalance", list(_rebalance(longest))))
     if rebalances:
@@ -83,6 +88,26 @@ def explain_group(own: Tables) -> Explanation:
     sections.append(Section("Not known", list(dict.fromkeys(_not_known_of_group(own)))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
+
+
+def _first_of_all(own: Tables, longest: Row | None) -> Iterator[str]:
+    """The longest rebalance with who held it up, what set it off, how often that was so, and what to do next."""
+    if longest is None or not estimate_of(longest):
+        return
+    verdicts = Verdicts(own)
+    yield f"The longest rebalance: {rebalance_heading(longest)}."
+    yield from verdicts.sentences(longest)
+    holders = [holder.member_id for holder in verdicts.holders(longest)[:1]]
+    for member_id in holders:
+        times = sum(
+            member_id in {holder.member_id for holder in verdicts.holders(row)}
+            for row in own["rebalances"]
+        )
+        yield f"{member_id} held up {times} of {words.count(len(own['rebalances']), 'rebalance')}."
+    grave = gravest_first(own.get("findings", ()))
+    if grave and grave[0]["severity"] != "info":
+        yield f"What to do: {grave[0]['advice']}"
+    yield f"Its evidence: the same command with --epoch {longest['first_epoch']}."
 
 
 def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Explanation:
@@ -100,13 +125,16 @@ def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Expl
         None,
     )
     end_ms = _end_of(own, epoch)
+    held_up = () if rebalance is None else Verdicts(own).holders(rebalance)
     sections = []
+    if rebalance is not None:
+        sections.append(Section("In short", list(Verdicts(own).sentences(rebalance))))
     if moment_ms is not None:
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
         Section("Why", list(_why(its_causes))),
         Section("How long", list(_how_long(epoch, rebalance))),
-        Section("Who held it up", list(_who(epoch, progress))),
+        Section("Who held it up", list(_who(epoch, progress, held_up))),
         Section("Partitions", list(_partitions(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
@@ -221,13 +249,17 @@ def _how_long_classic(epoch: Row) -> Iterator[str]:
         )
 
 
-def _who(epoch: Row, progress: Sequence[Row]) -> Iterator[str]:
+def _who(epoch: Row, progress: Sequence[Row], held_up: Sequence[Holder]) -> Iterator[str]:
+    named = [holder.member_id for holder in held_up]
     waited = sorted(
         (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
     )
     for row in waited[:MEMBERS_SHOWN]:
-        for_whom = ", ".join(row["waited_for"] or ()) or "members that the log does not name"
-        yield f"{row['member_id']} waited {words.duration(row['waited_ms'])} for {for_whom} to release partitions."
+        # Of all that had something to release only those count that took their time.
+        awaited = set(row["waited_for"] or ())
+        for_whom = ", ".join(member_id for member_id in named if member_id in awaited)
+        release = f" for {for_whom} to release partitions" if for_whom else ""
+        yield f"{row['member_id']} waited {words.duration(row['waited_ms'])}{release}."
     revoked = sorted(
         (row for row in progress if row["revoke_ms"]), key=lambda row: -row["revoke_ms"]
     )
@@ -251,9 +283,9 @@ def _partitions(epoch: Row, ownership: Sequence[Row], end_ms: int | None) -> Ite
     if epoch["partitions"]:
         yield (
             f"{words.count(epoch['partitions'], 'partition')} in the assignment: "
-            f"{words.number(epoch['partitions_moved'])} "
-            f"changed owner, {words.number(epoch['partitions_added'])} came, "
-            f"{words.number(epoch['partitions_dropped'])} went."
+            f"against the one before, {words.number(epoch['partitions_moved'])} "
+            f"to another member, {words.number(epoch['partitions_added'])} new, "
+            f"{words.number(epoch['partitions_dropped'])} no longer assigned."
         )
     stretches: dict[tuple[Any, ...], list[Row]] = {}
     start_ms = _start_of(epoch)

@@ -21,9 +21,13 @@ from rebalance_audit.report.summary import (
 )
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 SHOWN: Final = 20
 """Rows of each table unless all are wanted."""
+WORST_SHOWN: Final = 3
+WORTH_A_SENTENCE_MS: Final = 2000
+"""A shorter rebalance needs no sentence."""
 
 
 def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
@@ -33,11 +37,27 @@ def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
         layout.line("No group left a record in this log.")
         return
     layout.line(headline(groups))
+    _worst_rebalances(layout, tables)
     limit = None if everything else SHOWN
     _groups(layout, groups, limit)
     _causes(layout, tables)
     print_findings(layout, tables.get("findings", ()), everything=everything)
     print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
+
+
+def _worst_rebalances(layout: Layout, tables: Tables) -> None:
+    """The longest rebalance of each of the three groups that have the longest, with who and why."""
+    verdicts = Verdicts(tables)
+    worst: dict[str, Row] = {}
+    for row in sorted(tables["rebalances"], key=lambda row: (-estimate_of(row), _when(row))):
+        if estimate_of(row) >= WORTH_A_SENTENCE_MS and len(worst) < WORST_SHOWN:
+            worst.setdefault(row["group_id"], row)
+    if not worst:
+        return
+    layout.title("Longest rebalances")
+    for group_id, row in worst.items():
+        text = f"{group_id}: {rebalance_heading(row)}. {verdicts.short(row)}"
+        layout.line(f"- {layout.names.in_sentence(group_id, text)}")
 
 
 def headline(groups: Sequence[GroupSummary]) -> str:
@@ -98,6 +118,9 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
                     _mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""
                 ),
             )
+    # A name is what people search for: it breaks only where it would leave nothing for the rest.
+    longest_name = max((len(group.group_id) for group in shown), default=0)
+    table.columns[0].min_width = min(longest_name, layout.console.width // 4)
     layout.print(table)
 
 
@@ -131,6 +154,7 @@ def print_rebalances(
     if not rebalances:
         return
     triggers = trigger_members(tables)
+    verdicts = Verdicts(tables)
     longest = sorted(rebalances, key=lambda row: (-estimate_of(row), _when(row)))
     shown = sorted(longest[:limit], key=_when)
     layout.title(_title("Rebalances", len(shown), len(rebalances), "longest") + layout.on_day())
@@ -153,7 +177,7 @@ def print_rebalances(
     for row in shown:
         group_cell = (cell(row["group_id"]),) if with_group else ()
         cause = _cause(layout, row, triggers)
-        held_up = _held_up_by(layout, row)
+        held_up = _held_up_by(layout, row, verdicts)
         if layout.wide:
             table.add_row(
                 layout.moment(row["started_at"]),
@@ -242,11 +266,12 @@ def _cause(layout: Layout, row: Row, triggers: dict[tuple[str, int, int], str | 
     return text.append(words.visible(sentence), "default")
 
 
-def _held_up_by(layout: Layout, rebalance: Row) -> str:
-    """The members that others waited for; where nobody waited, the one that came last."""
+def _held_up_by(layout: Layout, rebalance: Row, verdicts: Verdicts) -> str:
+    """The members that kept others waiting; where nobody did, the one that came last."""
     group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
-    if rebalance["blocked_by"]:
-        return ", ".join(layout.names.of(group_id, who) for who in rebalance["blocked_by"])
+    holders = verdicts.holders(rebalance)
+    if holders:
+        return ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
     if slowest is None or not rebalance["duration_ms"] or is_classic(rebalance):
         return ""
     return f"last: {layout.names.of(group_id, slowest)}"
@@ -261,7 +286,7 @@ def _took(row: Row) -> Text:
 def _aside(row: Row, held_up: str) -> str:
     parts = []
     if held_up:
-        parts.append(f"held up by {held_up}" if row["blocked_by"] else held_up)
+        parts.append(held_up if held_up.startswith("last: ") else f"held up by {held_up}")
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
     unowned = unowned_of(row)

@@ -1,0 +1,37 @@
+"""Who is named for a rebalance: the demo's log is a real broker's."""
+
+from pathlib import Path
+
+from rebalance_audit.demo_log import extract_to
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.report.summary import estimate_of
+from rebalance_audit.report.verdict import NAMED_FROM_PERCENT, Verdicts
+from tests.cli.call import call
+
+GROUP = "group-3-consumer"
+
+
+def test_the_member_that_kept_partitions_longest_is_named_first(tmp_path: Path) -> None:
+    """c74 kept partitions for 20.0 of 22.7 s and never released them; c54, which was the last to arrive, comes next."""
+    log = extract_to(tmp_path)
+    tables = audit_segments(log, [GROUP]).tables
+    names = {row["member_id"]: row["client_id"] for row in tables["members"]}
+    longest = max(tables["rebalances"], key=estimate_of)
+    holders = Verdicts(tables).holders(longest)
+    assert [(names[who.member_id], who.kept_ms, who.gave_up) for who in holders] == [
+        ("c74", 20_001, False),
+        ("c54", 5173, True),
+    ]
+    first = call("explain", log, GROUP, "--epoch", "19").out.splitlines()[:6]
+    assert "c74 at 127.0.0.1 held it up" in first[3]
+    assert "20.0 s of 22.7 s" in first[3]
+    assert any("set off by: member joined, c80" in line for line in first)
+
+
+def test_nobody_is_named_for_a_share_that_nobody_waited_for(tmp_path: Path) -> None:
+    """A member that released its partitions within milliseconds held nothing up."""
+    tables = audit_segments(extract_to(tmp_path)).tables
+    verdicts = Verdicts(tables)
+    for row in tables["rebalances"]:
+        for holder in verdicts.holders(row):
+            assert 100 * holder.kept_ms >= NAMED_FROM_PERCENT * row["duration_min_ms"]
