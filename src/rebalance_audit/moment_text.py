@@ -5,6 +5,8 @@ import time
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
+from rebalance_audit.errors import BadRequest
+
 MomentLike: TypeAlias = datetime | str | int
 """A `datetime` (UTC if it has no zone), a text as `parse_moment` takes it, or epoch milliseconds."""
 
@@ -21,7 +23,7 @@ _UNIT_MS: Final = {
 
 
 def moment_ms(moment: MomentLike | None) -> int | None:
-    """Epoch milliseconds of a moment; None for None. Raises ValueError with a sentence."""
+    """Epoch milliseconds of a moment; None for None. Raises BadRequest for text that it cannot read."""
     if moment is None or isinstance(moment, int):
         return moment
     if isinstance(moment, str):
@@ -30,7 +32,7 @@ def moment_ms(moment: MomentLike | None) -> int | None:
 
 
 def parse_moment(text: str, now_ms: int) -> int:
-    """Epoch milliseconds of `text`. Raises ValueError with the forms that are understood."""
+    """Epoch milliseconds of `text`. Raises BadRequest with the forms that are understood."""
     text = text.strip()
     if ago := _AGO.fullmatch(text):
         return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
@@ -39,7 +41,7 @@ def parse_moment(text: str, now_ms: int) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(
+        raise BadRequest(
             f"{text!r} is not a time. Write 2026-11-21T03:12Z, 2026-11-21T04:12+01:00, "
             "1795230720000 (epoch milliseconds) or -15m (15 minutes ago)."
         ) from None

@@ -77,7 +77,7 @@ class Rows(Sequence[dict[str, Any]], ABC):
         """
         if groups and "group_id" not in self.schema.column_names:
             raise BadRequest(f"{self.schema.full_name} has no column group_id.")
-        window = bounds(start, end)
+        window = (moment_ms(start), moment_ms(end))
         if window != (None, None) and self.schema.begins_at is None:
             raise BadRequest(f"Rows of {self.schema.full_name} have no time.")
         return self._filtered(frozenset(groups), *window)
@@ -124,14 +124,6 @@ class Rows(Sequence[dict[str, Any]], ABC):
             f"<table><caption>{escape(caption)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
-
-
-def bounds(start: MomentLike | None, end: MomentLike | None) -> tuple[int | None, int | None]:
-    """A window in epoch milliseconds. Raises BadRequest for an unreadable time."""
-    try:
-        return moment_ms(start), moment_ms(end)
-    except ValueError as error:
-        raise BadRequest(str(error)) from error
 
 
 def _cell(value: object) -> str:

@@ -2,15 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
 import click
 from rich.console import Console
 
-Tell: TypeAlias = Callable[[str], None]
-"""Takes the name of the step that begins now."""
+from rebalance_audit.steps import Tell
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rebalance_audit.cli.progress import Tell
 from rebalance_audit.cli.requirements import require_java, require_packages_of
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
@@ -29,6 +28,7 @@ from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.location import absolute, catalog_settings
 from rebalance_audit.resources import checkout_root
+from rebalance_audit.steps import Tell
 
 if TYPE_CHECKING:
     from rebalance_audit.quality.check import CheckReport

@@ -4,6 +4,7 @@ from typing import Final
 
 import click
 
+from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
 
 HELP: Final = (
@@ -24,7 +25,7 @@ class Moment(click.ParamType[int]):
             return value
         try:
             found = moment_ms(str(value))
-        except ValueError as error:
+        except BadRequest as error:
             self.fail(str(error), param, ctx)
         assert found is not None
         return found

@@ -23,10 +23,9 @@ from rebalance_audit.local.clocks import aligned_with
 from rebalance_audit.local.feed import Feed
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.local.survey import Survey, survey
-from rebalance_audit.moment_text import MomentLike
+from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
 from rebalance_audit.table_order import in_key_order
-from rebalance_audit.table_rows import bounds
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -63,7 +62,7 @@ class Audit(GoldRows):
         members, assignments and committed offsets. Raises UnknownGroup, BadRequest for an unreadable time, and
         OSError that names the file.
         """
-        return segment_state(self.folder, groups, bounds(at, None)[0])
+        return segment_state(self.folder, groups, moment_ms(at))
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(rows):,} {name}" for name, rows in self.tables.items())

@@ -12,8 +12,7 @@ import orjson
 
 from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
-from rebalance_audit.moment_text import MomentLike
-from rebalance_audit.table_rows import bounds
+from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.json_shape import key_data, value_data
@@ -72,7 +71,7 @@ def decode_segments(
     """
     folder = open_log_folder(path)
     types = [record_type_of(kind) for kind in record_types]
-    wanted = record_filter(groups, types, *bounds(start, end))
+    wanted = record_filter(groups, types, moment_ms(start), moment_ms(end))
     for part in ranges_of(folder, _chosen(folder, partitions)):
         yield from _shapes(part, wanted)
 

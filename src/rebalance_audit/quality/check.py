@@ -1,12 +1,12 @@
 """A check of a lake: every table is judged by its suite."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.checks.check_frames import (
@@ -22,12 +22,11 @@ from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
+from rebalance_audit.steps import Tell
 from rebalance_audit.table_schemas import table_schemas
 
 AHEAD: Final = 2
 """Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""
-Tell: TypeAlias = Callable[[str], None]
-"""Told what is being done now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.extras import require_extra
 from rebalance_audit.gold_rows import GoldRows, schema_of
-from rebalance_audit.moment_text import MomentLike
-from rebalance_audit.table_rows import Rows, bounds
+from rebalance_audit.moment_text import MomentLike, moment_ms
+from rebalance_audit.table_rows import Rows
 
 if TYPE_CHECKING:
     from rebalance_audit.replay.state import State
@@ -50,7 +50,7 @@ class LakeReader(GoldRows):
         """
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
-        return lake_state(self.path, self._one_cluster(), groups, bounds(at, None)[0])
+        return lake_state(self.path, self._one_cluster(), groups, moment_ms(at))
 
     def _one_cluster(self) -> str:
         if self.cluster is not None:

@@ -1,12 +1,11 @@
 """What all steps of one run use: the session, the lake and its tables, the log of the run, and its report."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -19,12 +18,10 @@ from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.steps import Tell
 from rebalance_audit.table_schemas import TableName
 from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
-
-Tell: TypeAlias = Callable[[str], None]
-"""Told what is being done now."""
 
 
 class RunContext:

@@ -23,12 +23,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
-from rebalance_audit.lake.runs.context import Tell
 from rebalance_audit.lake.storage.clustering import files_of, laid_out
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.tables import WRITERS, Lake
+from rebalance_audit.steps import Tell
 from rebalance_audit.table_schemas import TableName, table_schemas
 
 APPEND_ONLY: Final = "delta.appendOnly"

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
-from rebalance_audit.lake.runs.context import RunContext, Tell
+from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
 from rebalance_audit.lake.runs.plan import Plan
@@ -31,6 +31,7 @@ from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata
+from rebalance_audit.steps import Tell
 from rebalance_audit.table_schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
