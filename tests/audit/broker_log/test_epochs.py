@@ -101,6 +101,34 @@ def test_a_scan_with_the_same_result_brings_no_epoch_about() -> None:
     assert causes(audit(records, lines), 2) == ["topic_metadata_changed proven"]
 
 
+def test_a_line_behind_the_bump_is_not_of_it() -> None:
+    """A leave that the coordinator logged after the epoch belongs to the next one, however near it is."""
+    left: Line = (9_050, "[GroupId g] Member B left the consumer group.")
+    assert causes(audit(log(JOIN_A, JOIN_B, B_GOES), [BUMPED, left]), 3) == [
+        "member_departed probable B"
+    ]
+
+
+def test_a_join_is_no_proof_that_a_group_began() -> None:
+    """The records leave open whether the epoch is the first; that a member joined says nothing of it."""
+    records = log((1_000, "5 A regex=^f; 8 A 2/0 -"), (1_100, "16 ^f foo; 3 2"))
+    lines = [
+        (1_100, "[GroupId g] Member A joins the consumer group using the consumer protocol."),
+        (1_100, "[GroupId g] Bumped group epoch to 2 with metadata hash 1."),
+    ]
+    assert not [each for each in causes(audit(records, lines), 2) if "group_created proven" in each]
+
+
+def test_a_join_in_the_log_alone_need_not_have_bumped() -> None:
+    """Without its record nobody can tell whether it brought topics: the metadata may have changed instead."""
+    lines = [
+        (8_999, "[GroupId g] Member C joins the consumer group using the consumer protocol."),
+        (9_000, "[GroupId g] Bumped group epoch to 7 with metadata hash 1."),
+    ]
+    records = log(JOIN_A, JOIN_B, (9_000, "3 7"))
+    assert causes(audit(records, lines), 7) == ["member_joined probable C"]
+
+
 def test_what_compaction_took() -> None:
     """Of the write only the epoch is left: the records know no cause, the log does."""
     records = log(JOIN_A, JOIN_B, (9_000, "3 7"))

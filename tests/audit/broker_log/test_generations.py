@@ -7,6 +7,7 @@ from tests.audit.broker_log.stories import Line, audit, causes, prepared, stabil
 from tests.dsl import log
 
 JOINED = "Adding new member B with group instance id null; client reason: not provided"
+OVER_CAPACITY = "Rebalancing in order to give a chance for consumers to commit offsets"
 RECORDS = (
     (1_010, "2 1 range A=0-5 state_at=1000"),
     (5_010, "2 2 range A=0-2 B=3-5 state_at=5000"),
@@ -150,7 +151,7 @@ def test_a_cooperative_follower_that_gave_up_partitions() -> None:
 
 
 def test_several_causes_in_order() -> None:
-    """What began the join phase comes first, what happened during it behind; each with its own line."""
+    """What began the join phase comes first, what happened during it behind: that began nothing."""
     tables = audit(
         log(
             (1_010, "2 1 range A=0-2 B=3-5 state_at=1000"),
@@ -166,7 +167,27 @@ def test_several_causes_in_order() -> None:
             stabilized(9_000, 2, 2),
         ],
     )
-    assert causes(tables, 2) == ["member_joined proven C", "member_rebalance_timeout proven B"]
+    assert causes(tables, 2) == ["member_joined proven C", "member_rebalance_timeout probable B"]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        f"Freshly-loaded group g (size 3) is over capacity 2. {OVER_CAPACITY}",
+        f"Freshly-loaded group is over capacity (2). {OVER_CAPACITY}",
+    ],
+    ids=["3.7-", "2.1-3.9"],
+)
+def test_a_group_that_is_loaded_over_capacity(reason: str) -> None:
+    """The coordinator began the join phase by itself: who goes in it did not."""
+    lines = [
+        prepared(8_000, 2, reason),
+        (8_500, "Member B in group g has failed, removing it from the group"),
+        stabilized(9_000, 3, 1),
+    ]
+    found = causes(audit(log(*RECORDS), lines), 3)
+    assert found[0].startswith("unknown probable")
+    assert "proven" not in " ".join(found)
 
 
 def test_the_old_coordinator_counts_as_well() -> None:

@@ -259,7 +259,7 @@ def test_subscriptions_and_expressions() -> None:
     assert pick(got["rebalance_causes"], "epoch", "cause", "certainty", "topics") == [
         (2, "regex_resolved", "proven", ["foo"]),
         (2, "subscription_changed", "probable", ["foo"]),
-        (2, "group_created", "proven", []),
+        (2, "group_created", "probable", []),
         (3, "subscription_changed", "proven", ["bar"]),
     ]
     ((member_id,),) = pick(got["rebalance_causes"], "member_id", cause="regex_resolved")

@@ -23,6 +23,7 @@ class FactKind(StrEnum):
     MEMBER_REFUSED = "member_refused"
     SUBSCRIPTION_CHANGED = "subscription_changed"
     REGEXES_SCANNED = "regexes_scanned"
+    ASSIGNMENT_CONFIGS_CHANGED = "assignment_configs_changed"
     EPOCH_BUMPED = "epoch_bumped"
     TARGET_COMPUTED = "target_computed"
     GROUP_UPGRADED = "group_upgraded"
@@ -52,6 +53,7 @@ MEANINGS = {
     FactKind.MEMBER_REFUSED: "A member was refused because another holds its instance id.",
     FactKind.SUBSCRIPTION_CHANGED: "A member of the consumer protocol changed what it subscribes to.",
     FactKind.REGEXES_SCANNED: "The group's regular expressions were resolved.",
+    FactKind.ASSIGNMENT_CONFIGS_CHANGED: "A streams group is to be assigned by other configurations.",
     FactKind.EPOCH_BUMPED: "A new group epoch.",
     FactKind.TARGET_COMPUTED: "A target assignment was computed.",
     FactKind.GROUP_UPGRADED: "A classic group became a consumer group.",

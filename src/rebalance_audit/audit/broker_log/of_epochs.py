@@ -10,13 +10,8 @@ from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCau
 from rebalance_audit.audit.group.life import DEPARTURES
 from rebalance_audit.replay.changes import GroupEpochBumped, Position
 
-_JOINS: Final = frozenset(
-    {
-        RebalanceCause.GROUP_CREATED,
-        RebalanceCause.MEMBER_JOINED,
-        RebalanceCause.STATIC_MEMBER_JOINED,
-    }
-)
+_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
+"""Causes that the line on a join names; that the group began with it, no line says."""
 
 _ONE_WRITE_MS: Final = 100
 """The lines of one request or timer: the bump is the last of them."""
@@ -39,7 +34,7 @@ def _confirm(
     witness: Witness, verdict: Verdict, bumped: BrokerFact | None, position: Position
 ) -> Verdict:
     """The verdict with the line that speaks of it, if there is one."""
-    from_ms, to_ms = _window(position)
+    from_ms, to_ms = _window(witness, bumped, position)
     member_id = verdict.member_id
     if verdict.cause in DEPARTURES and member_id is not None:
         away = verdict.cause is RebalanceCause.STATIC_MEMBER_EXPIRED
@@ -54,30 +49,21 @@ def _confirm(
         return verdict if found is None else departed(verdict, found, position)
     if verdict.certainty is Certainty.PROVEN:
         return verdict
-    fact: BrokerFact | None = None
-    cause = verdict.cause
-    if cause in _JOINS and member_id is not None:
+    # That expressions were scanned or a static member came back under another id bumps nothing by itself.
+    fact = None
+    if verdict.cause in _JOINS and member_id is not None:
         fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
-    elif cause is RebalanceCause.STATIC_MEMBER_REPLACED and member_id is not None:
-        fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)
-    elif RebalanceCause.REGEX_RESOLVED in {cause, *verdict.alternatives}:
-        fact = next(
-            (
-                each
-                for each in witness.between(from_ms, to_ms)
-                if each.kind is FactKind.REGEXES_SCANNED
-            ),
-            None,
-        )
-        cause = RebalanceCause.REGEX_RESOLVED
-    if fact is None or bumped is None:
+    if fact is None or bumped is None or not verdict.topics:
         return verdict
-    return proven_by(verdict, said(fact, position, sentence_of(fact)), cause)
+    return proven_by(verdict, said(fact, position, sentence_of(fact)))
 
 
 def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[Verdict]:
     """What the log says of an epoch whose own records are gone: the lines that came with it."""
-    for fact in witness.between(bumped.at_ms - _ONE_WRITE_MS, bumped.at_ms):
+    from_ms, to_ms = _window(witness, bumped, position)
+    for fact in witness.between(max(from_ms, bumped.at_ms - _ONE_WRITE_MS), to_ms):
+        if fact.broker != bumped.broker:
+            continue
         found = _cause_of(witness, fact, bumped.at_ms)
         if found is None:
             continue
@@ -101,7 +87,11 @@ def _cause_of(
     """The cause that a line is by itself, and what else it may be."""
     if fact.kind is FactKind.MEMBER_JOINED:
         static = fact.instance_id is not None
-        return (RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED), ()
+        cause = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
+        # A join without topics bumps nothing; then it was the metadata that its heartbeat found changed.
+        return cause, (RebalanceCause.TOPIC_METADATA_CHANGED,)
+    if fact.kind is FactKind.ASSIGNMENT_CONFIGS_CHANGED:
+        return RebalanceCause.ASSIGNMENT_ONLY, ()
     if fact.kind not in ENDS or not (fact.member_id or fact.instance_id):
         return None
     member_id = fact.member_id or ""
@@ -127,6 +117,14 @@ def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evide
         )
 
 
-def _window(position: Position) -> tuple[int, int]:
+def _window(witness: Witness, bumped: BrokerFact | None, position: Position) -> tuple[int, int]:
+    """When the lines of the request were logged: between the bump before and its own, which is its last line.
+
+    Without the line of the bump nothing but nearness in time tells which lines belong to it.
+    """
     at_ms = position.record_timestamp_ms
-    return at_ms - TOLERANCE_MS, at_ms + TOLERANCE_MS
+    if bumped is None or bumped.epoch is None:
+        return at_ms - TOLERANCE_MS, at_ms + TOLERANCE_MS
+    before = witness.last_of_epoch(FactKind.EPOCH_BUMPED, bumped.epoch - 1, bumped.at_ms)
+    from_ms = bumped.at_ms - TOLERANCE_MS
+    return (from_ms if before is None else max(from_ms, before.at_ms)), bumped.at_ms

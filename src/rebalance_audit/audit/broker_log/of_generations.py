@@ -56,26 +56,23 @@ def testify_to_generation(
     phase = _join_phase(witness, scene, ended)
     trigger = None if phase is None else _Trigger(witness, scene, phase)
     since_ms = _since(scene, phase, ended)
-    confirmed = tuple(
-        _confirm(
-            witness,
-            verdict,
-            scene,
-            since_ms,
-            ended.at_ms,
-            whole=trigger is not None and trigger.is_known,
+
+    def confirm(*, whole: bool) -> tuple[Verdict, ...]:
+        return tuple(
+            _confirm(witness, verdict, scene, since_ms, ended.at_ms, whole=whole)
+            for verdict in verdicts
         )
-        for verdict in verdicts
-    )
+
+    confirmed = confirm(whole=trigger is not None and trigger.is_known)
     if phase is None or trigger is None:
         return Testimony(confirmed)
     denied = tuple(trigger.denied())
     if denied:
         return Testimony(verdicts, contradictions=denied)
     primary = trigger.verdict(confirmed)
-    return Testimony(
-        confirmed if primary is None else with_primary(primary, confirmed), phase.prepared.at_ms
-    )
+    if primary is None:  # something began it, and nobody can tell what
+        return Testimony(confirm(whole=False), phase.prepared.at_ms)
+    return Testimony(with_primary(primary, confirmed), phase.prepared.at_ms)
 
 
 def _end_of_join_phase(
@@ -265,6 +262,9 @@ class _Trigger:
             case reasons.DOWNGRADE:
                 cause = RebalanceCause.PROTOCOL_DOWNGRADED
                 return cause, (), "The consumer group became a classic one and rebalanced for it."
+            case reasons.OVER_CAPACITY:
+                detail = "A new coordinator had loaded more members than a group may have."
+                return RebalanceCause.UNKNOWN, (RebalanceCause.ASSIGNMENT_ONLY,), detail
             case reasons.LEADER:
                 return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
             case reasons.FOLLOWER:

@@ -63,6 +63,7 @@ UNKNOWN_RANK: Final = "leader or follower"
 REPLACEMENT: Final = "replacement"
 NOT_SYNCED: Final = "not synced"
 DOWNGRADE: Final = "downgrade"
+OVER_CAPACITY: Final = "over capacity"
 
 _REASON: Final = r"(?:; client reason: (?P<reason>.*))?"
 
@@ -91,6 +92,7 @@ TRIGGERS: Final[Sequence[TriggerKind]] = (
     TriggerKind(
         NOT_SYNCED, r"Removing \w*[\[(](?P<members>.*)[\])] on pending sync request expiration"
     ),
+    TriggerKind(OVER_CAPACITY, r"Freshly-loaded group.* is over capacity .*"),
     TriggerKind(DOWNGRADE, r"Downgrade group .* from consumer to classic.*"),
 )
 _COMPILED: Final = [

@@ -61,6 +61,9 @@ HOW = {
 }
 
 
+_OUTCOMES = frozenset({RebalanceCause.GROUP_CREATED, RebalanceCause.GROUP_EMPTIED})
+"""What an epoch is to the group, whoever began it."""
+
 GUESSES = frozenset(
     {
         RebalanceCause.LEADER_REJOINED,
@@ -94,4 +97,18 @@ def with_primary(primary: Verdict, verdicts: Sequence[Verdict]) -> tuple[Verdict
             or (bare and verdict.cause not in {primary.cause, RebalanceCause.UNKNOWN})
         )
     )
-    return (primary, *others)
+    return (primary, *(meanwhile(verdict, primary) for verdict in others))
+
+
+def meanwhile(verdict: Verdict, primary: Verdict) -> Verdict:
+    """What happened while the join phase went on that something else, by the log's own words, had begun.
+
+    How a member went is as sure as before (gold.members says so); that it began the rebalance is not.
+    """
+    if verdict.certainty is not Certainty.PROVEN or verdict.cause in _OUTCOMES:
+        return verdict
+    return verdict._replace(
+        certainty=Certainty.PROBABLE,
+        alternatives=(primary.cause,),
+        detail=f"{verdict.detail} The rebalance had begun before, by something else.",
+    )

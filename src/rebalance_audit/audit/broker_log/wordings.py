@@ -349,6 +349,11 @@ SCOPED: Final[Sequence[Wording]] = (
         "4.0-",
         "Scanned {…} topics to refresh regular expressions {text} in {…}ms.",
     ),
+    Wording(
+        FactKind.ASSIGNMENT_CONFIGS_CHANGED,
+        "4.2-",
+        "Assignment configurations changed to {text}. Triggering rebalance.",
+    ),
     Wording(FactKind.GROUP_UPGRADED, "3.8-", "Converted the classic group to a consumer group."),
     Wording(
         FactKind.GROUP_UPGRADED, "4.0-", "Converted the empty classic group to a consumer group."

@@ -96,6 +96,9 @@ def _created(scene: ModernScene) -> Iterator[Weighed]:
             f"The group began without topics, and got its first epoch when {resolved}.",
             (_bump_evidence(scene),),
         )
+        verdict = _probable(
+            verdict, RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED
+        )
     if scene.beginning is Beginning.LIKELY:
         verdict = _probable(verdict, RebalanceCause.MEMBER_JOINED)
     yield Weighed(verdict, Effect.BUMPS)
