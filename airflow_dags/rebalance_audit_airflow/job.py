@@ -139,7 +139,7 @@ def _quiet(site: Site) -> str:
 
 
 def _interpreter(site: Site) -> dict[str, str]:
-    """The environment with PYSPARK_PYTHON: without it the job would run in the first python3 on PATH, or Airflow's."""
+    """The environment with PYSPARK_PYTHON: otherwise jobs run in the first python3 on PATH, usually Airflow's."""
     names = {"SPARK_HOME": site.spark_home}
     names |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), site.python)
     return {name: value for name, value in names.items() if value}

@@ -117,7 +117,7 @@ class KafkaStream:
     # -- checks ---------------------------------------------------------------------------------
 
     def _require_same_log(self) -> None:
-        """Raises BadRequest for another cluster, SourceNotReadable for a log that was truncated or made anew."""
+        """Raises BadRequest for another cluster, SourceNotReadable for a log that was truncated or created again."""
         ledger, view = self._ledger, self._view
         if ledger.cluster_id not in (None, view.cluster_id):
             raise BadRequest(

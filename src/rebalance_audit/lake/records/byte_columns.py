@@ -42,7 +42,7 @@ class ByteColumn:
         return items[np.clip(at, 0, last)].astype(np.int64)
 
     def slices(self, at: Ints, lengths: Ints) -> pa.Array:
-        """A binary column of so many bytes from a position per row on; rows whose length is 0 are empty."""
+        """A binary column of slices, by position and length per row; rows whose length is 0 are empty."""
         ends = np.cumsum(lengths)
         offsets = np.zeros(len(lengths) + 1, np.int32)
         offsets[1:] = ends

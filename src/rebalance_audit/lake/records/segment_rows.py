@@ -77,7 +77,7 @@ class SegmentRows:
 
 
 def timestamps(moments_ms: npt.ArrayLike) -> pa.Array:
-    """Moments in epoch milliseconds as a column; null where there is none or it is absurd."""
+    """Moments in epoch milliseconds as a column; null if there is none or it is absurd."""
     millis = np.array(moments_ms, np.int64)
     absent = (millis == NO_TIMESTAMP_MS) | (millis < MILLIS_MIN) | (millis > MILLIS_MAX)
     micros = np.where(absent, 0, millis) * 1000

@@ -43,8 +43,8 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
     """Bring the table up to date; the other gold tables already are."""
     known = context.of_cluster(TableName.GROUP_HOURS)
     rebuilt = None if news.rebuilt is None else news.rebuilt.select("group_id").distinct()
-    planned = _plan(news, known, rebuilt)
-    if planned is None and rebuilt is None:
+    to_make = _hours_to_make(news, known, rebuilt)
+    if to_make is None and rebuilt is None:
         return
     of_rebuilt = None
     if rebuilt is not None:
@@ -52,14 +52,14 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
             lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
             news.log_end_ms,
         )
-    if planned is None:
+    if to_make is None:
         assert of_rebuilt is not None
         context.replace(TableName.GROUP_HOURS, of_rebuilt, F.lit(True), rebuilt)
         return
-    of_commits = _of_commits(context, planned, known)
-    rows = group_hours(context.of_cluster, news.log_end_ms, planned.wanted, of_commits)
+    of_commits = _of_commits(context, to_make, known)
+    rows = group_hours(context.of_cluster, news.log_end_ms, to_make.wanted, of_commits)
     made = patch_rows(TableName.GROUP_HOURS, rows).drop(*KEY)
-    pairs = planned.pairs.select(*KEY)
+    pairs = to_make.pairs.select(*KEY)
     same = [F.col(name) == F.col(f"row.{name}") for name in KEY]
     written = context.sink.patch(
         TableName.GROUP_HOURS,
@@ -67,16 +67,16 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
         of_rebuilt,
         rebuilt,
         keys=pairs,
-        key_range=planned.key_range,
+        key_range=to_make.key_range,
     )
     context.note(TableName.GROUP_HOURS, written)
 
 
-class _Plan(NamedTuple):
+class _HoursToMake(NamedTuple):
     """The hours that are made again."""
 
     pairs: DataFrame
-    """KEY, and `again`: whether the hour's commits are to be read."""
+    """KEY, and `again`: whether the hour's commits must be read again."""
     continued: DataFrame | None
     """See `continued_hours`."""
     wanted: Wanted
@@ -84,7 +84,9 @@ class _Plan(NamedTuple):
     has_again: bool
 
 
-def _plan(news: HoursNews, known: DataFrame, rebuilt: DataFrame | None) -> _Plan | None:
+def _hours_to_make(
+    news: HoursNews, known: DataFrame, rebuilt: DataFrame | None
+) -> _HoursToMake | None:
     """The hours to make again; None if there are none."""
     given = [each.select(*KEY, F.lit(False).alias("again")) for each in news.changed]
     continued = None
@@ -109,7 +111,7 @@ def _plan(news: HoursNews, known: DataFrame, rebuilt: DataFrame | None) -> _Plan
         both = pairs.unionByName(following.withColumn("again", F.lit(True)))
         pairs, found = _looked_through(both.groupBy(*KEY).agg(F.bool_or("again").alias("again")))
     wanted = Wanted(pairs.select(*KEY), found["low"], found["high"])
-    return _Plan(pairs, continued, wanted, range_from(found), found["again"])
+    return _HoursToMake(pairs, continued, wanted, range_from(found), found["again"])
 
 
 def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
@@ -124,19 +126,19 @@ def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     return pairs, found.asDict()
 
 
-def _of_commits(context: RunContext, planned: _Plan, known: DataFrame) -> DataFrame:
+def _of_commits(context: RunContext, to_make: _HoursToMake, known: DataFrame) -> DataFrame:
     """The columns OF_COMMITS for each of the hours."""
     names = [*KEY, *OF_COMMITS]
-    as_before = planned.pairs.where("not again").select(*KEY)
+    as_before = to_make.pairs.where("not again").select(*KEY)
     parts = []
-    if planned.continued is not None:
-        continued = planned.continued.where("not again").select(*names)
+    if to_make.continued is not None:
+        continued = to_make.continued.where("not again").select(*names)
         as_before = as_before.join(continued.select(*KEY), [*KEY], "left_anti")
         parts.append(continued)
-    there = known.where(planned.key_range.condition()).where("commits > 0").select(*names)
+    there = known.where(to_make.key_range.condition()).where("commits > 0").select(*names)
     parts.append(there.join(as_before, [*KEY], "left_semi"))
-    if planned.has_again:
-        wanted = Wanted.of(planned.pairs.where("again").select(*KEY))
+    if to_make.has_again:
+        wanted = Wanted.of(to_make.pairs.where("again").select(*KEY))
         parts.append(
             commit_hours(wanted, context.of_cluster(TableName.OFFSET_COMMITS), known).select(*names)
         )

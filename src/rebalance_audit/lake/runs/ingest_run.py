@@ -50,7 +50,7 @@ class IngestReport:
     run_id: str
     ingested: Ingested
     versions: Mapping[str, int]
-    """Full table name -> Delta version that it left behind."""
+    """Full table name -> its Delta version at the end of the ingest."""
 
     def columns(self) -> dict[str, Any]:
         """What meta.runs says of it."""

@@ -137,7 +137,7 @@ def _carry_out(context: RunContext, plan: Plan) -> None:
 
 
 def _reached(context: RunContext) -> Progress | None:
-    """What an earlier run left to go on from; None where everything is to be replayed."""
+    """What an earlier run left to go on from; None if everything is to be replayed."""
     request = context.request
     if request.full or not request.covers_everything:
         return None

@@ -102,7 +102,7 @@ class RunLog:
         }
 
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
-        """Put a row that has ended in the place of the one that is there."""
+        """Replace the row by one with the outcome and the time of the end."""
         row = {**self._row(outcome), "ended_at": datetime.now(UTC), **columns}
         writer = table_rows(self._lake.spark, TableName.RUNS, [row]).write.format("delta")
         self._lake.overwrite(TableName.RUNS, writer, "run_id", self._entry.run_id)

@@ -1,6 +1,6 @@
 """What a source of a log is: the records as a DataFrame, and what can be known without reading them.
 
-Every source gives the columns of `record_columns.RECORD`, null where it does not tell. What can be checked without
+Every source gives the columns of `record_columns.RECORD`, null if it has none. What can be checked without
 Spark is checked before Spark starts.
 """
 

@@ -24,9 +24,9 @@ class KeyRange:
     numbers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Key column -> lowest and highest number."""
     groups: Sequence[str] = ()
-    """The groups, where there are few."""
+    """The groups, if there are few."""
     group_ends: tuple[str, str] | None = None
-    """First and last group id, where there are many."""
+    """First and last group id, if there are many."""
 
     def condition(self, prefix: str = "") -> Column:
         """What every row with one of the keys meets, in literals; the prefix goes before each column's name."""
@@ -65,7 +65,7 @@ def number_columns(numbers: Sequence[Column]) -> list[Column]:
 
 
 def range_columns(numbers: int = 0) -> list[Column]:
-    """Aggregates over a frame with `group_id` and so many `number_columns`; `range_from` takes their row."""
+    """Aggregates over a frame with `group_id` and this many `number_columns`; `range_from` takes their row."""
     ends = [
         end(f"number_{place}").alias(f"{name}_{place}")
         for place in range(numbers)
