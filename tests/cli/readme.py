@@ -21,7 +21,7 @@ from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli.commands.demo import what_next
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 from tools import generated_files
 
@@ -83,7 +83,7 @@ def _demo(folder: Path) -> str:
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
     tables = {name: audited.tables[name] for name in GOLD_OF_LOG}
-    print_overview(Layout(console, tables), tables, everything=False)
+    print_overview(ConsoleReport(console, tables), tables, everything=False)
     return f"{text.getvalue()}{what_next(Path(OUT), tables, audited.facts.records)}"
 
 

@@ -90,4 +90,4 @@ def test_names_from_the_log_cannot_steer_the_terminal(name: str, shown: str) -> 
 )
 def test_counts_agree_with_their_noun(number: int, text: str) -> None:
     """One is singular; thousands are grouped."""
-    assert words.count(number, "group") == text
+    assert words.counted(number, "group") == text

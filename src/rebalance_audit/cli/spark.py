@@ -145,7 +145,7 @@ def maintain_request_of(
         vacuum_hours_of=config.maintain.vacuum_hours_of,
         dry_run=dry_run,
     )
-    care.check_request(request)
+    care.check_maintain_request(request)
     return request
 
 

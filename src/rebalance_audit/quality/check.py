@@ -13,7 +13,7 @@ from rebalance_audit.lake.checks.check_frames import (
     BrokenRows,
     CheckedTable,
     Scope,
-    Tables,
+    TableFrames,
     broken_rows,
     checked_table,
 )
@@ -105,7 +105,7 @@ def check_tables(request: CheckRequest) -> list[str]:
 
 def _ahead(lake: Lake, scope: Scope, names: Collection[str]) -> Iterator[CheckedTable]:
     """The tables in order; each is prepared while the one before it is judged."""
-    tables = Tables(lake, scope)
+    tables = TableFrames(lake, scope)
     schemas = iter([table_schemas()[name] for name in names])
     with ThreadPoolExecutor(AHEAD) as pool:
         ready = deque(

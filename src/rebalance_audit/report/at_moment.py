@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rebalance_audit.report import words
-from rebalance_audit.report.summary import Row, Tables, is_classic
+from rebalance_audit.report.summary import TableRow, Tables, is_classic
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 MEMBERS_SHOWN = 20
@@ -26,7 +26,7 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
     yield from _members(own, last["incarnation"], moment_ms)
 
 
-def _state(own: Tables, state: Row, moment_ms: int) -> str:
+def _state(own: Tables, state: TableRow, moment_ms: int) -> str:
     since = f"since {words.utc(state['from_at'])}"
     if state["protocol"] != "classic":
         return f"The group was {state['group_state']}, {since}."
@@ -60,7 +60,7 @@ def _state(own: Tables, state: Row, moment_ms: int) -> str:
 
 
 def _members(own: Tables, incarnation: int, moment_ms: int) -> Iterator[str]:
-    had: dict[str, list[Row]] = {
+    had: dict[str, list[TableRow]] = {
         row["member_id"]: []
         for row in own["members"]
         # An id that left and came back has one row: nobody knows here whether it was away.
@@ -76,4 +76,4 @@ def _members(own: Tables, incarnation: int, moment_ms: int) -> Iterator[str]:
     for member_id in sorted(had)[:MEMBERS_SHOWN]:
         yield f"{member_id} had {partitions_text(had[member_id]) or 'no partition'}."
     if len(had) > MEMBERS_SHOWN:
-        yield f"… and {words.count(len(had) - MEMBERS_SHOWN, 'more member')}."
+        yield f"… and {words.counted(len(had) - MEMBERS_SHOWN, 'more member')}."

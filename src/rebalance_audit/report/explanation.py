@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.at_moment import sentences_at
+from rebalance_audit.report.causes import label
 from rebalance_audit.report.summary import (
-    Row,
+    TableRow,
     Tables,
     duration_of,
     estimate_of,
@@ -18,9 +19,9 @@ from rebalance_audit.report.summary import (
     summaries,
     unowned_of,
 )
-from rebalance_audit.report.terminal.findings import gravest_first, label
+from rebalance_audit.report.terminal.findings import gravest_first
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.report.verdict import Holder, Verdicts, rebalance_heading
+from rebalance_audit.report.verdict import HoldUp, Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
 STRETCHES_SHOWN: Final = 5
@@ -56,11 +57,11 @@ def explain_group(own: Tables) -> Explanation:
     """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
-    heading = f"{summary.group_id} is {present.text_of(summary.present)} at the end of the log."
+    heading = f"{summary.group_id} is {present.group_text(summary.present)} at the end of the log."
     protocols = " then ".join(summary.protocols) or "not known"
-    epochs = words.count(summary.epochs, "epoch")
+    epochs = words.counted(summary.epochs, "epoch")
     how_often = [
-        f"It went through {epochs} in {words.count(summary.rebalances, 'rebalance')}; protocol: {protocols}."
+        f"It went through {epochs} in {words.counted(summary.rebalances, 'rebalance')}; protocol: {protocols}."
     ]
     if summary.not_stable.most != 0:
         how_often.append(
@@ -90,7 +91,7 @@ def explain_group(own: Tables) -> Explanation:
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def _first_of_all(own: Tables, longest: Row | None) -> Iterator[str]:
+def _first_of_all(own: Tables, longest: TableRow | None) -> Iterator[str]:
     """The longest rebalance with who held it up, what set it off, how often that was so, and what to do next."""
     if longest is None or not estimate_of(longest):
         return
@@ -103,14 +104,14 @@ def _first_of_all(own: Tables, longest: Row | None) -> Iterator[str]:
             member_id in {holder.member_id for holder in verdicts.holders(row)}
             for row in own["rebalances"]
         )
-        yield f"{member_id} held up {times} of {words.count(len(own['rebalances']), 'rebalance')}."
+        yield f"{member_id} held up {times} of {words.counted(len(own['rebalances']), 'rebalance')}."
     grave = gravest_first(own.get("findings", ()))
     if grave and grave[0]["severity"] != "info":
         yield f"What to do: {grave[0]['advice']}"
     yield f"Its evidence: the same command with --epoch {longest['first_epoch']}."
 
 
-def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Explanation:
+def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) -> Explanation:
     """One epoch or generation; with `moment_ms` also how the group stood then."""
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
@@ -151,7 +152,7 @@ def explain_epoch(own: Tables, epoch: Row, moment_ms: int | None = None) -> Expl
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def epoch_at(own: Tables, moment_ms: int) -> Row | None:
+def epoch_at(own: Tables, moment_ms: int) -> TableRow | None:
     """The epoch that was the group's current one at the moment; None before the first."""
     begun = [row for row in own["epochs"] if (_start_of(row) or 0) <= moment_ms]
     return max(begun, key=lambda row: (row["incarnation"], row["epoch"]), default=None)
@@ -160,22 +161,22 @@ def epoch_at(own: Tables, moment_ms: int) -> Row | None:
 # --- sentences -----------------------------------------------------------------------------------
 
 
-def _noun(epoch: Row) -> str:
+def _noun(epoch: TableRow) -> str:
     return "Generation" if is_classic(epoch) else "Epoch"
 
 
-def _key(row: Row) -> tuple[int, int]:
+def _key(row: TableRow) -> tuple[int, int]:
     return row["incarnation"], row["epoch"]
 
 
-def _start_of(epoch: Row) -> int | None:
+def _start_of(epoch: TableRow) -> int | None:
     at_ms: int | None = (
         epoch["started_at"] if epoch["started_at"] is not None else epoch["converged_at"]
     )
     return at_ms
 
 
-def _end_of(own: Tables, epoch: Row) -> int | None:
+def _end_of(own: Tables, epoch: TableRow) -> int | None:
     later = [
         _start_of(row) or 0
         for row in own["epochs"]
@@ -184,7 +185,7 @@ def _end_of(own: Tables, epoch: Row) -> int | None:
     return min(later, default=None)
 
 
-def _why(its_causes: Sequence[Row]) -> Iterator[str]:
+def _why(its_causes: Sequence[TableRow]) -> Iterator[str]:
     for row in sorted(its_causes, key=lambda row: row["cause_seq"]):
         lead = "" if row["cause_seq"] == 0 else "Also: "
         yield (
@@ -195,12 +196,12 @@ def _why(its_causes: Sequence[Row]) -> Iterator[str]:
             yield f"Evidence: {item['fact']} ({item['partition']}@{item['offset']}, {words.utc(item['at'])})."
 
 
-def _alternatives(row: Row) -> str:
+def _alternatives(row: TableRow) -> str:
     others = ", ".join(map(causes.label, row["alternatives"] or ()))
     return f"; not excluded: {others}" if others else ""
 
 
-def _how_long(epoch: Row, rebalance: Row | None) -> Iterator[str]:
+def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[str]:
     if is_classic(epoch):
         yield from _how_long_classic(epoch)
     elif epoch["converged_at"] is not None:
@@ -228,7 +229,7 @@ def _how_long(epoch: Row, rebalance: Row | None) -> Iterator[str]:
         )
 
 
-def _how_long_classic(epoch: Row) -> Iterator[str]:
+def _how_long_classic(epoch: TableRow) -> Iterator[str]:
     if epoch["sync_ms"] is not None:
         yield (
             f"The leader's assignment came {words.duration(epoch['sync_ms'])} after the end of the join phase, at "
@@ -249,7 +250,7 @@ def _how_long_classic(epoch: Row) -> Iterator[str]:
         )
 
 
-def _who(epoch: Row, progress: Sequence[Row], held_up: Sequence[Holder]) -> Iterator[str]:
+def _who(epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp]) -> Iterator[str]:
     named = [holder.member_id for holder in held_up]
     waited = sorted(
         (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
@@ -266,7 +267,7 @@ def _who(epoch: Row, progress: Sequence[Row], held_up: Sequence[Holder]) -> Iter
     for row in revoked[:MEMBERS_SHOWN]:
         yield (
             f"{row['member_id']} took {words.duration(row['revoke_ms'])} to give up "
-            f"{words.count(row['partitions_revoked'] or 0, 'partition')}."
+            f"{words.counted(row['partitions_revoked'] or 0, 'partition')}."
         )
     for row in progress:
         if row["revoke_started_at"] is not None and row["revoked_at"] is None:
@@ -279,15 +280,17 @@ def _who(epoch: Row, progress: Sequence[Row], held_up: Sequence[Holder]) -> Iter
         )
 
 
-def _partitions(epoch: Row, ownership: Sequence[Row], end_ms: int | None) -> Iterator[str]:
+def _partitions(
+    epoch: TableRow, ownership: Sequence[TableRow], end_ms: int | None
+) -> Iterator[str]:
     if epoch["partitions"]:
         yield (
-            f"{words.count(epoch['partitions'], 'partition')} in the assignment: "
+            f"{words.counted(epoch['partitions'], 'partition')} in the assignment: "
             f"against the one before, {words.number(epoch['partitions_moved'])} "
             f"to another member, {words.number(epoch['partitions_added'])} new, "
             f"{words.number(epoch['partitions_dropped'])} no longer assigned."
         )
-    stretches: dict[tuple[Any, ...], list[Row]] = {}
+    stretches: dict[tuple[Any, ...], list[TableRow]] = {}
     start_ms = _start_of(epoch)
     for row in ownership:
         until_ms, unowned_ms = row["from_at"], row["unowned_before_ms"]
@@ -305,13 +308,13 @@ def _partitions(epoch: Row, ownership: Sequence[Row], end_ms: int | None) -> Ite
             f"from {words.utc(since_ms)} to {words.utc(until_ms)}: {whose} with {after}."
         )
     if len(longest) > STRETCHES_SHOWN:
-        yield f"… and {words.count(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
+        yield f"… and {words.counted(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
     unowned = unowned_of(epoch)
     if not longest and unowned.most != 0:
         yield f"Partitions were without owner for {words.bounds_in_sentence(unowned)} in sum."
 
 
-def _findings(rows: Sequence[Row]) -> list[Section]:
+def _findings(rows: Sequence[TableRow]) -> list[Section]:
     sentences = [
         f"{row['severity']}: {label(row['kind'])}. {row['detail']} {row['advice']}"
         for row in gravest_first(rows)
@@ -319,7 +322,7 @@ def _findings(rows: Sequence[Row]) -> list[Section]:
     return [Section("Findings", sentences)] if sentences else []
 
 
-def _overlaps(finding: Row, epoch: Row, end_ms: int | None) -> bool:
+def _overlaps(finding: TableRow, epoch: TableRow, end_ms: int | None) -> bool:
     start_ms = _start_of(epoch)
     # What offset commits show does not tell the group's life.
     if start_ms is None or finding["incarnation"] not in (None, epoch["incarnation"]):
@@ -335,12 +338,12 @@ def _why_mostly(own: Tables) -> list[str]:
             counts[row["primary_cause"]] = counts.get(row["primary_cause"], 0) + 1
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [
-        f"{causes.label(cause)}, {words.count(times, 'epoch')}: {DEFINITIONS[RebalanceCause(cause)]}"
+        f"{causes.label(cause)}, {words.counted(times, 'epoch')}: {DEFINITIONS[RebalanceCause(cause)]}"
         for cause, times in ranked[:5]
     ]
 
 
-def _rebalance(row: Row) -> Iterator[str]:
+def _rebalance(row: TableRow) -> Iterator[str]:
     took = (
         f"and took {words.bounds_in_sentence(duration_of(row))}"
         if row["ended_at"] is not None
@@ -364,7 +367,7 @@ def _rebalance(row: Row) -> Iterator[str]:
         yield f"Members waited for {', '.join(row['blocked_by'][:MEMBERS_SHOWN])}."
 
 
-def _not_known(epoch: Row, its_causes: Sequence[Row]) -> Iterator[str]:
+def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[str]:
     logged = epoch["join_started_earliest"] is not None and (
         epoch["join_started_earliest"] == epoch["join_started_latest"]
     )
@@ -395,7 +398,7 @@ def _not_known_of_group(own: Tables) -> Iterator[str]:
         )
     gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
     if gaps:
-        yield f"What happened before {words.count(gaps, 'epoch')}: records are missing from the log there."
+        yield f"What happened before {words.counted(gaps, 'epoch')}: records are missing from the log there."
     if any(row["primary_cause"] in _DEPARTURE_CAUSES for row in own["epochs"]):
         yield (
             "Whether members left, expired or were removed, where the times do not tell: all of them write the "

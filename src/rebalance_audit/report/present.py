@@ -28,7 +28,7 @@ class Present(NamedTuple):
         """`Stable with 3 members`, `Empty`."""
         if not self.members:
             return self.group_state
-        return f"{self.group_state} with {words.count(self.members, 'member')}"
+        return f"{self.group_state} with {words.counted(self.members, 'member')}"
 
     def cell(self) -> str:
         """`Stable (3)`, `Empty`."""
@@ -63,7 +63,7 @@ def present_of(
     )
 
 
-def text_of(present: Present | None) -> str:
+def group_text(present: Present | None) -> str:
     """The group in words, also one that is gone."""
     return GONE if present is None else present.text()
 

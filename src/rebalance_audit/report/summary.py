@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.report.present import Present, present_of
 
-Row: TypeAlias = Mapping[str, Any]
+TableRow: TypeAlias = Mapping[str, Any]
 """One row of a gold table: columns as in `schemas/tables`, times in epoch milliseconds."""
-Tables: TypeAlias = Mapping[str, Sequence[Row]]
+Tables: TypeAlias = Mapping[str, Sequence[TableRow]]
 """Gold table name (without layer) -> rows."""
 
 
@@ -46,13 +46,13 @@ class GroupSummary(NamedTuple):
     top_cause_times: int
 
 
-def is_classic(row: Row) -> bool:
+def is_classic(row: TableRow) -> bool:
     """Whether the row is of the classic protocol, whose one record per generation tells its end but not its start."""
     protocol: str = row["protocol"]
     return protocol == "classic"
 
 
-def duration_of(rebalance: Row) -> Bounds | None:
+def duration_of(rebalance: TableRow) -> Bounds | None:
     """How long a rebalance took; None while it goes on. Tables of earlier releases bound its start alone."""
     given = bounds_in(rebalance, "duration")
     took_ms, ended_ms = rebalance["duration_ms"], rebalance["ended_at"]
@@ -64,13 +64,13 @@ def duration_of(rebalance: Row) -> Bounds | None:
     return Bounds.between(took_ms, None if earliest_ms is None else ended_ms - earliest_ms, took_ms)
 
 
-def estimate_of(rebalance: Row) -> int:
+def estimate_of(rebalance: TableRow) -> int:
     """Milliseconds, for a ranking; 0 while it goes on."""
     took = duration_of(rebalance)
     return 0 if took is None else took.estimate
 
 
-def unowned_of(row: Row) -> Bounds:
+def unowned_of(row: TableRow) -> Bounds:
     """Time without owner, summed over partitions, of an epoch or a rebalance."""
     given = bounds_in(row, "unowned_partition")
     if given is not None:
@@ -79,7 +79,7 @@ def unowned_of(row: Row) -> Bounds:
     return Bounds(known_ms, None, known_ms) if is_classic(row) else Bounds.exactly(known_ms)
 
 
-def bounds_in(row: Row, stem: str) -> Bounds | None:
+def bounds_in(row: TableRow, stem: str) -> Bounds | None:
     """`<stem>_min_ms`, `<stem>_max_ms` and `<stem>_estimate_ms` of a row; None where it has none."""
     least = row.get(f"{stem}_min_ms")
     if least is None:
@@ -94,7 +94,7 @@ def total_of(parts: Iterable[Bounds]) -> Bounds:
 
 def summaries(tables: Tables) -> list[GroupSummary]:
     """One summary per group of `epochs`, `rebalances` and `group_states`, the most unsettled first."""
-    by_group: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    by_group: dict[str, dict[str, list[TableRow]]] = defaultdict(lambda: defaultdict(list))
     for name in ("epochs", "rebalances", "group_states", "members"):
         for row in tables[name]:
             by_group[row["group_id"]][name].append(row)
@@ -104,7 +104,7 @@ def summaries(tables: Tables) -> list[GroupSummary]:
     )
 
 
-def _summary(group_id: str, rows: Mapping[str, list[Row]]) -> GroupSummary:
+def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
     rebalances, states = rows["rebalances"], rows["group_states"]
     durations = [took for row in rebalances if (took := duration_of(row)) is not None]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.report import causes, words
-from rebalance_audit.report.summary import Row, Tables, duration_of, is_classic
+from rebalance_audit.report.summary import TableRow, Tables, duration_of, is_classic
 
 NAMED_FROM_PERCENT: Final = 10
 """Share of a rebalance that a member kept others waiting from which on it is named."""
@@ -13,7 +13,7 @@ NAMED_FROM_MS: Final = 100
 HOLDERS_NAMED: Final = 2
 
 
-class Holder(NamedTuple):
+class HoldUp(NamedTuple):
     """A member that kept partitions which others waited for."""
 
     member_id: str
@@ -27,9 +27,9 @@ class Verdicts:
 
     def __init__(self, tables: Tables) -> None:
         """Takes `epochs`, `convergence`, `rebalance_causes` and `members`."""
-        self._epochs: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
-        self._progress: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
-        self._causes: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
+        self._epochs: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
+        self._progress: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
+        self._causes: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
         for row in tables["epochs"]:
             if row["rebalance_seq"] is not None:
                 self._epochs[row["group_id"], row["incarnation"], row["rebalance_seq"]].append(row)
@@ -39,7 +39,7 @@ class Verdicts:
             self._causes[row["group_id"], row["incarnation"], row["epoch"]].append(row)
         self._members = {(row["group_id"], row["member_id"]): row for row in tables["members"]}
 
-    def holders(self, rebalance: Row) -> list[Holder]:
+    def holders(self, rebalance: TableRow) -> list[HoldUp]:
         """The members that kept others waiting for a share worth naming, the longest first; () for a classic group."""
         took = duration_of(rebalance)
         if is_classic(rebalance) or took is None:
@@ -59,17 +59,17 @@ class Verdicts:
                     unreleased.add(member_id)
         least_ms = max(NAMED_FROM_MS, took.least * NAMED_FROM_PERCENT // 100)
         named = [
-            Holder(member_id, min(kept_ms, took.least), member_id not in unreleased)
+            HoldUp(member_id, min(kept_ms, took.least), member_id not in unreleased)
             for member_id, kept_ms in kept.items()
             if kept_ms >= least_ms
         ]
         return sorted(named, key=lambda holder: (-holder.kept_ms, holder.member_id))
 
-    def short(self, rebalance: Row) -> str:
+    def short(self, rebalance: TableRow) -> str:
         """The member that held it up most, and what set it off."""
         return " ".join([*self._held_up(rebalance, 1), self._set_off(rebalance)])
 
-    def sentences(self, rebalance: Row) -> Iterator[str]:
+    def sentences(self, rebalance: TableRow) -> Iterator[str]:
         """Who held it up, for how long of how long, and what set it off, by names."""
         yield from self._held_up(rebalance, HOLDERS_NAMED)
         yield self._set_off(rebalance)
@@ -78,7 +78,7 @@ class Verdicts:
             who = self._who(rebalance["group_id"], slowest_member_id)
             yield f"Nobody kept partitions that others waited for; the last to arrive was {who}."
 
-    def _held_up(self, rebalance: Row, limit: int) -> Iterator[str]:
+    def _held_up(self, rebalance: TableRow, limit: int) -> Iterator[str]:
         took = duration_of(rebalance)
         of_how_long = words.duration(None if took is None else took.least)
         for holder in self.holders(rebalance)[:limit]:
@@ -88,7 +88,7 @@ class Verdicts:
                 f"waited for during {words.duration(holder.kept_ms)} of {of_how_long}{end}."
             )
 
-    def _set_off(self, rebalance: Row) -> str:
+    def _set_off(self, rebalance: TableRow) -> str:
         key = (rebalance["group_id"], rebalance["incarnation"], rebalance["first_epoch"])
         primary = next((row for row in self._causes[key] if row["cause_seq"] == 0), None)
         if primary is None:
@@ -106,7 +106,7 @@ class Verdicts:
         host = ((row or {}).get("client_host") or "").removeprefix("/")
         return f"{member_id} at {host}" if host else member_id
 
-    def _epochs_of(self, rebalance: Row) -> Iterator[tuple[Row, int]]:
+    def _epochs_of(self, rebalance: TableRow) -> Iterator[tuple[TableRow, int]]:
         """Its epochs in their order, each with the moment when it was over for the rebalance."""
         key = (rebalance["group_id"], rebalance["incarnation"], rebalance["rebalance_seq"])
         epochs = sorted(self._epochs[key], key=lambda row: row["epoch"])
@@ -114,7 +114,7 @@ class Verdicts:
         yield from zip(epochs, [*ends, rebalance["ended_at"]], strict=True)
 
 
-def rebalance_heading(rebalance: Row) -> str:
+def rebalance_heading(rebalance: TableRow) -> str:
     """`epochs 19 to 20, 22.7 s from 2026-11-21 09:11:49.463 UTC`."""
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     noun = "generation" if is_classic(rebalance) else "epoch"

@@ -63,7 +63,7 @@ def bounds_in_sentence(lasted: Bounds | None) -> str:
     return (f"between {least} and {most}" if lasted.least else f"up to {most}") + about
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str, many: str = "") -> str:
     """`1 group`, `2 groups`, `4,012,345 records`; `many` where adding an s is wrong."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 

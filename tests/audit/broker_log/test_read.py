@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.broker_log.layout import Layout
+from rebalance_audit.audit.broker_log.layout import EventReader
 from rebalance_audit.audit.broker_log.read import BrokerLogNotReadable, files_of, read_facts
 from rebalance_audit.time_zones import zone_of
 from tests.support.examples import examples
@@ -76,7 +76,7 @@ def test_any_time_in_any_zone(at_ms: int, quarters: int, group: str) -> None:
     wall = datetime.fromtimestamp(at_ms // 1000, zone).strftime("%Y-%m-%d %H:%M:%S")
     stamp = f"{wall},{at_ms % 1000:03d}"
     text = f"[{stamp}] INFO {NEW}Group {group} with generation 5 is now empty. ({LOGGER})"
-    line = Layout(zone).read(text)
+    line = EventReader(zone).read(text)
     assert line is not None
     assert line.at_ms == at_ms
     assert line.message == f"Group {group} with generation 5 is now empty."

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import (
-    Trigger,
+    LoggedTrigger,
     departure_of_fact,
     rejoin_cause,
     trigger_of,
@@ -102,7 +102,7 @@ def test_what_set_a_rebalance_off(
     client_reason: str | None,
 ) -> None:
     """Each reason of each release names who did what; a client that says nothing has no reason."""
-    assert trigger_of(text) == Trigger(role, members, instance_id, client_reason)
+    assert trigger_of(text) == LoggedTrigger(role, members, instance_id, client_reason)
 
 
 def test_an_unknown_reason_decides_nothing() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.layout import Layout
+from rebalance_audit.audit.broker_log.layout import EventReader
 from rebalance_audit.audit.broker_log.message import read_message
 from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
@@ -116,7 +116,7 @@ def _number(release: str) -> tuple[int, ...]:
 def test_the_log_is_written_in_kafkas_words(dialect: Dialect) -> None:
     """Every line of a simulated broker is in a wording of its release, but for those that the audit has no use for."""
     run, _, _ = cluster(dialect)
-    layout = Layout(zone_of("UTC"))
+    layout = EventReader(zone_of("UTC"))
     with TemporaryDirectory() as name:
         run.write(Path(name))
         lines = (Path(name) / SERVER_LOG).read_text(encoding="utf-8").splitlines()

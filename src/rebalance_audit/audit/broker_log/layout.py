@@ -43,7 +43,7 @@ class LogLine(NamedTuple):
     message: str
 
 
-class Layout:
+class EventReader:
     """Reads the events of one file in order."""
 
     def __init__(self, zone: tzinfo) -> None:

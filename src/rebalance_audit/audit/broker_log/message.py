@@ -19,7 +19,7 @@ _NOTHING: Final = frozenset({"null", "None", ""})
 _DOUBLED_STOP: Final = "."
 
 
-class Message(NamedTuple):
+class ParsedMessage(NamedTuple):
     """What a message says: its kind and the fields of `BrokerFact` by name."""
 
     kind: FactKind
@@ -33,7 +33,7 @@ class _Rule(NamedTuple):
     regex: re.Pattern[str]
 
 
-def read_message(text: str) -> Message | None:
+def read_message(text: str) -> ParsedMessage | None:
     """The message behind a coordinator's mark; None for one that is in no wording."""
     scope = _SCOPE.match(text)
     if scope is None:
@@ -47,13 +47,13 @@ def read_message(text: str) -> Message | None:
 
 def _read(
     rules: Mapping[str, Sequence[_Rule]], text: str, fields: dict[str, object]
-) -> Message | None:
+) -> ParsedMessage | None:
     for rule in rules.get(_first_word(text), ()):
         found = rule.regex.fullmatch(text)
         if found is not None:
             for name, value in found.groupdict().items():
                 fields[name] = _value_of(name, value)
-            return Message(rule.wording.kind, fields, rule.wording.releases)
+            return ParsedMessage(rule.wording.kind, fields, rule.wording.releases)
     return None
 
 

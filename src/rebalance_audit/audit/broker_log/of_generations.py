@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log import reasons
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.reasons import Trigger, rejoin_cause, trigger_of
+from rebalance_audit.audit.broker_log.reasons import LoggedTrigger, rejoin_cause, trigger_of
 from rebalance_audit.audit.broker_log.testimony import (
     HOW,
     Testimony,
@@ -246,7 +246,7 @@ class _Trigger:
         )
 
     def _cause(
-        self, trigger: Trigger, member_id: str | None
+        self, trigger: LoggedTrigger, member_id: str | None
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
         name = member_id or trigger.instance_id or "of an instance id"
         why = f" ({trigger.client_reason})" if trigger.client_reason else ""
@@ -277,7 +277,7 @@ class _Trigger:
         return self._departure(trigger, member_id or "", name)
 
     def _departure(
-        self, trigger: Trigger, member_id: str, name: str
+        self, trigger: LoggedTrigger, member_id: str, name: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
         at_ms = self._prepared.at_ms
         watch = self._scene.watches.get(member_id)
@@ -299,7 +299,7 @@ class _Trigger:
         return found.cause, found.alternatives, detail
 
     def _leader(
-        self, trigger: Trigger, member_id: str | None, detail: str
+        self, trigger: LoggedTrigger, member_id: str | None, detail: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
         cause = rejoin_cause(trigger.client_reason)
         if cause is None and self._topics_differ(member_id):
@@ -307,7 +307,7 @@ class _Trigger:
         return cause or RebalanceCause.LEADER_REJOINED, (), detail
 
     def _follower(
-        self, trigger: Trigger, member_id: str | None, who: str
+        self, trigger: LoggedTrigger, member_id: str | None, who: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
         """A follower is heard only when its metadata changed: its topics, or what it owns."""
         cause = rejoin_cause(trigger.client_reason)
@@ -346,7 +346,9 @@ class _Trigger:
         owned = partitions_of(before.subscription.owned_partitions)
         return bool(minus(owned, before.assigned))
 
-    def _fresh(self, cause: RebalanceCause, member_id: str | None, trigger: Trigger) -> Verdict:
+    def _fresh(
+        self, cause: RebalanceCause, member_id: str | None, trigger: LoggedTrigger
+    ) -> Verdict:
         """A cause that the records do not show by themselves."""
         watch = self._scene.watches.get(member_id or "")
         identity = watch.stint.identity if watch is not None else None

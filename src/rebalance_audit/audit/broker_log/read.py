@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.layout import MARKS, Layout, LogLine, without_logger
+from rebalance_audit.audit.broker_log.layout import MARKS, EventReader, LogLine, without_logger
 from rebalance_audit.audit.broker_log.message import read_message
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -51,7 +51,7 @@ def read_facts(paths: Iterable[Path], zone: tzinfo) -> Iterator[BrokerFact]:
 
 
 def _facts_of(path: Path, zone: tzinfo) -> Iterator[BrokerFact]:
-    layout = Layout(zone)
+    layout = EventReader(zone)
     for number, event in _events(path, layout):
         line = layout.read(event)
         if line is None:
@@ -76,7 +76,7 @@ def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
         yield fact
 
 
-def _events(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
+def _events(path: Path, layout: EventReader) -> Iterator[tuple[int, str]]:
     """(line number, text) of every event that bears a coordinator's mark, with its continuation lines."""
     begun, lines = 0, list[str]()
     try:

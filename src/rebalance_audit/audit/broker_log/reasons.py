@@ -101,7 +101,7 @@ _COMPILED: Final = [
 _SOME: Final = re.compile(r"Some\((.*)\)", re.DOTALL)
 
 
-class Trigger(NamedTuple):
+class LoggedTrigger(NamedTuple):
     """What set a classic rebalance off, as the coordinator logged it."""
 
     role: str
@@ -111,7 +111,7 @@ class Trigger(NamedTuple):
     """None where the client gave none."""
 
 
-def trigger_of(text: str) -> Trigger | None:
+def trigger_of(text: str) -> LoggedTrigger | None:
     """The reason of a prepared rebalance, read; None for one that is in no known wording."""
     for role, regex in _COMPILED:
         found = regex.fullmatch(text)
@@ -123,7 +123,7 @@ def trigger_of(text: str) -> Trigger | None:
         else:
             members = (fields["member"],) if fields.get("member") else ()
         reason = fields.get("reason")
-        return Trigger(
+        return LoggedTrigger(
             role,
             members,
             _instance_of(fields.get("instance")),
@@ -159,7 +159,7 @@ TRIGGERED_ENDS: Final[Mapping[str, RebalanceCause]] = {
 """Reasons of a rebalance that say it."""
 
 
-class Departure(NamedTuple):
+class LoggedDeparture(NamedTuple):
     """Why a member is gone, by one line."""
 
     cause: RebalanceCause
@@ -170,38 +170,38 @@ class Departure(NamedTuple):
 
 def departure_of_fact(
     fact: BrokerFact, *, by_another: bool, was_away: bool, is_static: bool
-) -> Departure | None:
+) -> LoggedDeparture | None:
     """What the line says of a member's end; None where it says nothing that is in the tables.
 
     `by_another`: the request took others out as well, or named the member by its instance id alone; no client does so.
     """
     plain = PLAIN_ENDS.get(fact.kind)
     if plain is not None:
-        return Departure(plain, (), fact)
+        return LoggedDeparture(plain, (), fact)
     match fact.kind:
         case FactKind.MEMBER_FENCED:
             cause = _beginning(FENCE_REASONS, fact.text)
             if cause is RebalanceCause.MEMBER_SESSION_EXPIRED and was_away:
                 cause = RebalanceCause.STATIC_MEMBER_EXPIRED
-            return None if cause is None else Departure(cause, (), fact)
+            return None if cause is None else LoggedDeparture(cause, (), fact)
         case FactKind.MEMBER_LEFT_BY_REQUEST:
-            return Departure(*_by_request(fact, by_another, is_static), fact)
+            return LoggedDeparture(*_by_request(fact, by_another, is_static), fact)
         case _:
             return _departure_of_trigger(fact, by_another=by_another, is_static=is_static)
 
 
 def _departure_of_trigger(
     fact: BrokerFact, *, by_another: bool, is_static: bool
-) -> Departure | None:
+) -> LoggedDeparture | None:
     trigger = trigger_of(fact.text or "")
     if trigger is None:
         return None
     if trigger.role == LEAVE:
         another = by_another or len(trigger.members) > 1 or "" in trigger.members
         told = fact._replace(text=trigger.client_reason)
-        return Departure(*_by_request(told, another, is_static), fact)
+        return LoggedDeparture(*_by_request(told, another, is_static), fact)
     cause = TRIGGERED_ENDS.get(trigger.role)
-    return None if cause is None else Departure(cause, (), fact)
+    return None if cause is None else LoggedDeparture(cause, (), fact)
 
 
 def _by_request(

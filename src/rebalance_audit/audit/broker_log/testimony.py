@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, Departure
+from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, LoggedDeparture
 from rebalance_audit.audit.broker_log.witness import said, sentence_of
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.group.life import DEPARTURES
@@ -32,7 +32,7 @@ def proven_by(verdict: Verdict, evidence: Evidence, cause: RebalanceCause | None
 
 def departed(
     verdict: Verdict,
-    departure: Departure,
+    departure: LoggedDeparture,
     position: Position,
     others: tuple[RebalanceCause, ...] = (),
 ) -> Verdict:

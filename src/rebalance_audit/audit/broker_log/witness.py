@@ -11,7 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.reasons import LEAVE, Departure, departure_of_fact, trigger_of
+from rebalance_audit.audit.broker_log.reasons import (
+    LEAVE,
+    LoggedDeparture,
+    departure_of_fact,
+    trigger_of,
+)
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.replay.changes import Position
 
@@ -123,7 +128,7 @@ class Witness:
         near_ms: int | None = None,
         was_away: bool = False,
         stay: Stay | None = None,
-    ) -> Departure | None:
+    ) -> LoggedDeparture | None:
         """Why a member went between two moments.
 
         Of several lines the one nearest to `near_ms` counts, the last one where no moment is known. `was_away`: by its

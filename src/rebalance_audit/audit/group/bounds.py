@@ -53,7 +53,7 @@ NOTHING = Bounds(0, 0, 0)
 UNKNOWN_COLUMNS = ("min", "max", "estimate")
 
 
-def columns_of(bounds: Bounds | None, stem: str) -> dict[str, Any]:
+def bounds_columns(bounds: Bounds | None, stem: str) -> dict[str, Any]:
     """The columns; all null where there is no such duration."""
     if bounds is None:
         return {f"{stem}_{name}_ms": None for name in UNKNOWN_COLUMNS}

@@ -15,7 +15,7 @@ from rebalance_audit.audit.causes.classic import (
 )
 from rebalance_audit.audit.causes.departures import judge_absence
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
-from rebalance_audit.audit.group.downgrade import Downgrade
+from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.life import Life, departure_of
 from rebalance_audit.audit.group.rebalance import Rebalance
@@ -40,7 +40,7 @@ class ClassicAudit:
         self.times = ClassicTimes()
         """A part of the state, see `GroupAudit.parts`."""
 
-    def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: Downgrade) -> None:
+    def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: DowngradeKind) -> None:
         """Turn one write that leaves a classic group behind into rows."""
         for step in write:
             for change in step.changes:
@@ -48,7 +48,7 @@ class ClassicAudit:
                     self._complete(change, group, downgrade)
 
     def _complete(
-        self, change: GenerationCompleted, group: ClassicGroup, downgrade: Downgrade
+        self, change: GenerationCompleted, group: ClassicGroup, downgrade: DowngradeKind
     ) -> None:
         life, position = self._life, change.position
         said_ms = group.current_state_timestamp_ms
@@ -63,9 +63,9 @@ class ClassicAudit:
             since_ms,
             since_ms,
         )
-        if downgrade is not Downgrade.NONE:
+        if downgrade is not DowngradeKind.NONE:
             self._adopt(new)
-            self._downgraded = downgrade is Downgrade.REBALANCES
+            self._downgraded = downgrade is DowngradeKind.REBALANCES
         elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
             life.restart(GroupType.CLASSIC, position)
             self._downgraded = False

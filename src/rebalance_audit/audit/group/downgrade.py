@@ -12,7 +12,7 @@ from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
 
 
-class Downgrade(Enum):
+class DowngradeKind(Enum):
     """What a write that leaves a classic group behind was to the group."""
 
     NONE = auto()
@@ -28,13 +28,13 @@ def downgrade(
     write: Sequence[Step],
     group: ClassicGroup,
     judge_departure: Callable[[MemberWatch, Position, int], Verdict],
-) -> Downgrade:
+) -> DowngradeKind:
     """Take `life` over to the classic protocol where the write, which ends in `group`, carries the epoch over."""
     position, span = write[-1].position, life.span
     if life.protocol in (None, GroupType.CLASSIC) or life.deleted:
-        return Downgrade.NONE
+        return DowngradeKind.NONE
     if not group.members or span is None or group.generation != span.epoch:
-        return Downgrade.NONE
+        return DowngradeKind.NONE
     bump = WriteEvidence.of(write).bump
     # A bump that the downgrade of its own request overtakes is no epoch, and its assignment is nobody's.
     rebalances = span.target_installed_at_ms is None or bump is not None
@@ -50,4 +50,4 @@ def downgrade(
     life.ownership.convert(position, span.epoch)
     life.moves.clear()
     life.protocol = GroupType.CLASSIC
-    return Downgrade.REBALANCES if rebalances else Downgrade.AT_REST
+    return DowngradeKind.REBALANCES if rebalances else DowngradeKind.AT_REST

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.group.bounds import Bounds, columns_of
+from rebalance_audit.audit.group.bounds import Bounds, bounds_columns
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import Partitions, count
@@ -188,7 +188,7 @@ class EpochSpan:
             "unowned_partition_ms": self.unowned_partition_ms
             if self.unowned is None
             else self.unowned.exact,
-            **columns_of(self.not_stable, "not_stable"),
+            **bounds_columns(self.not_stable, "not_stable"),
             **(self.unowned or Bounds.exactly(self.unowned_partition_ms)).columns(
                 "unowned_partition"
             ),

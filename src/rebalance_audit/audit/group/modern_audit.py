@@ -16,7 +16,7 @@ from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_mo
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.group.doubt import Doubt
-from rebalance_audit.audit.group.downgrade import Downgrade, downgrade
+from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life, departure_of
 from rebalance_audit.audit.members import Identity
@@ -119,7 +119,7 @@ class ModernAudit:
         if not group.members:
             life.drop_awaiting()
 
-    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> Downgrade:
+    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> DowngradeKind:
         """The write ends in a classic group."""
         return downgrade(self._life, write, group, self._judge_departure)
 

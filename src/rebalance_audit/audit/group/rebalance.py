@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rebalance_audit.audit.group.bounds import NOTHING, Bounds, columns_of
+from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.partitions import Topic, TopicPartition
@@ -137,7 +137,7 @@ class Rebalance:
             "unowned_partition_ms": self.unowned_partition_ms
             if self.unowned is None
             else self.unowned.exact,
-            **columns_of(self._lasted(), "duration"),
+            **bounds_columns(self._lasted(), "duration"),
             **(self.unowned or Bounds.exactly(self.unowned_partition_ms)).columns(
                 "unowned_partition"
             ),

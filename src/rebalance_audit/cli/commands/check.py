@@ -71,7 +71,7 @@ def summary(lake: str, report: "CheckReport") -> str:
     lines = [f"Check {report.check_id} of {lake}"]
     for result in report.broken:
         lines += _lines(result)
-    counts = [words.count(len(report.results), "expectation"), f"{outcomes['held']} held"]
+    counts = [words.counted(len(report.results), "expectation"), f"{outcomes['held']} held"]
     counts += [f"{outcomes['broken']} broken"] if outcomes["broken"] else []
     counts += [f"{outcomes['passed_over']} passed over"] if outcomes["passed_over"] else []
     lines.append(f"{counts[0]}: {', '.join(counts[1:])}.")
@@ -90,7 +90,7 @@ def _lines(result: "CheckResult") -> list[str]:
     assert result.unexpected_count is not None
     assert result.rows_checked is not None
     version = "" if result.table_version is None else f", version {result.table_version}"
-    rows = words.count(result.unexpected_count, "row")
+    rows = words.counted(result.unexpected_count, "row")
     lines = [
         f"{result.severity.upper()} {result.expectation}",
         f"  {rows} of {result.rows_checked:,} in {result.table}{version}"

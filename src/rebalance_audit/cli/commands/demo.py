@@ -11,7 +11,7 @@ from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
-from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.report.terminal.terminal import file_console, stdout_console
 
@@ -59,14 +59,14 @@ def demo(invocation: Invocation, out: Path) -> None:
         report = spark.audit_once(request, config, tell)
     tables = gold_tables(request.lake, request.cluster)
     console = stdout_console()
-    print_overview(Layout(console, tables), tables, everything=False)
+    print_overview(ConsoleReport(console, tables), tables, everything=False)
     _write_report(out / REPORT, tables)
     click.echo(what_next(out, tables, report.counts.read))
 
 
 def _write_report(path: Path, tables: Tables) -> None:
     with path.open("w", encoding="utf-8") as file:
-        print_overview(Layout(file_console(file), tables), tables, everything=True)
+        print_overview(ConsoleReport(file_console(file), tables), tables, everything=True)
 
 
 def what_next(out: Path, tables: Tables, records: int) -> str:
@@ -74,7 +74,7 @@ def what_next(out: Path, tables: Tables, records: int) -> str:
     busiest = summaries(tables)[0].group_id
     rows = ", ".join(f"{name} {len(found):,}" for name, found in tables.items())
     return f"""
-{words.count(records, "record")} of the log became Delta tables under {out}: {rows} rows.
+{words.counted(records, "record")} of the log became Delta tables under {out}: {rows} rows.
 All of this report is in {out / REPORT}. What to look at next:
 
   rebalance-audit inspect {out / "log"} --group {busiest}

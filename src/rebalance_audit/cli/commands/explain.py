@@ -24,8 +24,8 @@ from rebalance_audit.report.explanation import (
     explain_epoch,
     explain_group,
 )
-from rebalance_audit.report.summary import Row, Tables
-from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.summary import TableRow, Tables
+from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.terminal import stdout_console
 
 EXAMPLES: Final = """\b
@@ -92,7 +92,7 @@ def explain(
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name))
     else:
-        _print(Layout(stdout_console(), own), explanation, group_id)
+        _print(ConsoleReport(stdout_console(), own), explanation, group_id)
 
 
 def _rows_of(
@@ -149,7 +149,7 @@ def _explain(
     return explain_epoch(own, _epoch(own, epoch_number, incarnation))
 
 
-def _epoch(own: Tables, epoch_number: int, incarnation: int | None) -> Row:
+def _epoch(own: Tables, epoch_number: int, incarnation: int | None) -> TableRow:
     found = [
         row
         for row in own["epochs"]
@@ -164,7 +164,7 @@ def _epoch(own: Tables, epoch_number: int, incarnation: int | None) -> Row:
     return max(found, key=lambda row: row["incarnation"])
 
 
-def _print(layout: Layout, explanation: Explanation, group_id: str) -> None:
+def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> None:
     layout.line(Text(layout.names.in_sentence(group_id, explanation.heading), "bold"))
     for section in explanation.sections:
         layout.line()

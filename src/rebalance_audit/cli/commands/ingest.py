@@ -83,7 +83,7 @@ def ingest(
 
 def _summary(request: "IngestRequest", report: "IngestReport") -> str:
     found = report.ingested
-    new = f"{words.count(found.records, 'record')} new in bronze"
+    new = f"{words.counted(found.records, 'record')} new in bronze"
     if found.known:
         new += f", {found.known:,} that were there already"
     lines = [f"Ingest {report.run_id} of {request.source.spec}, cluster {request.cluster}", new]
@@ -105,11 +105,11 @@ def _summary(request: "IngestRequest", report: "IngestReport") -> str:
         ),
     ):
         if count:
-            lines.append(f"{words.count(count, *what.split('|'))}: see silver.quarantine")
+            lines.append(f"{words.counted(count, *what.split('|'))}: see silver.quarantine")
     if found.open_transactions:
         number, offset = min(found.open_transactions.items())
         lines.append(
-            f"{words.count(len(found.open_transactions), 'partition')} with an open transaction"
+            f"{words.counted(len(found.open_transactions), 'partition')} with an open transaction"
             f" (partition {number} from offset {offset} on)"
         )
     lines.append(f"Lake: {request.lake}")

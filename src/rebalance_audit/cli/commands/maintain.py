@@ -102,18 +102,18 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
         if told:
             lines.append(f"  {name:{width}}  {', '.join(told)}")
     if quiet:
-        lines.append(f"{words.count(quiet, 'table')} with nothing to do.")
+        lines.append(f"{words.counted(quiet, 'table')} with nothing to do.")
     return "\n".join(lines)
 
 
 def _told(care: "TableCare", would: str) -> list[str]:
     told = []
     if care.rows_deleted:
-        told.append(f"{words.count(care.rows_deleted, 'row')} {would}deleted")
+        told.append(f"{words.counted(care.rows_deleted, 'row')} {would}deleted")
     if care.files_removed:
-        told.append(f"{words.count(care.files_removed, 'file')} laid out as {care.files_added:,}")
+        told.append(f"{words.counted(care.files_removed, 'file')} laid out as {care.files_added:,}")
     if care.files_vacuumed:
-        told.append(f"{words.count(care.files_vacuumed, 'unused file')} {would}removed")
+        told.append(f"{words.counted(care.files_vacuumed, 'unused file')} {would}removed")
     return told
 
 

@@ -93,8 +93,8 @@ def report(
         "groups_in_detail": list(facts.detailed),
     }
     text = (
-        f"{out}: {words.count(totals['groups'], 'group')}, {words.count(totals['rebalances'], 'rebalance')}, "
-        f"{words.count(summary['findings'], 'finding')}; {words.size(len(page))}"
+        f"{out}: {words.counted(totals['groups'], 'group')}, {words.counted(totals['rebalances'], 'rebalance')}, "
+        f"{words.counted(summary['findings'], 'finding')}; {words.size(len(page))}"
     )
     hand_out(summary, text)
 

@@ -130,16 +130,16 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
     where = ", ".join(f"{number:,} {what}" for number, what in went)
     lines = [
         f"Run {report.run_id} of {request.source_spec}, cluster {request.cluster}",
-        f"{words.count(counts.read, 'record')} of {words.count(report.groups, 'group')} read: {where}",
+        f"{words.counted(counts.read, 'record')} of {words.counted(report.groups, 'group')} read: {where}",
     ]
     if report.resumed:
         lines.append(
-            f"{words.count(report.resumed, 'group')} taken up where an earlier run had come to,"
+            f"{words.counted(report.resumed, 'group')} taken up where an earlier run had come to,"
             f" {report.rebuilt:,} replayed from the first record"
         )
     if counts.damaged_stretches:
         lines.append(
-            f"{words.count(counts.damaged_stretches, 'damaged stretch', 'damaged stretches')} of the files"
+            f"{words.counted(counts.damaged_stretches, 'damaged stretch', 'damaged stretches')} of the files"
             " in quarantine too"
         )
     changed = {table: rows for table, rows in sorted(report.rows.items()) if rows}

@@ -65,7 +65,7 @@ def state(
             found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
     if found.undecodable:
         click.echo(
-            f"{words.count(found.undecodable, 'record')} could not be decoded and are left out;"
+            f"{words.counted(found.undecodable, 'record')} could not be decoded and are left out;"
             " `decode` prints those of segments with the reason.",
             err=True,
         )

@@ -81,7 +81,7 @@ class CheckedTable:
             self.frame.unpersist()
 
 
-class Tables:
+class TableFrames:
     """The tables of a lake as they are when a check begins: each is looked up only once."""
 
     def __init__(self, lake: Lake, scope: Scope) -> None:
@@ -108,7 +108,7 @@ class Tables:
         return table if cluster is None else table.where(F.col("cluster") == cluster)
 
 
-def checked_table(tables: Tables, schema: TableSchema, scope: Scope) -> CheckedTable:
+def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> CheckedTable:
     """A table with the columns that its checks need. Raises LakeNotReadable."""
     checks = tuple(single_checks(schema.checks))
     found = tables.find(schema.full_name)
@@ -213,7 +213,7 @@ def _in_window(schema: TableSchema, scope: Scope) -> Column:
     return window
 
 
-def _cannot(tables: Tables, check: Check, columns: Sequence[str], scope: Scope) -> str | None:
+def _cannot(tables: TableFrames, check: Check, columns: Sequence[str], scope: Scope) -> str | None:
     """Why a check cannot be judged; None if it can."""
     if missing := [name for name in check.used_columns if name not in columns]:
         return f"the table is an earlier release's and has no {', '.join(missing)}"
@@ -310,7 +310,7 @@ ROW_PROBLEMS: Final[Mapping[CheckKind, Callable[[Check], Column]]] = {
 class _Sight:
     """What a check over more than one row uses, and the name of its column."""
 
-    tables: Tables
+    tables: TableFrames
     scope: Scope
     name: str
     begins_at: str | None

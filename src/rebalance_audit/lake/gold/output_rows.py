@@ -6,15 +6,13 @@ column `mark` that says what to do with the row, and a struct per table that is 
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 
 from rebalance_audit.arrow_types import arrow_type, column_of
-from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.table_schemas import TableName, table_schemas
-
-Row: TypeAlias = dict[str, Any]
 
 GROUP_RECORDS: Final = "group_records"
 QUARANTINE: Final = "quarantine"

@@ -28,10 +28,10 @@ def keys_gone(stream: DataFrame, output: str) -> DataFrame:
 def rebuilt_rows_of(stream: DataFrame, output: str) -> DataFrame:
     """The rows of one gold table of groups that were replayed from their first record."""
     rows = rows_of(stream, output, REBUILT)
-    return merge_stints(rows) if output == MEMBERS else rows
+    return merge_stint_frames(rows) if output == MEMBERS else rows
 
 
-def merge_stints(stints: DataFrame) -> DataFrame:
+def merge_stint_frames(stints: DataFrame) -> DataFrame:
     """One row per member id from its stints, as `audit.members.merge_stints` does."""
     order = F.struct("log_partition", "first_offset")
     from_latest = [

@@ -18,7 +18,7 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
-from rebalance_audit.audit.rows import MEMBERS, REBALANCES
+from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT, SnapshotNotUsable
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.broker_logs import SentLog
@@ -31,7 +31,6 @@ from rebalance_audit.lake.gold.output_rows import (
     REBUILT,
     SNAPSHOTS,
     OutputRows,
-    Row,
     stream_ddl,
 )
 from rebalance_audit.replay.changes import Position

@@ -117,7 +117,7 @@ def any_by_id(records: DataFrame) -> bool:
     return not records.where(has_type(*ASSIGNMENTS) & F.col("value").isNotNull()).isEmpty()
 
 
-def unnamed(stream: DataFrame) -> list[bytes]:
+def unnamed_topics(stream: DataFrame) -> list[bytes]:
     """Ids of topics that had an owner but no name that the reducer knew, from its stream."""
     nameless = stream.where("table = 'ownership' and ownership.topic is null")
     return [

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError, LakeNotWritable, SparkEnded
-from rebalance_audit.lake.session.spark_end import text_of, worker_end
+from rebalance_audit.lake.session.spark_end import with_java_trace, worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -40,7 +40,7 @@ class ErrorTranslation:
         """A sentence about what the user can repair; None for any other error, and for one that is a sentence."""
         if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
-        found = DISK_ERRORS.search(text_of(error))
+        found = DISK_ERRORS.search(with_java_trace(error))
         if found is not None:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
-from rebalance_audit.lake.storage.clustering import files_of, laid_out
+from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
@@ -101,7 +101,7 @@ class MaintainReport:
     tables: dict[str, TableCare] = field(default_factory=dict)
 
 
-def check_request(request: MaintainRequest) -> None:
+def check_maintain_request(request: MaintainRequest) -> None:
     """Raises BadRequest for a table that does not exist, or for a retention of rows that have no age."""
     known = table_schemas()
     for name in (*request.tables, *request.keep_days, *request.vacuum_hours_of):
@@ -121,7 +121,7 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
 
     Raises BadRequest, LakeBusy while a run writes into the lake, LakeNotReadable where no table is, LakeNotWritable.
     """
-    check_request(request)
+    check_maintain_request(request)
     report = MaintainReport(new_run_id(now))
     names = [
         name for name in sorted(request.tables or table_schemas()) if lake.version(name) is not None
@@ -201,7 +201,7 @@ class _Table:
             done.files_added = metrics["numFilesAdded"]
             done.files_removed = metrics["numFilesRemoved"]
             return
-        files = files_of(done.bytes_before)
+        files = target_file_count(done.bytes_before)
         if done.files_before <= files + 1:
             return
         rows = laid_out(schema, self._lake.read(self._name, pinned=True), files)

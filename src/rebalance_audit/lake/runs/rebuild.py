@@ -155,7 +155,7 @@ class _Rebuild:
         """
         if self._has_asked_commits:
             return False
-        missing = topics.unnamed(stream)
+        missing = topics.unnamed_topics(stream)
         if not missing:
             return False
         self._merge_names_of_commits(names)

@@ -68,14 +68,14 @@ def stopping(spark: SparkSession) -> Iterator[SparkSession]:
 
 def worker_end(error: Exception) -> SparkEnded | None:
     """A sentence for a task that lost its Python process; None for any other error."""
-    text = text_of(error)
+    text = with_java_trace(error)
     is_cut_off = IN_PYTHON in text and CUT_OFF.search(text) is not None
     if not is_cut_off and WORKER_GONE.search(text) is None:
         return None
     return SparkEnded(f"A Python worker of Spark ended during its work. {REPAIR}")
 
 
-def text_of(error: Exception) -> str:
+def with_java_trace(error: Exception) -> str:
     """The error with its Java stack trace."""
     trace = error._stackTrace if isinstance(error, CapturedException) else ""  # noqa: SLF001 - told nowhere else
     return f"{error}\n{trace}"

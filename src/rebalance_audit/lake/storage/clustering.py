@@ -37,6 +37,6 @@ def laid_out(schema: TableSchema, rows: DataFrame, files: int) -> DataFrame:
     return apart(schema, ranged.sortWithinPartitions(*order))
 
 
-def files_of(size_bytes: int) -> int:
+def target_file_count(size_bytes: int) -> int:
     """How many files of rows that have ended a table of this size should have."""
     return -(-size_bytes // FILE_BYTES) or 1

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.report.summary import Row
+from rebalance_audit.report.summary import TableRow
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
@@ -32,19 +32,19 @@ class PageFacts(NamedTuple):
     lake: str
     windowed: bool
     """Whether the reader asked for a part of the time only."""
-    totals: Row
-    groups: Sequence[Row]
+    totals: TableRow
+    groups: Sequence[TableRow]
     """One per group, those that need attention most first."""
-    causes: Sequence[Row]
+    causes: Sequence[TableRow]
     bucket_ms: int
-    buckets: Sequence[Row]
+    buckets: Sequence[TableRow]
     """Rebalances by piece of time and cause."""
-    findings: Sequence[Row]
+    findings: Sequence[TableRow]
     """Some of each kind, over all groups."""
-    finding_counts: Sequence[Row]
+    finding_counts: Sequence[TableRow]
     detailed: Sequence[str]
     """Ids of the groups that get a section of their own."""
-    details: Mapping[str, Sequence[Row]]
+    details: Mapping[str, Sequence[TableRow]]
     """epochs, states, causes, slowest, unowned, findings of these groups; members of every group that is told of."""
 
 
@@ -59,9 +59,9 @@ def per_bucket(size_ms: int) -> str:
     return dict(BUCKETS)[size_ms]
 
 
-def rows_by_group(rows: Sequence[Row]) -> dict[Any, list[Row]]:
+def rows_by_group(rows: Sequence[TableRow]) -> dict[Any, list[TableRow]]:
     """Group id -> its rows in their order."""
-    found: dict[Any, list[Row]] = {}
+    found: dict[Any, list[TableRow]] = {}
     for row in rows:
         found.setdefault(row["group_id"], []).append(row)
     return found

@@ -9,7 +9,7 @@ from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
-from rebalance_audit.report.summary import Row, bounds_in, is_classic
+from rebalance_audit.report.summary import TableRow, bounds_in, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
@@ -45,7 +45,10 @@ def group_sections(facts: PageFacts, names: MemberNames) -> list[dict[str, Any]]
 
 
 def findings_by_kind(
-    counts: Sequence[Row], rows: Sequence[Row], names: MemberNames, sections: Mapping[str, str]
+    counts: Sequence[TableRow],
+    rows: Sequence[TableRow],
+    names: MemberNames,
+    sections: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """Findings as the page lists them: by kind in the order of `counts`, the advice once where it is the same for all.
 
@@ -63,7 +66,7 @@ def findings_by_kind(
         kinds.append(
             {
                 "severity": count["severity"],
-                "kind": findings.label(count["kind"]),
+                "kind": causes.label(count["kind"]),
                 "count_text": _times(count),
                 "advice": shown(min(advice)) if len(advice) == 1 else "",
                 "entries": [
@@ -76,7 +79,7 @@ def findings_by_kind(
 
 
 def _finding(
-    row: Row, names: MemberNames, sections: Mapping[str, str], *, with_advice: bool
+    row: TableRow, names: MemberNames, sections: Mapping[str, str], *, with_advice: bool
 ) -> dict[str, Any]:
     return {
         "group": None if row["group_id"] is None else shown(row["group_id"]),
@@ -87,13 +90,15 @@ def _finding(
     }
 
 
-def _times(count: Row) -> str:
+def _times(count: TableRow) -> str:
     if count["findings"] == 1:
         return ""
-    return f"{count['findings']:,} times in {words.count(count['groups'], 'group')}"
+    return f"{count['findings']:,} times in {words.counted(count['groups'], 'group')}"
 
 
-def _of_one_group(group: Row, rows: Sequence[Row], names: MemberNames) -> list[dict[str, Any]]:
+def _of_one_group(
+    group: TableRow, rows: Sequence[TableRow], names: MemberNames
+) -> list[dict[str, Any]]:
     """The same for the section of a group, which need not say whose they are."""
     kinds = dict.fromkeys((row["severity"], row["kind"]) for row in rows)
     counts = [
@@ -143,7 +148,11 @@ def timelines(facts: PageFacts, cause_numbers: Mapping[str, int]) -> list[dict[s
 
 
 def _section(
-    facts: PageFacts, group: Row, own: Mapping[str, list[Row]], names: MemberNames, anchor: str
+    facts: PageFacts,
+    group: TableRow,
+    own: Mapping[str, list[TableRow]],
+    names: MemberNames,
+    anchor: str,
 ) -> dict[str, Any]:
     group_id = group["group_id"]
     epochs = own["epochs"]
@@ -166,38 +175,38 @@ def _section(
     }
 
 
-def _facts(group: Row) -> str:
+def _facts(group: TableRow) -> str:
     parts = [
         group["protocol"] or words.NOTHING,
-        state_of(group),
-        words.count(group["rebalances"], "rebalance"),
+        state_text(group),
+        words.counted(group["rebalances"], "rebalance"),
         f"not stable for {words.bounds(bounds_in(group, 'unsettled'))}",
     ]
     unowned = bounds_in(group, "unowned_partition")
     if unowned is not None and unowned.most != 0:
         parts.append(f"partitions without owner for {words.bounds(unowned)}")
     parts += [
-        words.count(group[severity], f"{severity} finding")
+        words.counted(group[severity], f"{severity} finding")
         for severity in ("critical", "warning")
         if group[severity]
     ]
     return " · ".join(parts)
 
 
-def state_of(group: Row) -> str:
+def state_text(group: TableRow) -> str:
     """`Stable (3)`: the state at the end of the log with the members in it."""
     if group["states"] is None:
         return words.NOTHING
     return cell_of(present_of(group["states"], ()))
 
 
-def _timeline_note(group: Row, epochs: Sequence[Row]) -> str:
+def _timeline_note(group: TableRow, epochs: Sequence[TableRow]) -> str:
     if len(epochs) < group["epochs"]:
-        return f"The picture has the latest {len(epochs):,} of {words.count(group['epochs'], 'epoch')}."
+        return f"The picture has the latest {len(epochs):,} of {words.counted(group['epochs'], 'epoch')}."
     return ""
 
 
-def _slowest(row: Row, names: MemberNames) -> dict[str, Any]:
+def _slowest(row: TableRow, names: MemberNames) -> dict[str, Any]:
     return {
         "name": shown(names.of(row["group_id"], row["member_id"])),
         "slowest": words.duration(row["latency_ms_max"]),
@@ -208,7 +217,7 @@ def _slowest(row: Row, names: MemberNames) -> dict[str, Any]:
     }
 
 
-def _unowned(row: Row, names: MemberNames) -> dict[str, Any]:
+def _unowned(row: TableRow, names: MemberNames) -> dict[str, Any]:
     group_id = row["group_id"]
     return {
         "until": words.moment(row["to_at"]),
@@ -219,7 +228,7 @@ def _unowned(row: Row, names: MemberNames) -> dict[str, Any]:
     }
 
 
-def _epoch(row: Row, names: MemberNames) -> dict[str, Any]:
+def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
     return {
         "began": words.moment(row["at_ms"]),
         "number": row["epoch"],
@@ -233,7 +242,7 @@ def _epoch(row: Row, names: MemberNames) -> dict[str, Any]:
     }
 
 
-def _took(row: Row) -> str:
+def _took(row: TableRow) -> str:
     if row["outcome"] != "converged":
         return str(row["outcome"])
     if is_classic(row):
@@ -241,7 +250,7 @@ def _took(row: Row) -> str:
     return words.duration(row["convergence_ms"])
 
 
-def _members(row: Row) -> str:
+def _members(row: TableRow) -> str:
     changes = [f"+{row['members_joined']}"] * bool(row["members_joined"])
     changes += [f"−{row['members_left']}"] * bool(row["members_left"])  # noqa: RUF001 - for people
     return " ".join([words.number(row["members"]), *changes])
@@ -251,7 +260,7 @@ def _members(row: Row) -> str:
 
 
 def _timeline(
-    own: Mapping[str, list[Row]], log_end_ms: int | None, cause_numbers: Mapping[str, int]
+    own: Mapping[str, list[TableRow]], log_end_ms: int | None, cause_numbers: Mapping[str, int]
 ) -> dict[str, Any]:
     states = [
         [row["from_at"], row["to_at"], _STATE_NUMBERS[row["group_state"]]]
@@ -294,7 +303,7 @@ def _timeline(
     }
 
 
-def _rebalancing_text(row: Row) -> str:
+def _rebalancing_text(row: TableRow) -> str:
     """How long a classic group took to its next generation, as far as its record tells."""
     least = words.duration(row["converged_at"] - row["join_started_latest"])
     earliest_ms = row["join_started_earliest"]
@@ -304,7 +313,7 @@ def _rebalancing_text(row: Row) -> str:
     return f"rebalancing, {least}{most or ' at least'}: no record says when it began"
 
 
-def _epoch_text(row: Row) -> str:
+def _epoch_text(row: TableRow) -> str:
     why = ""
     if row["primary_cause"]:
         why = f": {causes.label(row['primary_cause'])} ({row['primary_certainty']})"

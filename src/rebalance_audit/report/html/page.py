@@ -24,11 +24,11 @@ from rebalance_audit.report.html.groups import (
     findings_by_kind,
     group_sections,
     shown,
-    state_of,
+    state_text,
     timelines,
 )
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Row, bounds_in
+from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.version import __version__
 
@@ -102,7 +102,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["number"] = words.number
     environment.filters["number_or_blank"] = lambda value: f"{value:,}" if value else ""
-    environment.filters["label"] = findings.label
+    environment.filters["label"] = causes.label
     macros = environment.get_template("findings.html").module
     environment.globals["findings_list"] = macros.findings_list  # type: ignore[attr-defined]
     return environment
@@ -170,13 +170,13 @@ def _chart_data(facts: PageFacts) -> dict[str, Any]:
     }
 
 
-def _cells(group: Row) -> list[str]:
+def _cells(group: TableRow) -> list[str]:
     """One row of the table of groups, a text for each of GROUP_COLUMNS."""
     found = (f"{group[severity]:,} {severity}" for severity in findings.STYLES if group[severity])
     return [
         shown(group["group_id"]),
         group["protocol"] or words.NOTHING,
-        state_of(group),
+        state_text(group),
         f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
         words.bounds(bounds_in(group, "unsettled")),
         words.bounds(bounds_in(group, "longest")),
@@ -189,7 +189,7 @@ def _cells(group: Row) -> list[str]:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _span(totals: Row) -> str:
+def _span(totals: TableRow) -> str:
     first, last = totals["first_epoch_ms"], totals["last_ms"]
     if first is None or last is None:
         return ""
@@ -211,7 +211,7 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
         {
             "figure": f"{totals['groups']:,}",
             "name": "groups",
-            "aside": words.count(totals["epochs"], "epoch"),
+            "aside": words.counted(totals["epochs"], "epoch"),
             "mood": "",
         },
         {
@@ -229,7 +229,7 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
         {
             "figure": words.bounds(bounds_in(totals, "unowned_partition")),
             "name": "partitions without owner",
-            "aside": f"{words.count(moved, 'partition')} moved" if moved else "",
+            "aside": f"{words.counted(moved, 'partition')} moved" if moved else "",
             "mood": "",
         },
         {
@@ -241,7 +241,7 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
     ]
 
 
-def _causes(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _causes(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
     most = max((row["rebalances"] for row in rows), default=1)
     return [
         {
@@ -275,7 +275,7 @@ def _details_note(facts: PageFacts) -> str:
     )
     if len(facts.detailed) < len(facts.groups):
         told = (
-            f"{len(facts.detailed):,} of {words.count(len(facts.groups), 'group')}, those that need attention most;"
+            f"{len(facts.detailed):,} of {words.counted(len(facts.groups), 'group')}, those that need attention most;"
             f" others with --group or --details. {told}"
         )
     return told
@@ -286,7 +286,7 @@ def _notes(facts: PageFacts) -> list[str]:
     if not gaps:
         return []
     note = (
-        f"Of {words.count(facts.totals['epochs'], 'epoch')}, {gaps:,} lack evidence that compaction or a missing"
+        f"Of {words.counted(facts.totals['epochs'], 'epoch')}, {gaps:,} lack evidence that compaction or a missing"
         " stretch of the log has taken; what is told of them is what is left."
     )
     return [note]

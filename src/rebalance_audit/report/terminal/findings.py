@@ -9,8 +9,9 @@ from rich.text import Text
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report import words
-from rebalance_audit.report.summary import Row
-from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.causes import label
+from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.terminal.layout import ConsoleReport
 
 SHOWN: Final = 12
 """Findings of the overview unless all are wanted."""
@@ -21,7 +22,7 @@ STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Seve
 _RANKS: Final = {severity: rank for rank, severity in enumerate(STYLES)}
 
 
-def gravest_first(rows: Sequence[Row]) -> list[Row]:
+def gravest_first(rows: Sequence[TableRow]) -> list[TableRow]:
     """Rows of gold.findings by severity, then by time."""
     return sorted(
         rows,
@@ -34,7 +35,7 @@ def gravest_first(rows: Sequence[Row]) -> list[Row]:
     )
 
 
-def print_findings(layout: Layout, rows: Sequence[Row], *, everything: bool) -> None:
+def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everything: bool) -> None:
     """What deserves attention in all groups; nothing where there is nothing."""
     if not rows:
         return
@@ -49,7 +50,9 @@ def print_findings(layout: Layout, rows: Sequence[Row], *, everything: bool) -> 
         _paragraph(layout, row, row["detail"])
 
 
-def print_findings_in_detail(layout: Layout, rows: Sequence[Row], *, everything: bool) -> None:
+def print_findings_in_detail(
+    layout: ConsoleReport, rows: Sequence[TableRow], *, everything: bool
+) -> None:
     """The findings of one group, with what to do and the records that show them."""
     if not rows:
         return
@@ -64,16 +67,11 @@ def print_findings_in_detail(layout: Layout, rows: Sequence[Row], *, everything:
             place = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}"
             _paragraph(layout, row, f"{place}  {item['fact']}", "dim", indent=4)
         if len(shown) < len(evidence):
-            more = f"… and {words.count(len(evidence) - len(shown), 'more record')}"
+            more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}"
             _paragraph(layout, row, more, "dim", indent=4)
 
 
-def label(kind: str) -> str:
-    """`slow_revoker` -> `slow revoker`."""
-    return kind.replace("_", " ")
-
-
-def _head(layout: Layout, row: Row, *, with_group: bool) -> None:
+def _head(layout: ConsoleReport, row: TableRow, *, with_group: bool) -> None:
     text = Text(f"{row['severity']}  ", STYLES[row["severity"]])
     text.append(label(row["kind"]), "bold default")
     if with_group and row["group_id"] is not None:
@@ -85,7 +83,7 @@ def _head(layout: Layout, row: Row, *, with_group: bool) -> None:
 
 
 def _paragraph(
-    layout: Layout, row: Row, sentence: str, style: str = "", *, indent: int = 2
+    layout: ConsoleReport, row: TableRow, sentence: str, style: str = "", *, indent: int = 2
 ) -> None:
     text = layout.names.in_sentence(row["group_id"], sentence)
     layout.print(Padding(Text(text, style), (0, 0, 0, indent)))

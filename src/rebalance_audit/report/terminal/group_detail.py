@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_audit.report import causes, present, words
-from rebalance_audit.report.summary import GroupSummary, Row, Tables, summaries, unowned_of
+from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
-from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
 from rebalance_audit.report.terminal.overview import print_rebalances, protocol
 from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
 
@@ -21,7 +21,7 @@ EVIDENCE_SHOWN: Final = 4
 """Records of evidence per cause unless all are wanted."""
 
 
-def print_group(layout: Layout, tables: Tables, group_id: str, *, everything: bool) -> None:
+def print_group(layout: ConsoleReport, tables: Tables, group_id: str, *, everything: bool) -> None:
     """The group's story from its first epoch to its last; `tables` may hold other groups."""
     own = {
         name: [row for row in rows if row.get("group_id") == group_id]
@@ -44,7 +44,7 @@ def _headline(group: GroupSummary) -> Text:
     lives = f" of its life {group.incarnations}" if group.incarnations > 1 else ""
     text = cell(group.group_id, "bold")
     text.append(
-        f": a {protocol(group)} group, {present.text_of(group.present)} at the end{lives}.",
+        f": a {protocol(group)} group, {present.group_text(group.present)} at the end{lives}.",
         "not bold",
     )
     if group.last_epoch is not None:
@@ -57,8 +57,8 @@ def _headline(group: GroupSummary) -> Text:
 # --- epochs --------------------------------------------------------------------------------------
 
 
-def _epochs(layout: Layout, own: Tables, *, everything: bool) -> None:
-    of_epoch: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
+def _epochs(layout: ConsoleReport, own: Tables, *, everything: bool) -> None:
+    of_epoch: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
     for name in ("rebalance_causes", "convergence"):
         for row in own[name]:
             of_epoch[name, row["incarnation"], row["epoch"]].append(row)
@@ -72,15 +72,15 @@ def _epochs(layout: Layout, own: Tables, *, everything: bool) -> None:
         _convergence(layout, epoch, of_epoch["convergence", life, number], everything=everything)
 
 
-def _epoch_line(layout: Layout, epoch: Row) -> Text:
+def _epoch_line(layout: ConsoleReport, epoch: TableRow) -> Text:
     word = "Generation" if epoch["protocol"] == "classic" else "Epoch"
     text = Text(f"{word} {epoch['epoch']}", "bold")
     text.append(f"  {layout.moment(epoch['started_at'])}  {_outcome(epoch)}", "not bold")
     facts = []
     if epoch["members"] is not None:
-        facts.append(f"{words.count(epoch['members'], 'member')}{_plus_minus(epoch)}")
+        facts.append(f"{words.counted(epoch['members'], 'member')}{_plus_minus(epoch)}")
     if epoch["partitions"]:
-        facts.append(words.count(epoch["partitions"], "partition"))
+        facts.append(words.counted(epoch["partitions"], "partition"))
     if epoch["partitions_moved"]:
         facts.append(f"{epoch['partitions_moved']:,} moved")
     unowned = unowned_of(epoch)
@@ -93,7 +93,7 @@ def _epoch_line(layout: Layout, epoch: Row) -> Text:
     return text
 
 
-def _outcome(epoch: Row) -> str:
+def _outcome(epoch: TableRow) -> str:
     took = words.duration(epoch["convergence_ms"])
     match epoch["outcome"]:
         case "converged" if epoch["protocol"] == "classic":
@@ -110,7 +110,7 @@ def _outcome(epoch: Row) -> str:
             return str(other)
 
 
-def _join_phase(layout: Layout, epoch: Row) -> None:
+def _join_phase(layout: ConsoleReport, epoch: TableRow) -> None:
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
     if latest is None:
         return
@@ -121,13 +121,13 @@ def _join_phase(layout: Layout, epoch: Row) -> None:
     layout.print(Padding(Text(text, "dim"), (0, 0, 0, 2)))
 
 
-def _plus_minus(epoch: Row) -> str:
+def _plus_minus(epoch: TableRow) -> str:
     joined, left = epoch["members_joined"], epoch["members_left"]
     changes = [f"+{joined}"] * bool(joined) + [f"-{left}"] * bool(left)
     return f" ({' '.join(changes)})" if changes else ""
 
 
-def _cause(layout: Layout, row: Row, *, everything: bool) -> None:
+def _cause(layout: ConsoleReport, row: TableRow, *, everything: bool) -> None:
     text = causes.marked(row["certainty"])
     text.append(f"{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
     text.append(layout.names.in_sentence(row["group_id"], row["detail"]), "not bold default")
@@ -142,11 +142,13 @@ def _cause(layout: Layout, row: Row, *, everything: bool) -> None:
         line = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  {fact}"
         layout.print(Padding(Text(line, "dim"), (0, 0, 0, 4)))
     if len(shown) < len(evidence):
-        more = f"… and {words.count(len(evidence) - len(shown), 'more record')}"
+        more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}"
         layout.print(Padding(Text(more, "dim"), (0, 0, 0, 4)))
 
 
-def _convergence(layout: Layout, epoch: Row, rows: Sequence[Row], *, everything: bool) -> None:
+def _convergence(
+    layout: ConsoleReport, epoch: TableRow, rows: Sequence[TableRow], *, everything: bool
+) -> None:
     if epoch["protocol"] == "classic" or (
         not epoch["convergence_ms"] and epoch["outcome"] == "converged"
     ):
@@ -170,16 +172,16 @@ def _convergence(layout: Layout, epoch: Row, rows: Sequence[Row], *, everything:
         )
     layout.print(Padding(table, (0, 0, 0, 2)))
     if len(shown) < len(rows):
-        layout.line(f"  … and {words.count(len(rows) - len(shown), 'faster member')}")
+        layout.line(f"  … and {words.counted(len(rows) - len(shown), 'faster member')}")
 
 
-def _given_up(row: Row) -> str:
+def _given_up(row: TableRow) -> str:
     if row["revoke_ms"] is None:
         return words.NOTHING
     return f"{words.number(row['partitions_revoked'])} in {words.duration(row['revoke_ms'])}"
 
 
-def _waited_for(layout: Layout, row: Row) -> Text:
+def _waited_for(layout: ConsoleReport, row: TableRow) -> Text:
     if not row["waited_ms"]:
         return cell(words.NOTHING)
     members = ", ".join(layout.names.of(row["group_id"], who) for who in row["waited_for"] or ())
@@ -189,7 +191,7 @@ def _waited_for(layout: Layout, row: Row) -> Text:
 # --- members, causes -----------------------------------------------------------------------------
 
 
-def _members(layout: Layout, members: Sequence[Row], *, everything: bool) -> None:
+def _members(layout: ConsoleReport, members: Sequence[TableRow], *, everything: bool) -> None:
     if not members:
         return
     latest_first = sorted(members, key=lambda row: -(row["last_seen_at"] or 0))
@@ -208,14 +210,14 @@ def _members(layout: Layout, members: Sequence[Row], *, everything: bool) -> Non
     layout.print(table)
 
 
-def _end_of(layout: Layout, row: Row) -> Text:
+def _end_of(layout: ConsoleReport, row: TableRow) -> Text:
     if row["left_at"] is None:
         return cell(words.NOTHING)
     how = causes.marked(row["left_certainty"]).append(causes.label(row["left_how"]), "default")
     return two_lines(layout.moment(row["left_at"]), how)
 
 
-def _glossary(layout: Layout, cause_rows: Sequence[Row]) -> None:
+def _glossary(layout: ConsoleReport, cause_rows: Sequence[TableRow]) -> None:
     entries = causes.glossary(row["cause"] for row in cause_rows)
     if not entries:
         return

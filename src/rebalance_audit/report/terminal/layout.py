@@ -24,7 +24,7 @@ _ASCII: Final = str.maketrans(
 """One character for one, so that columns stay in line."""
 
 
-class Layout:
+class ConsoleReport:
     """One report on one console."""
 
     def __init__(self, console: Console, tables: Tables) -> None:

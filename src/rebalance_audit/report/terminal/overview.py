@@ -10,7 +10,7 @@ from rebalance_audit.audit.causes.cause import Certainty
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.summary import (
     GroupSummary,
-    Row,
+    TableRow,
     Tables,
     duration_of,
     estimate_of,
@@ -20,7 +20,7 @@ from rebalance_audit.report.summary import (
     unowned_of,
 )
 from rebalance_audit.report.terminal.findings import print_findings
-from rebalance_audit.report.terminal.layout import Layout, cell, two_lines
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 SHOWN: Final = 20
@@ -30,7 +30,7 @@ WORTH_A_SENTENCE_MS: Final = 2000
 """A shorter rebalance needs no sentence."""
 
 
-def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
+def print_overview(layout: ConsoleReport, tables: Tables, *, everything: bool) -> None:
     """Headline, groups, rebalances; the longest SHOWN of each unless `everything`."""
     groups = summaries(tables)
     if not groups:
@@ -45,10 +45,10 @@ def print_overview(layout: Layout, tables: Tables, *, everything: bool) -> None:
     print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
 
 
-def _worst_rebalances(layout: Layout, tables: Tables) -> None:
+def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
     """The longest rebalance of each of the three groups that have the longest, with who and why."""
     verdicts = Verdicts(tables)
-    worst: dict[str, Row] = {}
+    worst: dict[str, TableRow] = {}
     for row in sorted(tables["rebalances"], key=lambda row: (-estimate_of(row), _when(row))):
         if estimate_of(row) >= WORTH_A_SENTENCE_MS and len(worst) < WORST_SHOWN:
             worst.setdefault(row["group_id"], row)
@@ -65,9 +65,9 @@ def headline(groups: Sequence[GroupSummary]) -> str:
     not_stable = total_of(group.not_stable for group in groups)
     unowned = total_of(group.unowned for group in groups)
     return (
-        f"{words.count(len(groups), 'group')}, "
-        f"{words.count(sum(group.epochs for group in groups), 'epoch')}, "
-        f"{words.count(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
+        f"{words.counted(len(groups), 'group')}, "
+        f"{words.counted(sum(group.epochs for group in groups), 'epoch')}, "
+        f"{words.counted(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
         f"not stable for {words.bounds(not_stable)}, "
         f"partitions without owner for {words.bounds(unowned)} in sum"
     )
@@ -78,7 +78,7 @@ def _still_open(groups: Sequence[GroupSummary]) -> str:
     return f" ({still:,} still going on at the end)" if still else ""
 
 
-def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -> None:
+def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | None) -> None:
     shown = groups[:limit]
     layout.title(_title("Groups", len(shown), len(groups), "most unsettled"))
     numbers = ("Rebalances", "Not stable", "Longest", "Unowned")
@@ -109,7 +109,7 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
                     cell(group.group_id, "bold"),
                     f"{protocol(group)}, {present.cell_of(group.present)}",
                 ),
-                two_lines(f"{group.rebalances:,}", words.count(group.epochs, "epoch")),
+                two_lines(f"{group.rebalances:,}", words.counted(group.epochs, "epoch")),
                 two_lines(
                     words.bounds(group.not_stable),
                     f"longest {words.bounds(group.longest)}" if group.longest else "",
@@ -124,7 +124,7 @@ def _groups(layout: Layout, groups: Sequence[GroupSummary], limit: int | None) -
     layout.print(table)
 
 
-def _causes(layout: Layout, tables: Tables) -> None:
+def _causes(layout: ConsoleReport, tables: Tables) -> None:
     """How often each cause was the primary one of an epoch, and how sure that was."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in tables["epochs"]:
@@ -143,9 +143,9 @@ def _causes(layout: Layout, tables: Tables) -> None:
 
 
 def print_rebalances(
-    layout: Layout,
+    layout: ConsoleReport,
     tables: Tables,
-    rebalances: Sequence[Row],
+    rebalances: Sequence[TableRow],
     *,
     limit: int | None,
     with_group: bool,
@@ -203,7 +203,7 @@ def print_rebalances(
     layout.line(Text(legend, "dim"))
 
 
-def _when(rebalance: Row) -> tuple[int, str, int, int]:
+def _when(rebalance: TableRow) -> tuple[int, str, int, int]:
     """Order of time, the same for the same rows in any order."""
     return (
         rebalance["started_at"] or 0,
@@ -227,7 +227,7 @@ def protocol(group: GroupSummary) -> str:
     return " to ".join(group.protocols) or words.NOTHING
 
 
-def epochs_of(rebalance: Row) -> str:
+def epochs_of(rebalance: TableRow) -> str:
     """`5` or `5 to 7`."""
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     if first is None:
@@ -245,14 +245,16 @@ def _mostly(group: GroupSummary) -> str:
     return f"{causes.label(group.top_cause)} {group.top_cause_times:,}×"
 
 
-def _worst(layout: Layout, group: GroupSummary) -> str:
+def _worst(layout: ConsoleReport, group: GroupSummary) -> str:
     if group.worst_member_id is None:
         return words.NOTHING
     name = layout.names.of(group.group_id, group.worst_member_id)
     return f"{name} {group.worst_member_times:,}×"
 
 
-def _cause(layout: Layout, row: Row, triggers: dict[tuple[str, int, int], str | None]) -> Text:
+def _cause(
+    layout: ConsoleReport, row: TableRow, triggers: dict[tuple[str, int, int], str | None]
+) -> Text:
     if row["primary_cause"] is None:
         return cell(words.NOTHING)
     text = causes.marked(row["primary_certainty"])
@@ -262,11 +264,11 @@ def _cause(layout: Layout, row: Row, triggers: dict[tuple[str, int, int], str | 
         sentence += f": {layout.names.of(row['group_id'], member_id)}"
     others = len(row["causes"] or ()) - 1
     if others > 0:
-        sentence += f" (and {words.count(others, 'other cause')})"
+        sentence += f" (and {words.counted(others, 'other cause')})"
     return text.append(words.visible(sentence), "default")
 
 
-def _held_up_by(layout: Layout, rebalance: Row, verdicts: Verdicts) -> str:
+def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> str:
     """The members that kept others waiting; where nobody did, the one that came last."""
     group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
     holders = verdicts.holders(rebalance)
@@ -277,13 +279,13 @@ def _held_up_by(layout: Layout, rebalance: Row, verdicts: Verdicts) -> str:
     return f"last: {layout.names.of(group_id, slowest)}"
 
 
-def _took(row: Row) -> Text:
+def _took(row: TableRow) -> Text:
     if row["outcome"] == "open":
         return cell("still going on", "yellow")
     return cell(words.bounds(duration_of(row)))
 
 
-def _aside(row: Row, held_up: str) -> str:
+def _aside(row: TableRow, held_up: str) -> str:
     parts = []
     if held_up:
         parts.append(held_up if held_up.startswith("last: ") else f"held up by {held_up}")

@@ -5,16 +5,18 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rebalance_audit.report import words
-from rebalance_audit.report.summary import Row
-from rebalance_audit.report.terminal.layout import Layout, cell
+from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
 SHOWN: Final = 20
 """Stretches, the longest first, unless all are wanted."""
 
 
-def print_ownership_gaps(layout: Layout, ownership: Sequence[Row], *, everything: bool) -> None:
+def print_ownership_gaps(
+    layout: ConsoleReport, ownership: Sequence[TableRow], *, everything: bool
+) -> None:
     """A line for the partitions that went without owner together; nothing where there are none."""
-    together: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+    together: dict[tuple[object, ...], list[TableRow]] = defaultdict(list)
     for row in ownership:
         if row["unowned_before_ms"]:
             story = ("from_at", "unowned_before_ms", "previous_member_id", "member_id")
@@ -38,7 +40,7 @@ def print_ownership_gaps(layout: Layout, ownership: Sequence[Row], *, everything
     layout.print(table)
 
 
-def partitions_text(rows: Iterable[Row]) -> str:
+def partitions_text(rows: Iterable[TableRow]) -> str:
     """`orders 0-3,7, payments 1`: topic partitions of ownership rows, neighbours joined."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for row in rows:

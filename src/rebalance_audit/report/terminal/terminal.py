@@ -12,7 +12,7 @@ from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.group_detail import print_group
-from rebalance_audit.report.terminal.layout import Layout
+from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 
 WIDTH_OF_FILES: Final = 140
@@ -37,7 +37,7 @@ def print_report(
     console: Console, tables: Tables, facts: LogFacts, group_ids: Sequence[str], *, everything: bool
 ) -> None:
     """The overview, or each group of `group_ids` in detail; long tables are cut unless `everything`."""
-    layout = Layout(console, tables)
+    layout = ConsoleReport(console, tables)
     _read(layout, facts)
     if group_ids:
         for group_id in group_ids:
@@ -48,11 +48,11 @@ def print_report(
     _oddities(layout, facts)
 
 
-def _read(layout: Layout, facts: LogFacts) -> None:
+def _read(layout: ConsoleReport, facts: LogFacts) -> None:
     layout.line(Text(words.visible(facts.source), "bold"))
     counts = (
-        f"{words.count(facts.records, 'record')}, {facts.offset_commits:,} of them offset commits, in "
-        f"{words.count(facts.log_partitions, 'partition')} ({words.size(facts.size_bytes)})"
+        f"{words.counted(facts.records, 'record')}, {facts.offset_commits:,} of them offset commits, in "
+        f"{words.counted(facts.log_partitions, 'partition')} ({words.size(facts.size_bytes)})"
     )
     if facts.first_ms is not None and facts.last_ms is not None:
         first, last = words.moment(facts.first_ms), words.moment(facts.last_ms)
@@ -60,10 +60,10 @@ def _read(layout: Layout, facts: LogFacts) -> None:
     layout.line(counts)
 
 
-def _oddities(layout: Layout, facts: LogFacts) -> None:
+def _oddities(layout: ConsoleReport, facts: LogFacts) -> None:
     """What a reader should know before trusting the answer; nothing where there is nothing."""
     notes = [
-        f"{words.count(times, 'group record')} could not be decoded ({reason.replace('_', ' ')}); "
+        f"{words.counted(times, 'group record')} could not be decoded ({reason.replace('_', ' ')}); "
         "`decode` prints them."
         for reason, times in facts.undecodable.items()
     ]
@@ -73,11 +73,11 @@ def _oddities(layout: Layout, facts: LogFacts) -> None:
     notes += facts.notes[:NOTES_SHOWN]
     if len(facts.notes) > NOTES_SHOWN:
         notes.append(
-            f"… and {words.count(len(facts.notes) - NOTES_SHOWN, 'more note')} on the files."
+            f"… and {words.counted(len(facts.notes) - NOTES_SHOWN, 'more note')} on the files."
         )
     if facts.unfinished_ends:
         notes.append(
-            f"{words.count(facts.unfinished_ends, 'segment ends', 'segments end')} in reserved space or half a "
+            f"{words.counted(facts.unfinished_ends, 'segment ends', 'segments end')} in reserved space or half a "
             "batch, as files of a running broker do."
         )
     if notes:
