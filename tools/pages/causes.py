@@ -36,16 +36,16 @@ join have begun it; that is *proven*.
 _RULES: Final = """\
 ## What bumps a group epoch
 
-Kafka's coordinator decides in a few places whether a request or a timer begins a new epoch. What cannot bump is no
-cause, however close it was written to the epoch: a join without topics, an expression that is still to be resolved, a
-static member under a new id. What always bumps is *proven*, whatever else happened. What depends on more than the
-records hold is *proven* only where nothing else is left. Which release wrote a record follows from what it holds, as
-far as it does; where releases differ and the record does not tell, the row counts as *may bump*.
+Kafka's coordinator decides in a few places whether a request or a timer raises (*bumps*) the group epoch. What cannot
+bump is never a cause, however close it was written to the epoch: a join without topics, an expression that is not
+resolved yet, a static member under a new id. What always bumps is *proven*, whatever else happened. What depends on
+more than the records hold is *proven* only if nothing else is left. The record shows which release wrote it, up to a
+point; where releases differ and the record does not decide, the row counts as *may bump*.
 """
 
 _ORDERS: Final = """\
-The records of one request have one order. What cannot stand in one of these rows is two requests of one millisecond,
-and is judged as two. `[3]` is a record of type 3 and `[3t]` its tombstone; `?` at most one, `*` any number.
+The records of one request have a fixed order. Records that fit none of these rows are two requests of one millisecond,
+and are judged as two. `[3]` is a record of type 3, `[3t]` its tombstone; `?` means at most one, `*` any number.
 """
 
 _TAIL: Final = """\
@@ -88,10 +88,10 @@ All these are *probable*, never proven.
 - **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
   whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
   assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
-  record that says nothing new, a partition that a member has although another one never gave it up, or a resolved
+  record that says nothing new, a partition that a member has although another never gave it up, or a resolved
   expression that no member has. From there on every epoch is marked `gap` and nothing is proven, until each member has
-  told again what it subscribes to and has reached a later epoch, or nobody is left, or the group begins anew. What
-  compaction left at the start of a log is the group as it was, so two epochs in a row are enough there.
+  written its subscription again and reached a later epoch, or no member is left, or the group begins anew. What
+  compaction left at the start of a log is the group as it was, so two consecutive epochs are enough there.
 - **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are
   separated.
 - **Clocks**: after a fail-over, times come from another broker. A duration that would be negative is null.
