@@ -20,7 +20,7 @@ class RebalanceProtocol(IntEnum):
     EAGER = 0
     """Give up all partitions before joining; the subscription owns nothing."""
     COOPERATIVE = 1
-    """Keep all partitions, give up what the new assignment lacks, and join again if that was any."""
+    """Keep all partitions, give up those missing from the new assignment, and join again if there were any."""
 
 
 class PartitionAssignor(NamedTuple):
@@ -59,10 +59,10 @@ CLIENT_ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = {
 
 
 def rebalance_protocol(names: Iterable[str]) -> RebalanceProtocol:
-    """What a consumer does that is configured with these assignors: the most that all of them support.
+    """The protocol of a consumer configured with these assignors: the most that all of them support.
 
     So `cooperative-sticky` beside `range` is eager, whichever the group selects; that is how a rolling change of
-    strategy works. Raises KeyError for an assignor that is not known, ValueError for none at all.
+    strategy works. Raises KeyError for an unknown assignor, ValueError for none at all.
     """
     supported = [CLIENT_ASSIGNORS[name].protocols for name in names]
     if not supported:

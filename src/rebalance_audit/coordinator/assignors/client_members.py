@@ -1,6 +1,6 @@
 """What the leader of a classic group knows, and what it sends back.
 
-Racks are ignored: Java's range and sticky assignors look at them only where some racks have no replica of a partition.
+Racks are ignored: Java's range and sticky assignors look at them only if some racks have no replica of a partition.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class JoinedMember(NamedTuple):
 Assign: TypeAlias = Callable[[Sequence[JoinedMember], Mapping[str, int]], dict[str, Assignment]]
 """(members in the order of the response, topic name -> partition count) -> assignment of every member.
 
-Topics that do not exist have no count; who subscribes to them waits without.
+Topics that do not exist have no count; their subscribers get nothing of them.
 """
 
 

@@ -1,8 +1,8 @@
 """The sticky assignors of classic consumers: `sticky` (eager) and `cooperative-sticky` (AbstractStickyAssignor).
 
-Both keep what members had as far as balance allows. Cooperative members go on consuming while they join, so a
-partition that moves between members is withheld from its new owner in this generation; the old owner gives it up, joins
-again, and the next generation assigns it.
+Both keep what members had as far as balance allows. Cooperative members keep consuming while they join, so a partition
+that moves between members is withheld from its new owner in this generation: the old owner gives it up and joins again,
+and the next generation assigns it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

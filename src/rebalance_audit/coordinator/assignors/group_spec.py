@@ -1,4 +1,4 @@
-"""What a server-side assignor is told of a group, and how the group comes to its assignor.
+"""What a server-side assignor is told about a group, and how the group's assignor is chosen.
 
 The rules are ConsumerGroup's and TargetAssignmentBuilder's in Kafka.
 """
@@ -26,9 +26,9 @@ class MemberSpec(NamedTuple):
     member_id: str
     instance_id: str | None
     subscribed_topics: tuple[Topic, ...]
-    """Ids of the existing topics that its names and its regular expression come to, each once."""
+    """Ids of the existing topics that its names and its regular expression resolve to, each once."""
     previous_target: Partitions
-    """Its target so far; a static member that came back has that of the member it replaced."""
+    """Its target so far; a static member that returned has that of the member it replaced."""
 
 
 class GroupSpec(NamedTuple):
@@ -41,7 +41,7 @@ class GroupSpec(NamedTuple):
     subscription_type: SubscriptionType
 
     def partition_count(self, topic: Topic) -> int:
-        """Partitions of a subscribed topic. Raises ValueError where it has no count."""
+        """Partitions of a subscribed topic. Raises ValueError if it has no count."""
         count = self.partition_counts.get(topic)
         if count is None:
             name = topic if isinstance(topic, str) else topic.hex()
@@ -63,7 +63,7 @@ def member_order(
     """Order in which assignors see the members, and in which their target records are written.
 
     `known` are the group's members in the order they came, `entries_max` as in `timeline_order`; `joining` are members
-    that no record names yet. After a reload the order may be another one: a target is not a function of the log alone.
+    that no record names yet. After a reload the order may differ: a target is not a function of the log alone.
     """
     already = set(known)
     new = (member_id for member_id in joining if member_id not in already)
@@ -73,9 +73,9 @@ def member_order(
 
 
 def subscription_type(members: Collection[Subscribing]) -> SubscriptionType:
-    """Judge by what members ask for, not by the topics it comes to, as ConsumerGroup.subscriptionType does.
+    """Judge by what members ask for, not by the topics it resolves to, as ConsumerGroup.subscriptionType does.
 
-    Names and regular expressions side by side make a group heterogeneous even if they come to the same topics.
+    Names and regular expressions side by side make a group heterogeneous even if they resolve to the same topics.
     """
     names = Counter(name for member in members for name in set(member.topic_names))
     regexes = Counter(member.topic_regex for member in members if member.topic_regex)

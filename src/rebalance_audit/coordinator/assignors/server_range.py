@@ -1,4 +1,4 @@
-"""The coordinator's range assignor: contiguous partitions per topic, the same ones of topics of one size.
+"""The coordinator's range assignor: contiguous partitions per topic, the same numbers for topics of equal size.
 
 It is never sticky: each target is computed anew. Racks are ignored, as in Kafka since 3.8 (RangeAssignor of the group
 coordinator).

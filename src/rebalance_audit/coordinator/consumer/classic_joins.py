@@ -33,13 +33,13 @@ class Joined(NamedTuple):
     response: JoinGroupResponse
     bumped: bool = False
     downgraded: LiveGroup | None = None
-    """The classic group that it made: it took the place of the last member of the consumer protocol."""
+    """The classic group that it made by replacing the last member of the consumer protocol."""
     rebalance: bool = False
-    """The assignment of the downgraded group is behind its epoch."""
+    """The assignment of the downgraded group is older than its epoch."""
 
 
 def join(work: Work, request: JoinGroupRequest, ids: IdSource, new_topics_version: int) -> Joined:
-    """Take the member in, or along. Raises RefusedError with the error that the response shall have."""
+    """Admit the member, or take its next step. Raises RefusedError with the error for the response."""
     _require_timeouts(work, request)
     require_joinable(work, request)
     member_id = request.member_id or ids.uuid_text()

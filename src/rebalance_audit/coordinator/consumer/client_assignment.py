@@ -1,8 +1,8 @@
 """Targets computed by a member: who is asked, what it is given, and whether its result is taken.
 
-One run at a time (KIP-848, Client Side Mode). A member that is asked has its rebalance timeout to bring the target;
-then another one is asked, and the first is not fenced for it. A result is judged by what its member was given, and
-installed even if the group has moved on since: then the next run begins.
+One run at a time (KIP-848, Client Side Mode). A member that is asked has its rebalance timeout to deliver the target;
+after that another one is asked, and the first is not fenced for it. A result is judged by what its member was given,
+and installed even if the group has moved on since: then the next run begins.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def should_compute(
     if assignment_epoch >= group_epoch:
         _stop(
             work
-        )  # a server-side assignor was quicker: what the run would bring is of an older epoch
+        )  # a server-side assignor was quicker: the result of this run would be for an older epoch
         return False
     members = work.members_with(heard)
     choice = choose_client_assignor(members.values())

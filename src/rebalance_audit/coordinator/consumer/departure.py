@@ -1,4 +1,4 @@
-"""Members that go: by their own leave, by a timeout, by an administrator, for a while, or replaced by themselves."""
+"""Departures: a leave, a timeout, an administrator, a static member's temporary leave, or its replacement."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -13,7 +13,7 @@ from rebalance_audit.replay.partitions import NOTHING
 def remove_members(work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> None:
     """Drafts [8t][7t][5t] per member, [16t]*, [4]?, one [3], and [6] where nobody is left. Their timers end.
 
-    The records are the same whatever made the members go, and also where the topics stay as they were.
+    The records are the same whatever made the members go, even if the topics stay as they were.
     """
     drafts, group = work.drafts, work.group
     gone = [member.member_id for member in leaving]
@@ -41,7 +41,7 @@ def remove_members(work: Work, leaving: Collection[ModernMember], trigger: Trigg
 
 
 def draft_removal(work: Work, member_id: str) -> None:
-    """Drafts [8t][7t][5t]: the order that replay demands."""
+    """Drafts [8t][7t][5t]: the order that replay requires."""
     work.records.append(work.drafts.current_gone(member_id))
     work.records.append(work.drafts.target_gone(member_id))
     work.records.append(work.drafts.member_gone(member_id))

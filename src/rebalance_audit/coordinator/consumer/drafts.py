@@ -1,6 +1,6 @@
 """The records of one consumer group, one function per record and per tombstone.
 
-What a release does not know yet is left at the default of its field, so the bytes of its layout can hold the value.
+A field that a release does not have stays at its default, so that the layout of the release can hold the value.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class Drafts:
         self.release = release
 
     def member(self, member: ModernMember) -> RecordDraft:
-        """[5]: what the member told of itself."""
+        """[5]: what the member said about itself."""
         classic = member.classic
         value = messages.ConsumerGroupMemberMetadataValue(
             member.instance_id,
@@ -100,7 +100,7 @@ class Drafts:
     def target(
         self, member_id: str, partitions: Partitions, result: ClientAssignorResult | None = None
     ) -> RecordDraft:
-        """[7]: what the member shall have, and what its client-side assignor said."""
+        """[7]: the member's target, and what its client-side assignor said."""
         value = messages.ConsumerGroupTargetAssignmentMemberValue(
             tuple(
                 messages.ConsumerGroupTargetAssignmentMemberTopicPartitions(_id(topic), numbers)
@@ -132,7 +132,7 @@ class Drafts:
         return RecordDraft(messages.ConsumerGroupTargetAssignmentMetadataKey(self.group_id), None)
 
     def current(self, member: ModernMember) -> RecordDraft:
-        """[8]: what the member has and where it stands."""
+        """[8]: the member's current assignment, its epochs and its state."""
         held = self._held(member, member.assigned)
         pending = self._held(member, member.pending_revocation)
         value = messages.ConsumerGroupCurrentMemberAssignmentValue(

@@ -1,7 +1,7 @@
 """The state machine of one member as the early access release had it (3.7).
 
-Its records hold no state but what the member waits for: it gives up `pending_revocation` at its old epoch, then waits
-for `pending_assignment` at the new one. A new target starts it again from the beginning.
+Its records hold no state except what the member waits for: it gives up `pending_revocation` at its old epoch, then
+waits for `pending_assignment` at the new one. A new target starts it again from the beginning.
 """
 
 from collections.abc import Callable

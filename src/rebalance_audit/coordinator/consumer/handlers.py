@@ -1,7 +1,7 @@
 """The consumer protocol as rows of the coordinator's dispatch tables: requests and timers of consumer groups.
 
-A handler reads the group that replay left, drafts records, and returns them; what it refuses leaves no trace. The steps
-are in the modules around; here is their order.
+A handler reads the group as replay left it, drafts records and returns them; a refused request leaves no trace. The
+steps are in the other modules of the package; this one has their order.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -179,7 +179,7 @@ class ConsumerHandlers:
             self._meter.mark(now_ms)
         outcome = ResultDraft()
         if is_upgrade:
-            # Only now is it sure that the group moves: what was refused must leave the classic group as it is.
+            # Only now is it certain that the group moves: a refused request must leave the classic group as it is.
             self._classic.release(request.group_id, outcome, now_ms)
             for member in work.group.members.values():
                 work.arm_session(member)
@@ -233,7 +233,7 @@ class ConsumerHandlers:
     # --- members that go ---------------------------------------------------------------------------
 
     def _without(self, work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> Result:
-        """Take these out of the group; where only classic members stay, it becomes a classic group."""
+        """Remove these from the group; if only classic members stay, it becomes a classic group."""
         if not leaving:
             return work.outcome.result()
         if may_downgrade(work, leaving):
@@ -255,7 +255,7 @@ class ConsumerHandlers:
         return self._without(work, [member], trigger)
 
     def _rebalance_time_is_up(self, work: Work, member_id: str) -> Result:
-        """A classic member's time to join or sync is over."""
+        """A classic member did not join or sync in time."""
         member = work.group.members.get(member_id)
         if member is None:
             return NOTHING_TO_DO
@@ -375,7 +375,7 @@ class ConsumerHandlers:
                 continue
             work = self._work(group, now_ms)
             for member in group.members.values():
-                # Also classic members: until their next request they have the group's session timeout.
+                # This includes classic members: until their next request they have the group's session timeout.
                 work.arm(TimerKind.SESSION, work.session_timeout_ms(), member.member_id)
                 if member.member_state == UNREVOKED:
                     work.soft.revoking_epochs[member.member_id] = member.member_epoch

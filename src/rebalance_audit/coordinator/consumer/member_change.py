@@ -1,7 +1,7 @@
 """What a member brings to its group with a heartbeat or a JoinGroup, in Kafka's three steps.
 
-1. `note_member`: the member's description, and the group epoch where that or the topics changed.
-2. `retarget`: the target assignment, where it is behind the group epoch and its time has come.
+1. `note_member`: the member's description, and the group epoch if that or the topics changed.
+2. `retarget`: the target assignment, if it is older than the group epoch and due.
 3. `settle`: the member's own step towards its target.
 """
 
@@ -32,7 +32,7 @@ from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernMember
 from rebalance_audit.replay.partitions import Partitions
 
 NO_TARGET_EPOCH: Final = -1
-"""What the target member epoch reads where the release has none."""
+"""The target member epoch of a release that has none."""
 
 
 class MemberChange(NamedTuple):

@@ -1,7 +1,7 @@
 """Heartbeats that do nothing but keep a session alive: most of them, told apart by a look at the member.
 
-A shortcut and no rule: whatever is called quiet here gets from the handlers no record, an answer without news, and a
-session that runs from now.
+A shortcut, not a rule: for whatever is called quiet here, the handlers would write no record, answer without news and
+restart the session.
 """
 
 from typing import Final

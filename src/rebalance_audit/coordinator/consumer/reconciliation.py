@@ -1,9 +1,9 @@
-"""The state machine of one member: how it moves from what it has to what it shall have.
+"""The state machine of one member: how it moves from its current assignment to its target.
 
 One pure function; the rules are those of Kafka's CurrentAssignmentBuilder (KIP-848, Member Epoch).
 
     STABLE       has all of its target. Leaves when the assignment epoch moved.
-    UNREVOKED    must give partitions up; its epoch stays until a heartbeat owns none of them any more.
+    UNREVOKED    must give partitions up; its epoch stays until a heartbeat owns none of them.
     UNRELEASED   is at the target's epoch, but others still hold some of its partitions.
     UNKNOWN      written by a release that we do not know: the member must start again with nothing.
 """
@@ -33,14 +33,14 @@ from rebalance_audit.replay.partitions import (
 
 
 class Target(NamedTuple):
-    """What one member shall have."""
+    """The target assignment of one member."""
 
     assignment_epoch: int
     partitions: Partitions
 
 
 class Surroundings(NamedTuple):
-    """What a member's next step depends on beside the member and its target."""
+    """What a member's next step depends on besides the member and its target."""
 
     owned: Partitions | None
     """What the member says it owns; None where the heartbeat does not say."""

@@ -79,4 +79,4 @@ RELEASES: Final[Mapping[Dialect, Release]] = {
     Dialect.R4_3: _R4_3,
     Dialect.R4_4: _R4_4,
 }
-"""Told backwards: each line is what the release before it in time did not have yet."""
+"""Newest first: each line is what the release before it did not have yet."""

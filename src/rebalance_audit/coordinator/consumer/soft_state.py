@@ -1,4 +1,4 @@
-"""What the coordinator remembers of consumer groups beside their records; a fail-over loses it."""
+"""What the coordinator remembers about consumer groups besides their records; a fail-over loses it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ class SoftGroup:
     """Soft state of one consumer group."""
 
     group: ModernGroup
-    """The group it belongs to: a group made again under the same id starts anew."""
+    """The group it belongs to: a group created again under the same id starts afresh."""
     topics_are_checked: bool = False
     """The subscribed topics were compared with those on record, and none of them has changed since."""
     expressions: Counter[str] = field(default_factory=Counter)

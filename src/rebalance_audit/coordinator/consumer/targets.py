@@ -1,4 +1,4 @@
-"""Targets: what the members of a group shall have, by a server-side assignor, as the records that differ.
+"""Target assignments by a server-side assignor, as the records that differ from those of the previous one.
 
 The rules are those of Kafka's TargetAssignmentBuilder and of ConsumerGroup's choice of the assignor.
 """
@@ -66,7 +66,7 @@ def target_as_is(work: Work, member: ModernMember) -> Target:
 def compute_target(
     work: Work, group_epoch: int, updated: ModernMember, *, replaced: bool = False
 ) -> Target:
-    """Compute the group's target with one member as it will be; drafts [7]* [6].
+    """Compute the group's target, with one member as it will be; drafts [7]* [6].
 
     `replaced` says that the targets of the replaced member's id are still under that id alone (3.7).
     """

@@ -1,4 +1,4 @@
-"""What a request must look like before its group is looked at."""
+"""What a request must look like, checked before its group is read."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 
 
 class _Rule(NamedTuple):
-    """One thing that must not be."""
+    """One thing that a request must not have."""
 
     broken: Callable[[ConsumerGroupHeartbeatRequest, Release], bool]
     message: str

@@ -81,7 +81,7 @@ class SyncGroupRequest(NamedTuple):
     member_id: str
     group_instance_id: str | None = None
     protocol_type: str | None = None
-    """None before version 5, as is the name: then it is not compared."""
+    """None before version 5, like the name: then it is not compared."""
     protocol_name: str | None = None
     assignments: tuple[SyncGroupAssignment, ...] = ()
 
@@ -96,7 +96,7 @@ class SyncGroupResponse(NamedTuple):
 
 
 class HeartbeatRequest(NamedTuple):
-    """Say that the member is alive."""
+    """Tell the coordinator that the member is alive."""
 
     group_id: str
     generation_id: int

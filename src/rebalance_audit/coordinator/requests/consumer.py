@@ -69,7 +69,7 @@ class HeartbeatAssignment(NamedTuple):
     topic_partitions: tuple[TopicIdPartitions, ...]
     """Partitions that the member may use at once."""
     pending_topic_partitions: tuple[TopicIdPartitions, ...] = ()
-    """Partitions that it gets when their owners let go."""
+    """Partitions that it gets when their owners have released them."""
     error: int = 0
     metadata_version: int = 0
     metadata_bytes: bytes = b""
@@ -97,7 +97,7 @@ class ConsumerGroupPrepareAssignmentRequest(NamedTuple):
 
 
 class PreparedAssignor(NamedTuple):
-    """What one member told for the chosen assignor."""
+    """What one member sent for the chosen assignor."""
 
     reason: int
     metadata_version: int
@@ -147,7 +147,7 @@ class InstalledMember(NamedTuple):
 
 
 class ConsumerGroupInstallAssignmentRequest(NamedTuple):
-    """Bring what a client-side assignor made."""
+    """Deliver the result of a client-side assignor."""
 
     group_id: str
     member_id: str

@@ -195,7 +195,7 @@ class ConsumerGroupPartitionMetadataValue(NamedTuple):
 
 
 class ConsumerGroupMemberMetadataKey(NamedTuple):
-    """Key of what a consumer group member told of itself."""
+    """Key of what a consumer group member said about itself."""
 
     group_id: str
     """Id of the group."""
@@ -239,7 +239,7 @@ class ConsumerGroupMemberMetadataAssignor(NamedTuple):
 
 
 class ConsumerGroupMemberMetadataValue(NamedTuple):
-    """What a member of a consumer group told of itself: subscription, client, timeouts."""
+    """What a member of a consumer group said about itself: subscription, client, timeouts."""
 
     instance_id: str | None
     """Instance id of a static member; null for a dynamic one."""
@@ -418,7 +418,7 @@ class ShareGroupPartitionMetadataValue(NamedTuple):
 
 
 class ShareGroupMemberMetadataKey(NamedTuple):
-    """Key of what a share group member told of itself."""
+    """Key of what a share group member said about itself."""
 
     group_id: str
     """Id of the group."""
@@ -427,7 +427,7 @@ class ShareGroupMemberMetadataKey(NamedTuple):
 
 
 class ShareGroupMemberMetadataValue(NamedTuple):
-    """What a member of a share group told of itself."""
+    """What a member of a share group said about itself."""
 
     rack_id: str | None
     """Rack that the member gave; null for none."""
@@ -655,7 +655,7 @@ class StreamsGroupPartitionMetadataValue(NamedTuple):
 
 
 class StreamsGroupMemberMetadataKey(NamedTuple):
-    """Key of what a streams group member told of itself."""
+    """Key of what a streams group member said about itself."""
 
     group_id: str
     """Id of the group."""
@@ -682,7 +682,7 @@ class StreamsGroupMemberMetadataClientTag(NamedTuple):
 
 
 class StreamsGroupMemberMetadataValue(NamedTuple):
-    """What a member of a streams group told of itself."""
+    """What a member of a streams group said about itself."""
 
     instance_id: str | None
     """Instance id of a static member; null for a dynamic one."""
@@ -897,7 +897,7 @@ class ConsumerProtocolAssignmentTopicPartition(NamedTuple):
 
 
 class ConsumerProtocolAssignment(NamedTuple):
-    """What the leader assigns to a classic consumer, behind an int16 version."""
+    """What the leader assigns to a classic consumer, after an int16 version."""
 
     assigned_partitions: tuple[ConsumerProtocolAssignmentTopicPartition, ...]
     """Partitions that the consumer gets."""
@@ -915,7 +915,7 @@ class ConsumerProtocolSubscriptionTopicPartition(NamedTuple):
 
 
 class ConsumerProtocolSubscription(NamedTuple):
-    """What a classic consumer tells the leader of its group, behind an int16 version."""
+    """What a classic consumer tells the leader of its group, after an int16 version."""
 
     topics: tuple[str, ...]
     """Topics that the consumer subscribes to."""
