@@ -166,9 +166,9 @@ from findings
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
     partition by case when $group_ids is null then severity || ' ' || kind else group_id end
-    order by rank, from_at, group_id, finding_id
+    order by rank, to_at is not null, coalesce(to_at, from_at) desc, group_id, finding_id
 ) <= $limit
-order by rank, from_at, group_id, finding_id
+order by rank, findings.to_at is not null, coalesce(findings.to_at, findings.from_at) desc, group_id, finding_id
 """
 
 _FINDING_COUNTS: Final = """

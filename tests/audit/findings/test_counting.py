@@ -28,6 +28,26 @@ def test_a_storm_is_many_epochs_in_a_short_time() -> None:
     assert "rebalance_storm" not in findings(CREATED, *generations(fresh, 30_000))
 
 
+def test_the_start_of_many_members_is_no_storm() -> None:
+    """Each of forty members has a generation of its own within eight seconds."""
+    started = [",".join(f"M{number}" for number in range(count)) for count in range(1, 41)]
+    assert "rebalance_storm" not in findings(*generations(started, 200, start=1))
+
+
+def test_slow_cycles_are_found() -> None:
+    """A client that returns every six minutes, metadata that flap every ninety seconds, a contested instance id."""
+    flaps = [name for number in range(8) for name in ("A", f"A,B{number}")]
+    assert "flapping_member" in findings(CREATED, *generations(flaps, 180_000))
+    assert "rebalance_loop" in findings(CREATED, *generations(["A,B"] * 6, 90_000))
+    assert "instance_id_conflict" in findings(*takeovers(180_000))
+
+
+def test_random_churn_is_no_deploy() -> None:
+    """Members that come and go again do not restart in turn."""
+    churn = ["A,B,C", "B,C", "B,C,D", "C,D", "C,D,E", "C,E", "C,E,F", "E,F", "E,F,G"]
+    assert "deploy_wave" not in findings(*generations(churn, 5_000, start=1))
+
+
 def test_a_storm_that_passes_has_an_end() -> None:
     """It ends with its last epoch once the next one is far away."""
     fresh = [f"A,M{number}" for number in range(40)]
@@ -43,7 +63,7 @@ def test_a_loop_is_one_cause_again_and_again() -> None:
     assert pick(row, "from_at", "to_at") == (9_000, None)
     assert "6 epochs in a row" in row["detail"]
     assert "one every 9.0 s" in row["detail"]
-    assert findings(CREATED, *generations(same, 90_000)) == {}
+    assert findings(CREATED, *generations(same, 600_000)) == {}
 
 
 def test_a_loop_of_mixed_subscriptions_says_so() -> None:
@@ -121,4 +141,4 @@ def test_two_processes_with_one_instance_id() -> None:
     row = only(findings(*takeovers(10_000)), "instance_id_conflict")
     assert pick(row, "severity", "from_at", "to_at") == ("warning", 11_000, None)
     assert "Instance i1 changed hands 5 times within 40.0 s" in row["detail"]
-    assert findings(*takeovers(50_000)) == {}
+    assert findings(*takeovers(600_000)) == {}

@@ -21,7 +21,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {7: "81f370456aca"}
+SHAPES = {8: "5352b45ed3d2"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
 
 KEPT_ELSEWHERE = {

@@ -156,6 +156,8 @@ class LostPartition(Watcher):
         life = self.scene.life
         if life.protocol not in ASSIGNING_TYPES:
             return
+        if life.rebalance is not None and life.rebalance.settled_at_ms is not None:
+            return  # a cooperative generation took partitions away, and the next one hands them out
         assigned: dict[str, AbstractSet[int]] = {}
         nameless = False
         for topic, held in life.moves.owners.items():

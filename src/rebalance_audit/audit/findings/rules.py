@@ -10,11 +10,11 @@ class FindingRules:
     storm_epochs: int = 30
     storm_window_ms: int = 600_000
     loop_epochs: int = 5
-    loop_pause_ms: int = 60_000
+    loop_pause_ms: int = 300_000
     flapping_returns: int = 3
-    flapping_window_ms: int = 600_000
+    flapping_window_ms: int = 1_800_000
     instance_takeovers: int = 4
-    instance_window_ms: int = 120_000
+    instance_window_ms: int = 900_000
     expiries: int = 4
     expiries_window_ms: int = 300_000
     wave_members: int = 3

@@ -33,12 +33,13 @@ class _Began(NamedTuple):
     position: Position
     epoch: int
     cause: RebalanceCause
+    members: int
 
     @classmethod
     def of(cls, span: EpochSpan) -> Self:
         """With its deciding cause."""
         cause = span.verdicts[0].cause if span.verdicts else RebalanceCause.UNKNOWN
-        return cls(span.first_position, span.epoch, cause)
+        return cls(span.first_position, span.epoch, cause, span.members)
 
     def evidence(self) -> Evidence:
         """The record that shows it."""
@@ -49,7 +50,7 @@ class RebalanceStorm(Watcher):
     """Counts epochs in a sliding window."""
 
     kind = "rebalance_storm"
-    definition = "At least {storm_epochs} epochs began within {storm_window_ms}."
+    definition = "At least {storm_epochs} epochs began within {storm_window_ms}, but not as so many members started."
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
     advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
@@ -77,6 +78,10 @@ class RebalanceStorm(Watcher):
         self._window.append(latest)
         first = self._window[0].position
         full = len(self._window) == self._window.maxlen
+        # A group that starts has an epoch for each of its members, and that is no storm.
+        grown = latest.members - self._window[0].members
+        if 2 * grown > len(self._window):
+            full = False
         if full and at_ms - first.record_timestamp_ms <= self.rules.storm_window_ms:
             if self._began is None:
                 self._began = first

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
@@ -19,6 +20,13 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
 
 COOPERATIVE_MARK = "cooperative"
+KILLED = frozenset(
+    {
+        RebalanceCause.MEMBER_SESSION_EXPIRED.text,
+        RebalanceCause.STATIC_MEMBER_EXPIRED.text,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT.text,
+    }
+)
 PAIRED_LEAST = 1_000
 """Departures of one wave that wait for a return, or twice the members of a larger group; more are only counted."""
 
@@ -30,6 +38,9 @@ class _Wave:
     last_ms: int
     came: int = 0
     went: int = 0
+    killed: int = 0
+    """Departures that were no leave: a return before the session expires would have been refused."""
+    newcomers: set[str] = field(default_factory=set)
     static: int = 0
     """How many of those that came have an instance id."""
     gone: dict[str, deque[tuple[int, int | None]]] = field(default_factory=dict)
@@ -58,8 +69,8 @@ class DeployWave(Watcher):
     kind = "deploy_wave"
     definition = (
         "At least {wave_share_percent} % of the members, and at least {wave_members}, went and as many others "
-        "came, with never more than {wave_pause_ms} between one and the next: a deploy, a rolling restart or a "
-        "scale event."
+        "came, each once and with never more than {wave_pause_ms} between one and the next: a deploy or a rolling "
+        "restart."
     )
     severity = Severity.INFO
     advice = (
@@ -83,6 +94,10 @@ class DeployWave(Watcher):
         if not arrivals and not departures:
             return
         self._let_pass(at_ms)
+        if self._wave is not None and any(
+            row["member_id"] in self._wave.newcomers for row in departures
+        ):
+            self._close()  # a deploy replaces each member once: this is another one, or churn
         members = len(self.scene.life.watches)
         wave = self._wave
         if wave is None:
@@ -98,12 +113,17 @@ class DeployWave(Watcher):
         )
         for row in departures:
             wave.went += 1
+            if row["protocol"] != GroupType.CLASSIC and row["left_how"] in KILLED:
+                wave.killed += 1
+                continue
             if wave.kept < max(PAIRED_LEAST, 2 * wave.members_before):
                 wave.kept += 1
                 waiting = wave.gone.setdefault(row["client_id"], deque())
                 waiting.append((at_ms, row["session_timeout_ms"]))
         for stint in arrivals:
             wave.came += 1
+            if len(wave.newcomers) < PAIRED_LEAST:
+                wave.newcomers.add(stint.member_id)
             wave.static += stint.identity.instance_id is not None
             paired = wave.gone.get(stint.identity.client_id)
             if paired:
@@ -174,7 +194,7 @@ class DeployWave(Watcher):
             return " The members already have instance ids."
         if not wave.restarts:
             return (
-                "No departure is followed by an arrival of the same client id, so what static membership would "
+                " No departure is followed by an arrival of the same client id, so what static membership would "
                 "have saved is not known."
             )
         assumed = spell_ms(self.rules.assumed_session_timeout_ms)
@@ -186,6 +206,16 @@ class DeployWave(Watcher):
         return (
             f" With static membership {wave.in_time} of {wave.restarts} restarts would have needed no rebalance "
             f"(assumption: each arrival is the restart of the client id's earliest departure, within {timeout})."
+            f"{self._not_spared(wave)}"
+        )
+
+    @staticmethod
+    def _not_spared(wave: _Wave) -> str:
+        if not wave.killed:
+            return ""
+        return (
+            f" {wave.killed} that were killed are not counted: until the session expires, the coordinator refuses "
+            "the return of an instance id that did not leave."
         )
 
     @staticmethod

@@ -19,7 +19,7 @@ from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.snapshots.codec import PartCodec, Plain
 from rebalance_audit.audit.snapshots.shapes import shapes_of
 
-STATE_FORMAT: Final = 7
+STATE_FORMAT: Final = 8
 """Raise it when a snapshot holds something else than before, or the audit makes other rows of it."""
 
 _SURROUNDINGS: Final = (

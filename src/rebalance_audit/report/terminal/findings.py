@@ -23,12 +23,13 @@ _RANKS: Final = {severity: rank for rank, severity in enumerate(STYLES)}
 
 
 def gravest_first(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Rows of gold.findings by severity, then by time."""
+    """Rows of gold.findings by severity; what goes on before what is over, the latest first."""
     return sorted(
         rows,
         key=lambda row: (
             _RANKS[row["severity"]],
-            row["from_at"] or 0,
+            row["to_at"] is not None,
+            -(row["to_at"] or row["from_at"] or 0),
             row["group_id"] or "",
             row["kind"],
         ),
@@ -40,13 +41,17 @@ def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everythin
     if not rows:
         return
     found = gravest_first(rows)
-    shown = found if everything else found[:SHOWN]
+    alike: dict[tuple[str, str | None, str], list[TableRow]] = {}
+    for row in found:
+        alike.setdefault((row["severity"], row["group_id"], row["kind"]), []).append(row)
+    groups = [[row] for row in found] if everything else list(alike.values())[:SHOWN]
     counts = Counter(row["severity"] for row in found)
     told = ", ".join(f"{counts[severity]:,} {severity}" for severity in STYLES if counts[severity])
-    cut = "" if len(shown) == len(found) else f", the gravest {len(shown)} shown"
+    told_of = sum(map(len, groups))
+    cut = "" if told_of == len(found) else f", the gravest {told_of} shown"
     layout.title(f"Findings: {told}{cut}")
-    for row in shown:
-        _head(layout, row, with_group=True)
+    for row, *others in groups:
+        _head(layout, row, with_group=True, times=1 + len(others))
         _paragraph(layout, row, row["detail"])
 
 
@@ -71,13 +76,16 @@ def print_findings_in_detail(
             _paragraph(layout, row, more, "dim", indent=4)
 
 
-def _head(layout: ConsoleReport, row: TableRow, *, with_group: bool) -> None:
+def _head(layout: ConsoleReport, row: TableRow, *, with_group: bool, times: int = 1) -> None:
     text = Text(f"{row['severity']}  ", STYLES[row["severity"]])
     text.append(label(row["kind"]), "bold default")
     if with_group and row["group_id"] is not None:
         text.append(f"  {words.visible(row['group_id'])}", "bold default")
+    if times > 1:
+        text.append(f"  {times:,} times, the latest", "not bold default")
+    over = "" if row["to_at"] is None or row["to_at"] == row["from_at"] else ", over"
     text.append(
-        f"  {words.span(row['from_at'], row['to_at'], layout.moment)}", "not bold dim default"
+        f"  {words.span(row['from_at'], row['to_at'], layout.moment)}{over}", "not bold dim default"
     )
     layout.line(text)
 
