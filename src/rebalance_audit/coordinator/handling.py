@@ -219,6 +219,8 @@ class CoordinatorConfig:
     consumer_assignment_interval_ms: int = 1_000
     """Before release 4.3 it is 0, whatever is set."""
     consumer_regex_refresh_interval_ms: int = 600_000
+    consumer_regex_resolution_ms: int = 0
+    """How long the search for the topics of expressions takes; not a setting of Kafka's, but of its machine."""
     server_assignors: tuple[str, ...] = ("uniform", "range")
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     offsets_retention_ms: int = 604_800_000

@@ -1,11 +1,12 @@
 """The whole cluster as clients see it: brokers, the network to them, topics, and who believes to own what."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.coordinator.handling import CoordinatorConfig, Prolonged, Response
+from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect, Prolonged, Response
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import (
     DeletedTopic,
@@ -159,6 +160,19 @@ class Cluster:
             return
         (served.resign if orderly else served.die)()
         self.scheduler.after(pause_ms, served.take_over)
+
+    def upgrade(self, dialect: Dialect, pause_ms: int) -> None:
+        """Roll through the brokers: every partition in turn is handed over, in good order, to one of that release."""
+        self.config = replace(self.config, dialect=dialect)
+        for place, served in enumerate(self.partitions.values()):
+            self.scheduler.after(place * pause_ms, partial(self._upgrade_one, served, pause_ms))
+
+    def _upgrade_one(self, served: ServedPartition, pause_ms: int) -> None:
+        if not served.is_active:
+            self.scheduler.after(pause_ms, partial(self._upgrade_one, served, pause_ms))
+            return
+        self.fail_over(served, pause_ms, orderly=True)
+        served.configure(self.config)
 
     def flush(self) -> None:
         """Write what waits in open batches."""

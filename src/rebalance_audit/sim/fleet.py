@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
@@ -14,7 +15,7 @@ from rebalance_audit.sim.clients.client import ClientConfig, Library
 from rebalance_audit.sim.clients.consumer import ConsumerClient
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.network import Filter
-from rebalance_audit.sim.options import GroupPlan, Protocol
+from rebalance_audit.sim.options import EXPRESSIONS, GroupPlan, Protocol
 
 SUPERVISION_INTERVAL_MS: Final = 1_000
 SIZE_MAX: Final = 12
@@ -92,6 +93,8 @@ class Fleet:
             library=libraries[number % 2],
             makes_own_id=self.cluster.config.dialect not in _EARLY,
             client_assignor=plan.client_assignor,
+            subscribes_after_ms=plan.subscribes_after_ms,
+            assigns_for_ms=0 if "cooperative-sticky" in plan.assignors else plan.assigns_for_ms,
         )
         chance = self._chance.stream(f"client-{number}-{self._scheduler.executed}")
         kind = ConsumerClient if self._speaks_new else ClassicClient
@@ -178,6 +181,18 @@ class Fleet:
         if instance is not None and names:
             topics = self._chance.sample(names, self._chance.between(1, len(names)))
             instance.client.subscribe(tuple(topics))
+
+    def change_expression(self) -> None:
+        """One member subscribes by another expression, and may think again before that is resolved."""
+        instance = self._pick()
+        if instance is None or not self.plan.regex:
+            return
+        client = instance.client
+        if isinstance(client, ConsumerClient):
+            client.match(self._chance.choice(EXPRESSIONS))
+            if self._chance.happens(0.5):
+                again = partial(client.match, self._chance.choice(EXPRESSIONS))
+                self._scheduler.after(self._chance.between(1, 3_000), again)
 
     def remove_by_admin(self) -> None:
         """An administrator throws members out."""

@@ -49,6 +49,10 @@ class GroupPlan:
     max_poll_interval_ms: int = 30_000
     revoke_ms: int = 5
     commit_interval_ms: int = 5_000
+    assigns_for_ms: int = 0
+    """Classic, eager: how long a leader takes to assign."""
+    subscribes_after_ms: int = 0
+    """Consumer protocol: members join without topics and subscribe so much later."""
 
 
 @dataclass(slots=True)
@@ -73,6 +77,8 @@ class FaultOptions:
     """To each group: a client without its network."""
     offset_deletions: float = 0.05
     """To each group: an administrator deletes offsets."""
+    expression_changes: float = 0.0
+    """To each group with an expression."""
 
 
 GROUP_FAULTS: Final = (
@@ -93,6 +99,15 @@ MINUTES_A_DAY: Final = 1_440
 
 
 @dataclass(slots=True)
+class BrokerUpgrade:
+    """A rolling upgrade: each partition of the offsets topic moves to a broker of another release."""
+
+    after_ms: int
+    """When it begins."""
+    dialect: Dialect
+
+
+@dataclass(slots=True)
 class SimulationOptions:
     """Everything that decides a run beside the seed's own streams."""
 
@@ -103,6 +118,10 @@ class SimulationOptions:
     faults: FaultOptions
     topics: dict[str, int]
     """Name -> partitions at the start."""
+    interrupts_resolution: bool = False
+    """A fail-over comes about when the first expressions are being resolved."""
+    upgrade: BrokerUpgrade | None = None
+    """The brokers are upgraded while the groups run."""
     groups: list[GroupPlan] = field(default_factory=list)
     commits_per_minute: int = 0
     """Offset commits of a load beside the groups, written in bulk."""
@@ -129,7 +148,7 @@ class Overrides:
     topic_partitions: int | None = None
 
 
-_REGEXES: Final = ("topic-.*", "topic-[0-3]", "other-.*|topic-1")
+EXPRESSIONS: Final = ("topic-.*", "topic-[0-3]", "other-.*|topic-1")
 _ASSIGNORS: Final = (
     ("range",),
     ("roundrobin",),
@@ -166,6 +185,10 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
         topics,
         commits_per_minute=overrides.commits_per_minute,
     )
+    if overrides.faults and options.coordinator.consumer_regex_resolution_ms:
+        options.interrupts_resolution = chance.stream("interruption").happens(0.8)
+    if overrides.faults and overrides.dialect is None:
+        options.upgrade = _draw_upgrade(chance.stream("broker upgrade"), dialect, options.minutes)
     if overrides.commit_interval_ms is not None:
         options.committer_interval_ms = overrides.commit_interval_ms
     if overrides.faults:
@@ -186,6 +209,14 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
     return options
 
 
+def _draw_upgrade(chance: Chance, dialect: Dialect, minutes: int) -> BrokerUpgrade | None:
+    """To any later release; what 3.7 wrote in early access is not readable for another one."""
+    later = list(Dialect)[list(Dialect).index(dialect) + 1 :]
+    if dialect is Dialect.R3_7 or not later or not chance.happens(0.2):
+        return None
+    return BrokerUpgrade(chance.between(10_000, minutes * 60_000), chance.choice(later))
+
+
 def _draw_config(chance: Chance, dialect: Dialect) -> CoordinatorConfig:
     early = dialect in {Dialect.R3_7, Dialect.R3_9}
     return CoordinatorConfig(
@@ -195,6 +226,7 @@ def _draw_config(chance: Chance, dialect: Dialect) -> CoordinatorConfig:
         consumer_heartbeat_interval_ms=chance.choice((1_000, 3_000, 5_000)),
         consumer_assignment_interval_ms=chance.choice((0, 1_000, 1_000, 5_000)),
         consumer_regex_refresh_interval_ms=chance.choice((60_000, 600_000)),
+        consumer_regex_resolution_ms=chance.stream("resolution").choice((0, 0, 300, 4_000, 15_000)),
         server_assignors=chance.choice((("uniform", "range"), ("range", "uniform"))),
         classic_creation_recorded=not early or chance.happens(0.5),
     )
@@ -237,7 +269,7 @@ def _draw_group(
     topics = tuple(chance.sample(names, chance.between(1, len(names))))
     regex = None
     if protocol is Protocol.CONSUMER and not early and chance.happens(0.25):
-        regex = chance.choice(_REGEXES)
+        regex = chance.choice(EXPRESSIONS)
         if chance.happens(0.5):
             topics = ()
     static = chance.happens(0.3)
@@ -260,6 +292,10 @@ def _draw_group(
             chance.choice((0, 1_000, 5_000))
             if overrides.commit_interval_ms is None
             else overrides.commit_interval_ms
+        ),
+        assigns_for_ms=chance.stream("slow assignor").choice((0,) * 4 + (1_500,)),
+        subscribes_after_ms=(
+            0 if early else chance.stream("late subscription").choice((0,) * 5 + (40, 2_500))
         ),
     )
 

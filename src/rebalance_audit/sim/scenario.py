@@ -34,6 +34,8 @@ CHECKPOINT_INTERVAL_MS: Final = 60_000
 SETTLING_MS_MAX: Final = 600_000
 """How long the healed phase may take: several sessions and rebalance timeouts."""
 SETTLING_STEP_MS: Final = 1_000
+UPGRADE_PAUSE_MS: Final = 400
+"""How long one partition has no coordinator in a rolling upgrade."""
 _TOPICS_MAX: Final = 8
 _PARTITIONS_MAX: Final = 40
 COMMITTERS: Final = frozenset({Protocol.STANDALONE, Protocol.TRANSACTIONAL})
@@ -210,6 +212,7 @@ class Simulation:
             ("freeze", faults.freezes, fleet.freeze),
             ("slow poll", faults.slow_polls, fleet.poll_slowly),
             ("subscription", faults.subscription_changes, fleet.change_subscription),
+            ("expression", faults.expression_changes, fleet.change_expression),
             ("admin", faults.admin_removals, fleet.remove_by_admin),
             ("twin", faults.duplicate_instances, fleet.duplicate_instance),
             ("outage", faults.outages, fleet.go_down),
@@ -252,6 +255,22 @@ class Simulation:
             if free and len(topics.image.by_name) < _TOPICS_MAX:
                 topics.create(chance.choice(free), chance.between(1, 8))
 
+        resolution_ms = self.options.coordinator.consumer_regex_resolution_ms
+        for fleet in self.fleets if self.options.interrupts_resolution else ():
+            if fleet.plan.regex is not None:
+                # The search for the first expressions is likely to be under way: the next coordinator asks for it anew.
+                at_ms = self._chance.stream(f"{fleet.plan.group_id}/searching").between(
+                    resolution_ms // 4, resolution_ms
+                )
+                served = self.cluster.partition_of(fleet.plan.group_id)
+                self.scheduler.after(
+                    at_ms, partial(self.cluster.fail_over, served, 200, orderly=False)
+                )
+        upgrade = self.options.upgrade
+        if upgrade is not None:
+            self.scheduler.after(
+                upgrade.after_ms, partial(self.cluster.upgrade, upgrade.dialect, UPGRADE_PAUSE_MS)
+            )
         for plan in self.options.groups:
             group_chance = self._chance.stream(f"{plan.group_id}/offsets to delete")
             self._now_and_then(

@@ -82,14 +82,11 @@ def note_member(
 
 
 def _as_seen(member: ModernMember, triggers: Sequence[Trigger]) -> list[Trigger]:
-    """Whatever a member brings that was not there before, it brings by joining; only an assignor speaks for itself."""
-    if member.described:
+    """Whatever a member brings that was not there before, it brings by joining; an assignor is named as well."""
+    if member.described or not triggers:
         return list(triggers)
-    seen = {
-        trigger if trigger is Trigger.SERVER_ASSIGNOR_CHANGED else Trigger.MEMBER_JOINED: None
-        for trigger in triggers
-    }
-    return list(seen)
+    also = [each for each in triggers if each is Trigger.SERVER_ASSIGNOR_CHANGED]
+    return [Trigger.MEMBER_JOINED, *also]
 
 
 def _assignor_changed(work: Work, member: ModernMember, updated: ModernMember) -> bool:

@@ -104,7 +104,7 @@ def _resolve_where_due(
             due = due or work.now_ms > refresh_at_ms
     if due and wanted:
         soft.resolving = frozenset(wanted)
-        work.arm(TimerKind.REGEX, 0)
+        work.arm(TimerKind.REGEX, work.config.consumer_regex_resolution_ms)
 
 
 def resolve(work: Work) -> bool:

@@ -379,6 +379,12 @@ class ServedPartition:
         self._deadlines.clear()
         self._wakeups.clear()
 
+    def configure(self, config: CoordinatorConfig) -> None:
+        """The next coordinator has this configuration."""
+        assert not self.is_active
+        self.config = config
+        self._linger_ms = LOG_RULES[config.dialect].linger_ms
+
     def take_over(self) -> None:
         """Another broker loads the log and serves."""
         assert not self.is_active

@@ -245,9 +245,16 @@ class ClassicClient(Client):
             joined.protocol_name,
             assignments,
         )
-        timeout_ms = self.config.max_poll_interval_ms
-        self._ask("group", request, self._synced, lambda: self._join(None), timeout_ms)
+        if is_leader and self.config.assigns_for_ms:
+            self._later(self.config.assigns_for_ms, lambda: self._ask_sync(request))
+        else:
+            self._ask_sync(request)
         self._start_heartbeats()
+
+    def _ask_sync(self, request: SyncGroupRequest) -> None:
+        if self.phase == "syncing" and self.generation == request.generation_id:
+            timeout_ms = self.config.max_poll_interval_ms
+            self._ask("group", request, self._synced, lambda: self._join(None), timeout_ms)
 
     def _assign(self, joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
         """Compute everybody's assignment, as the leader, unless it is told to keep the one there is."""

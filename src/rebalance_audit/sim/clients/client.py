@@ -66,9 +66,13 @@ class ClientConfig:
     """How long the application takes to give partitions up."""
     assignors: tuple[str, ...] = ("range",)
     """Classic: supported assignors, most preferred first."""
+    assigns_for_ms: int = 0
+    """Classic: how long the assignment takes where the member leads."""
     server_assignor: str | None = None
     regex: str | None = None
     """Consumer protocol: subscription by expression, beside or instead of the topics."""
+    subscribes_after_ms: int = 0
+    """Consumer protocol: the member joins without topics and subscribes so much later; 0: it joins with them."""
     client_assignor: str | None = None
     """Consumer protocol: the assignor that the member runs when it is chosen to (KIP-848, release 3.7)."""
     library: Library = Library.JAVA

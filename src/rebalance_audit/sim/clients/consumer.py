@@ -42,6 +42,7 @@ class ConsumerClient(Client):
         self._target: frozenset[HeldPartition] = frozenset()
         self._tells_all = True
         """The next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
+        self._has_subscribed = True
         self._told_owned: frozenset[HeldPartition] | None = None
         self._is_reconciling = False
         self._rounds = 0
@@ -64,7 +65,15 @@ class ConsumerClient(Client):
 
     def _begin(self) -> None:
         self.member_id = self.chance.uuid_text() if self.config.makes_own_id else ""
+        self._has_subscribed = not self.config.subscribes_after_ms
         self._join()
+        if not self._has_subscribed:
+            self._later(self.config.subscribes_after_ms, self._subscribe_first)
+
+    def _subscribe_first(self) -> None:
+        """The application began to poll before it subscribed."""
+        self._has_subscribed = True
+        self._tell_subscription()
 
     def _join(self) -> None:
         self.member_epoch = JOIN_EPOCH
@@ -108,8 +117,19 @@ class ConsumerClient(Client):
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """The application changes its subscription."""
         self.config.topics = topics
-        if self.running and self.member_epoch > JOIN_EPOCH:
-            self._tells_all = True
+        self._tell_subscription()
+
+    def match(self, regex: str) -> None:
+        """The application subscribes by another expression."""
+        self.config.regex = regex
+        self._tell_subscription()
+
+    def _tell_subscription(self) -> None:
+        """Tell it at once, or with the first heartbeat after a join that is under way."""
+        if not self.running:
+            return
+        self._tells_all = True
+        if self.member_epoch > JOIN_EPOCH:
             self._later(1, self._beat_now)
 
     def prefer(self, server_assignor: str | None) -> None:
@@ -159,12 +179,11 @@ class ConsumerClient(Client):
         self._tells_all = False
         request = self._heartbeat()
         if tells_all:
+            topics, regex = (config.topics, config.regex) if self._has_subscribed else ((), None)
             request = request._replace(
                 rebalance_timeout_ms=config.max_poll_interval_ms,
-                subscribed_topic_names=(
-                    config.topics if config.topics or not config.regex else None
-                ),
-                subscribed_topic_regex=config.regex,
+                subscribed_topic_names=topics if topics or not regex else None,
+                subscribed_topic_regex=regex,
                 server_assignor=config.server_assignor,
                 client_assignors=self._client_assignors(),
             )
