@@ -88,11 +88,11 @@ def test_whatever_writes_into_the_lake_takes_turns(bag: DagBag) -> None:
 
 
 def test_the_chain_is_ingest_audit_check_publish(bag: DagBag) -> None:
-    """One task each, and publishing comes behind the check alone."""
+    """One task each, and publishing comes only after the check."""
     for name in ("rebalance_audit_hourly", "rebalance_audit_backfill"):
-        behind = {task.task_id: task.upstream_task_ids for task in bag.dags[name].tasks}
-        assert behind.pop("publish") == {"audit", "check"}
-        assert behind == {"ingest": set(), "audit": {"ingest"}, "check": {"audit"}}
+        upstream = {task.task_id: task.upstream_task_ids for task in bag.dags[name].tasks}
+        assert upstream.pop("publish") == {"audit", "check"}
+        assert upstream == {"ingest": set(), "audit": {"ingest"}, "check": {"audit"}}
         assert bag.dags[name].get_task("publish").trigger_rule == "all_success"
 
 

@@ -72,7 +72,7 @@ def measure(protocol: str, groups: int, members: int, rounds: int) -> None:
 
 
 def batches_of(protocol: str, groups: int, members: int, rounds: int) -> Iterator[pa.RecordBatch]:
-    """The records of all groups as Spark hands them over, one group behind the other."""
+    """The records of all groups as Spark hands them over, one group after the other."""
     rows: list[Row] = []
     size = 0
     for row in rows_of(protocol, groups, members, rounds):
@@ -86,7 +86,7 @@ def batches_of(protocol: str, groups: int, members: int, rounds: int) -> Iterato
 
 
 def rows_of(protocol: str, groups: int, members: int, rounds: int) -> Iterator[Row]:
-    """Rows with the columns INPUT; every write of a group lies behind those of others."""
+    """Rows with the columns INPUT; every write of a group comes after those of others."""
     writes = history(protocol, members, rounds, 0)
     for number in range(groups):
         name = group_id(number)

@@ -111,7 +111,7 @@ def measure_reducer(records: list[Entry]) -> tuple[float, int]:
 
 
 def entries(writes: Iterator[Write]) -> Iterator[Entry]:
-    """The log: every write a second behind the one before, with commits of offsets between."""
+    """The log: each write a second after the one before, with offset commits between."""
     log_offset, now_ms = 0, 1_000
     for version, lines in writes:
         for line in lines:

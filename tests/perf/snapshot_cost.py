@@ -52,7 +52,7 @@ def nothing(_table: str, _row: Row) -> None:
 
 
 def audited(writes: Iterator[list[str]]) -> GroupAudit:
-    """The audit behind the last record."""
+    """The audit after the last record."""
     running, log_offset = GroupAudit("orders", 0, nothing), count()
     for number, write in enumerate(writes):
         at_ms = 1_000 * (number + 1)

@@ -184,7 +184,7 @@ class CoordinatorDriver:
         self._start()
 
     def load(self, records: Iterable[Record]) -> None:
-        """Find these records in the log, behind what is there, and load it all."""
+        """Find these records at the end of the log, and load it all."""
         for record in records:
             position = Position(0, len(self.log), self.now_ms, 0)
             self.log.append(Written(position, record))
@@ -204,7 +204,7 @@ class CoordinatorDriver:
         return slot
 
     def records_since(self, log_length: int) -> list[Record]:
-        """Records behind the first `log_length` entries of the log."""
+        """Records after the first `log_length` entries of the log."""
         return [entry.record for entry in self.log[log_length:] if entry.record is not None]
 
     def reloaded(self) -> Shard:

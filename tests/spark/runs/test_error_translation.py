@@ -36,7 +36,7 @@ class Disk:
 
     @contextmanager
     def mended(self) -> Iterator[None]:
-        """Room again behind it."""
+        """Room again afterwards."""
         try:
             yield
         finally:

@@ -24,7 +24,7 @@ SEED = 7
 KILLS = ((0.7, "all"), (1.0, "java"))
 """How much of the log a run finds, and what of its processes is killed."""
 COMMITS = (2, 16)
-"""A run over what is new makes about so many: it is killed behind one of them."""
+"""A run over what is new makes about this many: it is killed after one of them."""
 PATIENCE_S = 900
 JAVA_GONE = "Error: Spark's Java process ended during the work (by signal 9). "
 
@@ -37,7 +37,7 @@ def commits(lake: Path) -> int:
 def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
     spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
-    """Driver and workers are killed behind some commit, then Java alone; then the tables are those of one run.
+    """Driver and workers are killed after some commit, then Java alone; then the tables are those of one run.
 
     While a run is at work, another one over the same cluster is turned away. Without its Java a run tells so, and ends.
     """

@@ -34,7 +34,7 @@ def go_on(log: Path, whole: Path) -> None:
 
 
 def test_runs_go_on_until_asked_to_end(whole: Whole, tmp_path: Path) -> None:
-    """What comes into the source is in the tables after the next run; asked to end, it ends well behind a whole one."""
+    """What comes into the source is in the tables after the next run; asked to end, it finishes the run it is in."""
     lake, summary = tmp_path / "lake", tmp_path / "summary.json"
     log = write_log(tmp_path / "log", share=0.6)
 
