@@ -31,12 +31,13 @@ def test_an_empty_group_is_deleted_by_another_protocol_unless_a_join_phase_goes_
 
 def test_members_that_went_in_the_join_phase_before_an_upgrade_ended_as_they_did() -> None:
     """The heartbeat that upgraded the group shows that they are gone, and is not why."""
-    rows = list(simulate(2_004, Overrides(minutes=1)).truth.rows([]))
-    of_group = [row for row in rows if row["group_id"] == "group-2"]
-    upgraded_at = next(row["started_at"] for row in of_group if row.get("protocol") == "consumer")
+    rows = list(simulate(2_311, Overrides(minutes=1)).truth.rows([]))
+    of_group = [row for row in rows if row["group_id"] == "group-1"]
+    upgraded_at = next(
+        row["started_at"] for row in of_group if row.get("cause") == "protocol_upgraded"
+    )
     gone = [str(row["end"]) for row in of_group if row.get("ended_at") == upgraded_at]
-    removed, expired = "member_removed_by_admin", "member_session_expired"
-    assert sorted(gone) == [removed, removed, removed, expired]
+    assert gone == ["member_left", "member_left"]
 
 
 def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None:
