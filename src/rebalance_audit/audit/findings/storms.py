@@ -50,7 +50,10 @@ class RebalanceStorm(Watcher):
     """Counts epochs in a sliding window."""
 
     kind = "rebalance_storm"
-    definition = "At least {storm_epochs} epochs began within {storm_window_ms}, but not as so many members started."
+    definition = (
+        "At least {storm_epochs} epochs began within {storm_window_ms}, and the group did not grow by more than half "
+        "as many members in that time."
+    )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
     advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
