@@ -1,24 +1,24 @@
-"""Durations of which the log tells no more than bounds, and the best estimate between them."""
+"""Durations for which the log gives only bounds, and the best estimate between them."""
 
 from typing import Any, NamedTuple
 
 
 class Bounds(NamedTuple):
-    """Milliseconds, or sums of them over partitions: the true value lies between `least` and `most`."""
+    """A duration in ms, or a sum of durations over partitions; the true value lies between `least` and `most`."""
 
     least: int
     most: int | None
-    """None where nothing bounds it."""
+    """None if the log gives no upper bound."""
     estimate: int
 
     @staticmethod
     def exactly(value: int) -> "Bounds":
-        """What the log tells to the millisecond."""
+        """A duration that the log gives to the millisecond."""
         return Bounds(value, value, value)
 
     @staticmethod
     def between(least: int, most: int | None, estimate: int) -> "Bounds":
-        """The estimate is brought between the bounds; clocks of two coordinators may contradict each other."""
+        """Clamp the estimate to the bounds: clocks of two coordinators may contradict each other."""
         least = max(0, least)
         if most is not None:
             most = max(least, most)
@@ -26,7 +26,7 @@ class Bounds(NamedTuple):
         return Bounds(least, most, max(least, estimate))
 
     def times(self, partitions: int) -> "Bounds":
-        """The same for several partitions."""
+        """The same duration summed over this many partitions."""
         most = None if self.most is None else self.most * partitions
         return Bounds(self.least * partitions, most, self.estimate * partitions)
 
@@ -37,11 +37,11 @@ class Bounds(NamedTuple):
 
     @property
     def exact(self) -> int | None:
-        """The value where it is known; else None."""
+        """The value in ms if it is known exactly, else None."""
         return self.least if self.least == self.most else None
 
     def columns(self, stem: str) -> dict[str, Any]:
-        """`<stem>_min_ms`, `<stem>_max_ms`, `<stem>_estimate_ms`."""
+        """The columns `<stem>_min_ms`, `<stem>_max_ms` and `<stem>_estimate_ms`."""
         return {
             f"{stem}_min_ms": self.least,
             f"{stem}_max_ms": self.most,
@@ -54,7 +54,7 @@ UNKNOWN_COLUMNS = ("min", "max", "estimate")
 
 
 def bounds_columns(bounds: Bounds | None, stem: str) -> dict[str, Any]:
-    """The columns; all null where there is no such duration."""
+    """The columns of `Bounds.columns`; all are null if there is no such duration."""
     if bounds is None:
         return {f"{stem}_{name}_ms": None for name in UNKNOWN_COLUMNS}
     return bounds.columns(stem)

@@ -1,4 +1,4 @@
-"""Generations of classic groups: every record is the snapshot of a finished one."""
+"""Generations of classic groups: every record is the snapshot of a finished generation."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -29,19 +29,19 @@ from rebalance_audit.replay.partitions import count
 
 
 class ClassicAudit:
-    """Follows one group while its leader assigns."""
+    """Follows one group while it uses the classic protocol, in which the leader assigns."""
 
     _downgraded: bool
-    """The record before turned a consumer group into this one, which had to rebalance for it at once."""
+    """The previous record downgraded a consumer group to this one, so that it had to rebalance at once."""
 
     def __init__(self, life: Life) -> None:
         self._life = life
         self._downgraded = False
         self.times = ClassicTimes()
-        """A part of the state, see `GroupAudit.parts`."""
+        """Part of the state, see `GroupAudit.parts`."""
 
     def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: DowngradeKind) -> None:
-        """Turn one write that leaves a classic group behind into rows."""
+        """Turn one write into rows; after it, `group` is a classic group."""
         for step in write:
             for change in step.changes:
                 if isinstance(change, GenerationCompleted):
@@ -86,14 +86,14 @@ class ClassicAudit:
         return old is not None and new.generation < old.generation
 
     def _adopt(self, new: Generation) -> None:
-        """The generation that a downgrade leaves: the consumer group's last epoch under another protocol."""
+        """Take over the generation that a downgrade leaves: the consumer group's last epoch, now as a generation."""
         self._follow_members(None, new, (), gap=False)
         self._follow_partitions(None, new, since_known=False)
         self._life.moves.install()
         self._life.previous_generation = new._replace(joined_at_ms=None)
 
     def _update(self, old: Generation, new: Generation) -> None:
-        """A record of the same generation: a static member came back, or the leader synced twice."""
+        """Handle another record of the same generation: a static member came back, or the leader synced twice."""
         span = self._life.span
         if span is not None and span.unowned is not None:
             span.unowned = span.unowned.plus(self.times.came_back(old, new))
@@ -126,7 +126,7 @@ class ClassicAudit:
             earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
         sync_ms = duration_ms(joined_at_ms, at_ms)
         if gap and new.has_static:
-            sync_ms = None  # the generation's first record may be lost, and this the return of a static member
+            sync_ms = None  # its first record may be lost; then this is a static member's return
         rebalance = life.open_rebalance(latest_ms, earliest_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
         span = EpochSpan(
@@ -153,7 +153,7 @@ class ClassicAudit:
                 new, earliest_ms, latest_ms, exact=logged.join_started_ms is not None
             ),
         )
-        # Unowned time that ends here belongs to the generation before, so partitions move first.
+        # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
         moved = self._follow_partitions(old, new, since_known=False, gap=gap)
         life.open_span(span)
@@ -173,7 +173,7 @@ class ClassicAudit:
     def _testify(
         self, scene: ClassicScene, joined_at_ms: int | None, verdicts: tuple[Verdict, ...]
     ) -> Testimony:
-        """The verdicts as a broker's log confirms or corrects them, where there is one."""
+        """The verdicts, confirmed or corrected by the broker's log if there is one."""
         witness = self._life.witness
         if witness is None:
             return Testimony(verdicts)
@@ -182,12 +182,12 @@ class ClassicAudit:
     def _join_bounds(
         self, old: Generation | None, new: Generation, skipped: int
     ) -> tuple[int | None, int]:
-        """When the join phase began at the earliest, None where nothing tells, and at the latest.
+        """Earliest and latest begin of the join phase (epoch ms); the earliest is None if nothing bounds it.
 
-        The record before shows the group stable or empty, so no join phase was going on then. Its record time is no
-        bound: where records are stamped when they are appended, the next phase can begin between the write and its
-        stamp. The coordinator's own time in the value is one. Values of version 0 and 1 have none; who wrote those
-        appended under the lock of the group, and no phase began meanwhile.
+        The previous record shows the group stable or empty, so no join phase was going on when it was written. Its
+        record timestamp alone is no bound: with LogAppendTime the next phase can begin between the write and the
+        timestamp. The coordinator's own time in the value is a bound. Values of version 0 and 1 have no such time, but
+        the brokers that wrote them appended under the group's lock, so no phase began in between.
         """
         latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
         shown = old.position if old is not None else self._life.created_at
@@ -197,10 +197,10 @@ class ClassicAudit:
         if old is not None and old.since_ms is not None:
             earliest_ms = min(earliest_ms, old.since_ms)
         if earliest_ms > latest_ms:
-            # Two coordinators whose clocks differ: a bound that contradicts the record is none.
+            # The clocks of two coordinators differ: a bound that contradicts the record is no bound.
             return None, latest_ms
         if self._downgraded and old is not None and not skipped and _same_leader(old, new):
-            # A downgrade sends every member to a join phase within its write, unless a fail-over forgets it.
+            # A downgrade starts a join phase for all members in its own write, unless a failover loses it.
             latest_ms = min(latest_ms, old.position.record_timestamp_ms)
         return earliest_ms, latest_ms
 
@@ -226,7 +226,7 @@ class ClassicAudit:
     def _reach(
         self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
     ) -> None:
-        """Everybody has the new generation with its record."""
+        """Every member has reached the new generation once its record is written."""
         at_ms = new.position.record_timestamp_ms
         for member in new.members.values():
             shift = moved_by_identity.get(member.instance_id or member.member_id)
@@ -261,7 +261,7 @@ class ClassicAudit:
         life, position = self._life, new.position
         last_epoch = old.generation if old is not None else None
         if old is None and life.span is not None:
-            last_epoch = life.span.epoch  # of the consumer group that was downgraded
+            last_epoch = life.span.epoch  # last epoch of the downgraded consumer group
         by_instance = {
             member.instance_id: member.member_id
             for member in (new.members.values() if new.has_static else ())
@@ -274,8 +274,8 @@ class ClassicAudit:
             if heir is not None:
                 leaver.stint.next_member_id = heir
                 previous_ids[heir] = member_id
-                # Within one generation only a replacement explains it, as within the write of a downgrade; across two
-                # the old id may have been dropped.
+                # Within one generation, or within the write of a downgrade, only a replacement explains the new id.
+                # Across two generations the old id may have been dropped first.
                 same = old is None or old.generation == new.generation
                 cause = RebalanceCause.STATIC_MEMBER_REPLACED
                 certainty = Certainty.PROVEN if same else Certainty.PROBABLE
@@ -304,7 +304,7 @@ class ClassicAudit:
     def _follow_partitions(
         self, old: Generation | None, new: Generation, *, since_known: bool, gap: bool = False
     ) -> Mapping[str, Shift]:
-        """Move every partition whose member differs; returns the shifts by instance id, or member id without one."""
+        """Move every partition whose owner changed; returns the shifts by instance id, or by member id without one."""
         life, position = self._life, new.position
         ownership = life.ownership
         before = old.members if old is not None else {}
@@ -335,7 +335,7 @@ class ClassicAudit:
 
 
 def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
-    """Whether the member said the same of itself in the generation before."""
+    """Whether the member's identity is the same as in the previous generation."""
     if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
         return False
     said, says = before.subscription, member.subscription
@@ -343,14 +343,14 @@ def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
 
 
 def _same_leader(old: Generation, new: Generation) -> bool:
-    """Whether one coordinator wrote both for certain: a source may hide who led."""
+    """Whether the same coordinator certainly wrote both; sources without leader epochs cannot tell."""
     leader_epoch = old.position.leader_epoch
     return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 
 
 _INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
 _IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
-"""Fields of a member in front of its bytes: who it is, and its timeouts."""
+"""How many fields a member has before its bytes: who it is, and its timeouts."""
 
 
 def _identity_of(member: ClassicMember) -> Identity:

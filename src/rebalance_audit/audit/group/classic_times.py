@@ -1,8 +1,8 @@
-"""How long a classic group was not stable for a generation, and how long its partitions had no owner: as bounds.
+"""Bounds on how long a classic group was not stable for a generation, and how long its partitions had no owner.
 
-A generation leaves one record, at its end. The group was certainly rebalancing from the end of the join phase to that
-record, and certainly not before the record of the generation before. An eager member gives up all its partitions before
-it joins again (KIP-429), a cooperative one those that the generation took from it.
+A generation leaves one record, at its end. The group was certainly rebalancing from the end of the join phase until
+that record, and certainly not before the previous generation's record. An eager member gives up all its partitions
+before it rejoins; a cooperative member gives up only those that the generation took from it (KIP-429).
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ from rebalance_audit.replay.partitions import NOTHING as NO_PARTITIONS
 from rebalance_audit.replay.partitions import TopicPartition, count, each
 
 HEARTBEAT_MS: Final = 3000
-"""Default of heartbeat.interval.ms: members hear of a rebalance with their next heartbeat."""
+"""Default of `heartbeat.interval.ms`, in ms: members learn of a rebalance from their next heartbeat."""
 HEARTBEATS_PER_SESSION: Final = 6
 """An estimate: the default is 15, with sessions of a few seconds it is 3 at least."""
 
 
 class Loose(NamedTuple):
-    """A partition that a generation left without owner."""
+    """A partition that a generation left without an owner."""
 
     earliest_ms: int
-    """When its owner can have given it up at the earliest."""
+    """The earliest time at which its owner can have given it up (epoch ms)."""
     record_ms: int
-    """The generation's record."""
+    """Timestamp of the generation's record (epoch ms)."""
 
 
 class ClassicTimes:
-    """Follows which partitions nobody has, and since when at the earliest."""
+    """Follows which partitions have no owner, and since when at the earliest."""
 
     _loose: dict[TopicPartition, Loose]
 
@@ -39,11 +39,11 @@ class ClassicTimes:
         self._loose = {}
 
     def forget(self) -> None:
-        """The group is gone, or no longer a classic one."""
+        """Drop the state: the group is gone, or no longer a classic one."""
         self._loose.clear()
 
     def hands_out(self, new: Generation) -> bool:
-        """Whether the generation assigns what the one before only took away: the second half of one rebalance."""
+        """Whether the generation assigns what the previous one only took away: the second half of one rebalance."""
         if not self._loose:
             return False
         return any(
@@ -53,7 +53,7 @@ class ClassicTimes:
         )
 
     def took_away(self, old: Generation | None, new: Generation) -> bool:
-        """Whether a cooperative generation took partitions from members that stay and gave them to nobody."""
+        """Whether a cooperative generation took partitions from members that stay and assigned them to nobody."""
         if old is None or not is_cooperative(new):
             return False
         before = by_identity(old.members)
@@ -73,16 +73,16 @@ class ClassicTimes:
         not_stable: Bounds,
         sync_ms: int | None,
     ) -> Bounds:
-        """Sum over the partitions that the generation assigns, of the time since they last had an owner.
+        """Time since the partitions that the generation assigns last had an owner, summed over them.
 
-        `moved`: shifts by identity; `shown_ms`: time of the record before.
+        `moved`: shifts by identity; `shown_ms`: timestamp of the previous record.
         """
         at_ms = new.position.record_timestamp_ms
         before = {} if old is None else by_identity(old.members)
         now = by_identity(new.members)
         cooperative = is_cooperative(new)
         sync = sync_ms or 0
-        # Members give up their partitions one after the other, with their heartbeats.
+        # Members give up their partitions one after another, each at its next heartbeat.
         gave_up = Bounds.between(sync, not_stable.most, (sync + not_stable.estimate) // 2)
         since_shown = None if shown_ms is None else max(0, at_ms - shown_ms)
         total = NOTHING
@@ -120,7 +120,7 @@ class ClassicTimes:
         return total
 
     def came_back(self, old: Generation, new: Generation) -> Bounds:
-        """A record of the same generation: a static member came back; its partitions stood still while it was away."""
+        """For another record of the same generation: a static member's partitions stood still while it was away."""
         at_ms, shown_ms = new.position.record_timestamp_ms, old.position.record_timestamp_ms
         before, total = by_identity(old.members), NOTHING
         for identity, member in by_identity(new.members).items():
@@ -138,7 +138,7 @@ class ClassicTimes:
         taken_ms: int,
         shown_ms: int,
     ) -> None:
-        """Remember what this generation leaves without owner, as long as somebody subscribes to its topic."""
+        """Remember partitions that this generation leaves without an owner, while a member subscribes to the topic."""
         assigned = (
             {partition for member in now.values() for partition in each(member.assigned)}
             if had
@@ -165,7 +165,7 @@ class ClassicTimes:
 
 
 def not_stable(new: Generation, earliest_ms: int | None, latest_ms: int, *, exact: bool) -> Bounds:
-    """From the begin of the join phase to the record, by the bounds of that begin."""
+    """Time from the begin of the join phase to the record; `earliest_ms` and `latest_ms` bound that begin."""
     at_ms = new.position.record_timestamp_ms
     least = at_ms - latest_ms
     most = None if earliest_ms is None else at_ms - earliest_ms
@@ -177,11 +177,11 @@ def not_stable(new: Generation, earliest_ms: int | None, latest_ms: int, *, exac
 
 
 def is_cooperative(generation: Generation) -> bool:
-    """Whether the assignor is a cooperative one; its members may be eager all the same."""
+    """Whether the assignor is a cooperative one; its members may still be eager."""
     return COOPERATIVE_MARK in (generation.protocol_name or "")
 
 
 def _claims_to_own(member: ClassicMember) -> bool:
-    """Whether the member said at its join that it kept partitions, which no eager one does."""
+    """Whether the member's join request listed owned partitions; an eager member's never does."""
     said = member.subscription
     return said is not None and any(numbers for _, numbers in said.owned_partitions)

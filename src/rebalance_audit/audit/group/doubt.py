@@ -1,4 +1,4 @@
-"""Whether a group may be another than the records in hand make it."""
+"""Whether missing records may make the real group differ from the replayed one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,23 +12,23 @@ from rebalance_audit.replay.modern.group import ModernGroup
 
 @dataclass(slots=True)
 class Doubt:
-    """Begins where records are missing, and ends when what is believed has been told again.
+    """A doubt begins where records are missing and ends once the log has confirmed the replayed state.
 
-    What compaction leaves at the start of a log is the group as it stood at the last record that the cleaner looked at,
-    and no epoch behind that is missing: two epochs in a row end a doubt of before the first one. Behind a hole in the
-    middle everything may be missing: each member has to tell again what it subscribes to.
+    At the start of a log, compaction leaves the group as it was at the last record that the cleaner processed, and no
+    epoch after that record is missing. So two consecutive epochs end a doubt that began before the first of them. After
+    a gap in the middle anything may be missing, so every member has to write its subscription again.
     """
 
     since_epoch: int | None = None
     """Group epoch in which records are missing; None while nothing is in doubt."""
     at_start: bool = False
-    """No epoch had been seen before."""
+    """The doubt began before the log had shown any epoch."""
     unconfirmed: set[str] = field(default_factory=set)
-    """Members that have not told since then what they subscribe to."""
+    """Members that have not written their subscription since then."""
 
     @property
     def is_open(self) -> bool:
-        """Whether anything may be missing from what is believed."""
+        """Whether anything may be missing from the replayed state."""
         return self.since_epoch is not None
 
     def look_at(
@@ -41,9 +41,9 @@ class Doubt:
         at_start: bool,
         lost: bool,
     ) -> None:
-        """Begin to doubt where the write cannot follow what is believed.
+        """Begin a doubt if the write cannot follow the replayed state.
 
-        `at_start`: the log has shown no epoch yet. `lost`: a record of the group before this write cannot be read.
+        `at_start`: the log has shown no epoch yet. `lost`: a record of the group before this write was unreadable.
         """
         bump = evidence.bump
         if bump is not None:
@@ -55,22 +55,22 @@ class Doubt:
             self.unconfirmed.update(group.members)
 
     def end(self) -> None:
-        """The group is known from one end to the other."""
+        """End the doubt: the whole state of the group is known."""
         self.since_epoch = None
         self.at_start = False
         self.unconfirmed.clear()
 
     def confirm(self, member_id: str) -> None:
-        """The member told what it subscribes to, or is gone."""
+        """The member wrote its subscription, or is gone."""
         self.unconfirmed.discard(member_id)
 
     def _pass_start(self, bump: GroupEpochBumped) -> None:
-        """Two epochs in a row are there: the cleaner has not been behind the first of them."""
+        """End a doubt about the start at two consecutive epochs: the cleaner has not gone past the first of them."""
         if self.at_start and bump.old_epoch is not None and bump.new_epoch == bump.old_epoch + 1:
             self.end()
 
     def settle(self, group: ModernGroup, bump: GroupEpochBumped | None) -> None:
-        """Look at the group behind a write: whether nobody is left to doubt."""
+        """End the doubt after a write if no member is left unconfirmed."""
         if self.since_epoch is None:
             return
         if not group.members:

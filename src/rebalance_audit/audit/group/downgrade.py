@@ -1,4 +1,4 @@
-"""A consumer group that goes on as a classic one: whether it does, and what its coordinator does next."""
+"""Online downgrade: whether a consumer group continues as a classic one, and what its coordinator does next."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -13,14 +13,14 @@ from rebalance_audit.replay.classic.group import ClassicGroup
 
 
 class DowngradeKind(Enum):
-    """What a write that leaves a classic group behind was to the group."""
+    """What kind of downgrade, if any, made the group a classic one."""
 
     NONE = auto()
-    """No online downgrade: a group that was classic, or one that begins anew."""
+    """No online downgrade: the group was classic already, or begins anew."""
     AT_REST = auto()
-    """A static member took the last place of the consumer protocol; everybody keeps what the target has for them."""
+    """A static member replaced the last consumer-protocol member; all members keep their target assignment."""
     REBALANCES = auto()
-    """Everybody has to join again at once: somebody went, or the epoch had no assignment."""
+    """All members have to rejoin at once: a member left, or the epoch had no target assignment."""
 
 
 def downgrade(
@@ -29,20 +29,20 @@ def downgrade(
     group: ClassicGroup,
     judge_departure: Callable[[MemberWatch, Position, int], Verdict],
 ) -> DowngradeKind:
-    """Take `life` over to the classic protocol where the write, which ends in `group`, carries the epoch over."""
+    """Move `life` to the classic protocol if the write, after which the group is `group`, carries the epoch over."""
     position, span = write[-1].position, life.span
     if life.protocol in (None, GroupType.CLASSIC) or life.deleted:
         return DowngradeKind.NONE
     if not group.members or span is None or group.generation != span.epoch:
         return DowngradeKind.NONE
     bump = WriteEvidence.of(write).bump
-    # A bump that the downgrade of its own request overtakes is no epoch, and its assignment is nobody's.
+    # A bump in the downgrading request itself never becomes an epoch, and nobody gets its assignment.
     rebalances = span.target_installed_at_ms is None or bump is not None
     instances = {member.instance_id for member in group.members.values()} - {None}
     for member_id in [known for known in life.watches if known not in group.members]:
         watch = life.watches[member_id]
         if watch.stint.identity.instance_id in instances:
-            continue  # its instance has it under another id
+            continue  # its instance continues under another member id
         verdict = judge_departure(watch, position, 0)
         life.close_member(member_id, position, verdict.cause, verdict.certainty, span.epoch)
         life.left_since += 1

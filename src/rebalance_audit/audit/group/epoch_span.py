@@ -1,4 +1,4 @@
-"""One epoch or generation while it is the group's current one, and a little longer: until its row can be final."""
+"""One epoch or generation, from its begin until its row is final, which may be after the next one has begun."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ def _texts(causes: tuple[RebalanceCause, ...]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class MemberProgress:
-    """How one member gets to one epoch."""
+    """How one member reaches one epoch."""
 
     member_id: str
     instance_id: str | None
@@ -38,18 +38,18 @@ class MemberProgress:
     outcome: str | None = None
 
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
-        """Add what one record gave to the member and took from it."""
+        """Count what one record assigned to the member and took from it."""
         self.partitions_assigned += count(gained)
         self.partitions_revoked += count(lost)
 
     def stop_waiting(self, at_ms: int) -> None:
-        """End a wait for partitions that others hold, if one is going on."""
+        """End the wait for partitions that other members hold, if one is going on."""
         if self.waiting_since_ms is not None:
             self.waited_ms += max(0, at_ms - self.waiting_since_ms)
             self.waiting_since_ms = None
 
     def row(self, span: "EpochSpan", outcome: str) -> Row:
-        """The row of gold.convergence; `outcome` holds unless the member's own is settled."""
+        """The row of gold.convergence; `outcome` applies unless the member has one of its own."""
         started_at_ms, reached_at_ms = self.started_at_ms, self.reached_at_ms
         return {
             "group_id": span.group_id,
@@ -81,7 +81,7 @@ class MemberProgress:
 
 @dataclass(slots=True)
 class EpochSpan:
-    """From one epoch or generation to the next."""
+    """One epoch or generation, until the next one begins."""
 
     group_id: str
     incarnation: int
@@ -107,27 +107,27 @@ class EpochSpan:
     partitions_added: int | None = None
     partitions_dropped: int | None = None
     unowned_partition_ms: int = 0
-    """By the records, where these tell exactly: not for a classic generation."""
+    """Exact, from the records; a classic generation has bounds in `unowned` instead."""
     not_stable: Bounds | None = None
-    """Classic: from the begin of the join phase to the record."""
+    """Classic: time from the begin of the join phase to the record."""
     unowned: Bounds | None = None
-    """Classic: the sum over its partitions until the generation's record."""
+    """Classic: unowned time until the generation's record, summed over its partitions."""
     ended_at_ms: int | None = None
     outcome: str | None = None
     superseded_by: int | None = None
     verdicts: tuple[Verdict, ...] = ()
     contradictions: tuple[Evidence, ...] = ()
-    """What a broker's log says and the records deny."""
+    """Statements of a broker's log that the records contradict."""
     progress: dict[str, MemberProgress] = field(default_factory=dict)
     settled_slowest: tuple[str | None, int | None] | None = None
-    """Who was the slowest, once `progress` is no longer needed."""
+    """The result of `slowest`, kept once `progress` is no longer needed."""
 
     def awaits_target(self) -> bool:
-        """True while a later target record can still complete the row of this superseded epoch."""
+        """Whether a later target record can still complete the row of this superseded epoch."""
         return self.target_installed_at_ms is None and self.outcome == "superseded"
 
     def slowest(self) -> tuple[str | None, int | None]:
-        """Member id and latency of the last member to reach the epoch; (None, None) before the first has."""
+        """Member id and latency (ms) of the last member that reached the epoch; (None, None) if none has yet."""
         if self.settled_slowest is not None:
             return self.settled_slowest
         reached = [
@@ -143,7 +143,7 @@ class EpochSpan:
         return member_id, latency_ms
 
     def settle(self) -> None:
-        """Drop what only the rows of causes and members need: they are out, and nobody looks at them any more."""
+        """Drop the state that only cause and member rows need, after those rows have been emitted."""
         self.settled_slowest = self.slowest()
         self.progress = {}
         self.verdicts = tuple(
@@ -155,7 +155,7 @@ class EpochSpan:
         """The row of gold.epochs."""
         slowest_member_id, slowest_member_ms = self.slowest()
         primary = self.verdicts[0] if self.verdicts else None
-        # With the epoch before lost there is nothing to compare with.
+        # If the previous epoch is lost, there is nothing to compare with.
         compared = not self.gap or self.previous_epoch is not None
         return {
             "group_id": self.group_id,
@@ -231,6 +231,6 @@ class EpochSpan:
             }
 
     def convergence_rows(self) -> Iterable[Row]:
-        """The rows of gold.convergence; members that did not get there share the epoch's fate."""
+        """The rows of gold.convergence; members that did not reach the epoch get the epoch's outcome."""
         fate = "open" if self.outcome == "open" else "superseded"
         return [progress.row(self, fate) for progress in self.progress.values()]

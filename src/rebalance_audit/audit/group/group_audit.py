@@ -1,4 +1,4 @@
-"""The audit of one group: one pass over its records, rows out as soon as they are final."""
+"""The audit of one group: one pass over its records; rows are emitted as soon as they are final."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,14 +28,14 @@ from rebalance_audit.wire.records import Record, decode_record, encode_key
 
 
 class _Waiting(NamedTuple):
-    """A tombstone that is not applied yet."""
+    """A tombstone that is not applied yet, see `GroupAudit.feed`."""
 
     key: bytes
     position: Position
 
 
 def _is_all_classic(slot: GroupSlot) -> bool:
-    """Whether the group is a consumer group without any member of the consumer protocol left."""
+    """Whether the group is a consumer group in which only classic-protocol members are left."""
     group = slot.group
     return (
         isinstance(group, ModernGroup)
@@ -47,22 +47,22 @@ def _is_all_classic(slot: GroupSlot) -> bool:
 class GroupAudit:
     """Feed it every group record (types 2 to 24) of one group in log order, then finish it.
 
-    Memory is bounded by the group as it stands, not by its history. Undecodable records are the caller's: pass `gap()`
-    where one was, so that nothing around it is called proven.
+    Memory is bounded by the group's current size, not by its history. The caller handles undecodable records: call
+    `gap()` in place of each, so that nothing around it is called proven.
 
-    It can be put away with `snapshot` at any record and brought back with `resume`: the rows of all parts are those of
-    an audit of the whole log, and what `finish` hands out at the end of a part holds until the next part.
+    The audit can be saved with `snapshot` at any record and continued with `resume`: the rows of all parts together
+    are those of an audit of the whole log. Rows that `finish` emits at the end of a part hold until the next part.
     """
 
     _slot: GroupSlot
     _write: list[Step]
-    """The records of the write that may still go on: not judged yet."""
+    """Records of the write that may still continue: not judged yet."""
     _waiting: list[_Waiting]
-    """Not applied yet, see `feed`."""
+    """Tombstones not applied yet, see `feed`."""
     write_offset: int | None
-    """Log offset of its first record, also where a gap made it be judged already."""
+    """Log offset of the current write's first record, even if a gap caused the write to be judged already."""
     anomalies: dict[AnomalyKind, int]
-    """How often each kind of anomaly was met."""
+    """Number of anomalies seen, by kind."""
 
     def __init__(
         self,
@@ -71,10 +71,10 @@ class GroupAudit:
         emit: Emit,
         options: AuditOptions | None = None,
     ) -> None:
-        """`emit` takes each finished row with its table's name."""
+        """`emit` takes each final row with the name of its table."""
         given = options or AuditOptions()
         self.options = given
-        """As the caller gave them."""
+        """The options as the caller gave them."""
         self.outside = Outside(given)
         self._options = replace(given, topic_name=self.outside.topic_name)
         self._slot = GroupSlot(group_id)
@@ -98,23 +98,23 @@ class GroupAudit:
     def resume(
         state: Mapping[str, Any], emit: Emit, options: AuditOptions | None = None
     ) -> "GroupAudit":
-        """The audit as it was when it made the snapshot.
+        """The audit as it was when it made the snapshot `state`.
 
-        Raises SnapshotNotUsable where the snapshot is damaged or of another program, or where thresholds or names are
-        others by now: then the group has to be audited from its first record.
+        Raises SnapshotNotUsable if the snapshot is damaged or made by another program version, or if thresholds or
+        names have changed since: then the group has to be audited from its first record.
         """
         from rebalance_audit.audit.snapshots import snapshot  # noqa: PLC0415 - it would slow down commands
 
         return snapshot.resumed(state, emit, options)
 
     def snapshot(self) -> dict[str, object]:
-        """The state as values that JSON has. Make it before `finish`, which uses the state up."""
+        """The state as JSON values. Call it before `finish`, which consumes the state."""
         from rebalance_audit.audit.snapshots import snapshot  # noqa: PLC0415 - as above
 
         return snapshot.state_of(self)
 
     def parts(self) -> Mapping[str, object]:
-        """Everything that has a state: the attributes that its class annotates."""
+        """Every object that holds state; the state of each is the attributes that its class annotates."""
         return {
             "group": self,
             "outside": self.outside,
@@ -127,7 +127,7 @@ class GroupAudit:
         }
 
     def resumed(self) -> None:
-        """The parts have their state back."""
+        """Called after the state of all parts has been restored."""
         if self._findings is not None:
             self._findings.resumed()
 
@@ -138,23 +138,23 @@ class GroupAudit:
 
     @property
     def due_ms(self) -> int | None:
-        """Once finished: the earliest log end (epoch ms) at which other rows would come out without a new record.
+        """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record.
 
-        None where they never would. Findings alone look at the log's end.
+        None if they never would. Only findings depend on the log's end.
         """
         return self._findings.due_ms if self._findings is not None else None
 
     @property
     def unnamed(self) -> frozenset[bytes]:
-        """Topic ids that rows so far had to leave without a name; at most 10,000 of them."""
+        """Ids of topics that rows so far had to leave unnamed; at most 10,000 of them."""
         return self.outside.unnamed
 
     def feed(self, record: Record, position: Position) -> None:
-        """Apply one record; judges the write before it when this one begins a new write.
+        """Apply one record; judge the previous write if this record begins a new one.
 
-        A classic member that takes the instance of the last consumer-protocol one and subscribes to something else
-        bumps the epoch and ends the group in one request, and that epoch never comes to be. So tombstones right behind
-        the bump of a group that has classic members alone wait until it is known whether they end it.
+        A classic member may take over the instance id of the last consumer-protocol member and change the subscription.
+        That one request bumps the epoch and ends the consumer group, so the epoch never takes effect. Therefore, if a
+        group has only classic members, tombstones right after its bump wait until it is known whether they end it.
         """
         if self._waiting:
             in_time = adjoins(self._waiting[-1].position, position)
@@ -169,13 +169,13 @@ class GroupAudit:
         self._apply(record, position, go_on=False)
 
     def gap(self) -> None:
-        """A record of this group could not be decoded here."""
+        """Note that a record of this group could not be decoded at this point of the log."""
         self._take_waiting(go_on=False)
         self._judge()
         self._life.gap = True
 
     def finish(self) -> None:
-        """The log ends: judge the last write and hand out what is still open."""
+        """The log ends: judge the last write and emit the rows that are still open."""
         self._take_waiting(go_on=False)
         self._judge()
         if self._findings is not None:
@@ -183,7 +183,7 @@ class GroupAudit:
         self._life.finish()
 
     def _take_waiting(self, *, go_on: bool) -> None:
-        """Apply what has waited, as more of the write before it or as what it looks like."""
+        """Apply the waiting tombstones: with `go_on` as part of the previous write, else as the splitter says."""
         waiting, self._waiting = self._waiting, []
         for key, position in waiting:
             record = decode_record(key, None)

@@ -18,13 +18,13 @@ class _Stay:
     gap: bool
     epoch_at_end: int
     members_at_end: int
-    """These two as of the last write."""
+    """This and `epoch_at_end` are as of the last write."""
 
 
 class GroupStates:
-    """Joins equal neighbours; a state that begins and ends within one write was never observable and leaves no row.
+    """Merges equal neighbours; a state that begins and ends within one write was never observable and gets no row.
 
-    Two generations of a classic group are never one stretch: the group rebalanced in between, no record says when.
+    Two generations of a classic group are never merged: the group rebalanced in between, and no record says when.
     """
 
     _stay: _Stay | None
@@ -46,7 +46,7 @@ class GroupStates:
         *,
         gap: bool,
     ) -> None:
-        """The group stands so after a write whose deciding record is at `position`."""
+        """Note the group's state after a write whose deciding record is at `position`."""
         stay = self._stay
         if stay is not None:
             goes_on = protocol != GroupType.CLASSIC or stay.epoch == epoch
@@ -67,7 +67,7 @@ class GroupStates:
         )
 
     def leave(self, position: Position | None, incarnation: int) -> None:
-        """The group is gone (`position`), or the log ends (None)."""
+        """The group is gone at `position`, or the log ends (None)."""
         if self._stay is not None:
             self._emit(self._stay, position, incarnation)
             self._stay = None

@@ -1,6 +1,6 @@
-"""One group id over time: what stays when protocols and incarnations change, and where rows leave.
+"""One group id over time: the state that outlives changes of protocol and incarnation, and where rows are emitted.
 
-A *life* is one incarnation: it ends when the group is deleted, or when an empty group starts its counter anew under
+A *life* is one incarnation. It ends when the group is deleted, or when an empty group restarts its epoch counter under
 another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
 """
 
@@ -35,22 +35,22 @@ from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
 _AWAITING_LIMIT = 10_000
-"""Superseded epochs kept for a target that may still come; beyond it they go out without one, to bound memory."""
+"""Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
 
 class Life:
-    """The state that both protocols' audits share."""
+    """The state that the classic and the modern audit share."""
 
     incarnation: int
     protocol: GroupType | None
     deleted: bool
     gap: bool
-    """A record of the group was lost since the last epoch began."""
+    """A record of the group has been lost since the last epoch began."""
     watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
     previous_generation: Generation | None
-    """The last classic generation; None in other protocols and at a start."""
+    """The last classic generation; None in other protocols and at the start of a life."""
     created_at: Position | None
     """The record that created the classic group of this life, with generation 0."""
     joined_since: int
@@ -67,12 +67,12 @@ class Life:
         self.options = options
         facts = options.broker_facts(group_id, log_partition)
         self.witness = Witness(facts) if facts else None
-        """What the brokers logged of the group; it comes with every run and is no part of the state."""
+        """What the brokers logged about the group; it is given to every run and is not part of the state."""
         self._emit = emit
         self.on_member: Callable[[Stint], None] | None = None
-        """Told of every member id that appears."""
+        """Called for every member id that appears."""
         self.on_departure: Callable[[Row], None] | None = None
-        """Told of every member id that goes, with its row."""
+        """Called with the row of every member id that goes."""
         self.incarnation = 0
         self.protocol = None
         self.deleted = False
@@ -92,7 +92,7 @@ class Life:
         self._rebalances = 0
 
     def parts(self) -> Mapping[str, object]:
-        """Everything that has a state."""
+        """Every object that holds state."""
         return {
             "life": self,
             "target": self.moves,
@@ -103,11 +103,11 @@ class Life:
     # -- writes ---------------------------------------------------------------------------------
 
     def begin_write(self, write: Sequence[Step]) -> None:
-        """Let time pass up to the write."""
+        """Advance time to the write."""
         self.ownership.begin_write(write[0].position)
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
-        """Note the state in which the write leaves the group."""
+        """Note the group's state after the write."""
         self.ownership.settle()
         if group is None:
             return
@@ -130,7 +130,7 @@ class Life:
         )
 
     def written(self) -> None:
-        """Everybody has looked at the write."""
+        """All parts have processed the write."""
         for span in reversed(self._awaiting):
             if span.settled_slowest is not None:
                 break
@@ -139,7 +139,7 @@ class Life:
     # -- lives ----------------------------------------------------------------------------------
 
     def restart(self, protocol: GroupType, position: Position) -> None:
-        """A group object that does not continue the one before begins at `position`."""
+        """A group that does not continue the previous one begins at `position`."""
         if self.protocol is not None and not self.deleted:
             self._end(position, "deleted")
         if self.deleted or self._had_epochs:
@@ -150,13 +150,13 @@ class Life:
         self._rebalances = 0
 
     def delete(self, write: Sequence[Step]) -> None:
-        """The write leaves no group behind."""
+        """The write deleted the group."""
         if self.protocol is not None and not self.deleted:
             self._end(write[-1].position, "deleted")
             self.deleted = True
 
     def finish(self) -> None:
-        """The log ends: everything still open goes out as it is."""
+        """The log ends: emit everything that is still open."""
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
@@ -191,7 +191,7 @@ class Life:
     # -- epochs ---------------------------------------------------------------------------------
 
     def open_span(self, span: EpochSpan) -> None:
-        """A new epoch begins: the one before is superseded unless every member had reached it."""
+        """A new epoch begins; the previous one is superseded unless every member had reached it."""
         before = self.span
         if before is not None:
             before.ended_at_ms = span.first_position.record_timestamp_ms
@@ -206,7 +206,7 @@ class Life:
     def converge(self, at_ms: int, *, takes_away: bool = False) -> None:
         """Every member has reached the current epoch.
 
-        `takes_away`: only the next one hands out again what a cooperative generation took from its members.
+        `takes_away`: a cooperative generation took partitions away that only the next one assigns again.
         """
         if self.span is not None and self.span.outcome is None:
             self.span.converged_at_ms = at_ms
@@ -225,7 +225,7 @@ class Life:
             self.end_rebalance(at_ms, "emptied")
 
     def install_target(self, assignment_epoch: int, at_ms: int) -> None:
-        """Superseded epochs up to the target's epoch have it as theirs now."""
+        """The target completes the superseded epochs up to its own epoch."""
         for span in self._awaiting:
             if span.epoch <= assignment_epoch:
                 span.target_installed_at_ms = at_ms
@@ -233,7 +233,7 @@ class Life:
         self._awaiting = [span for span in self._awaiting if span.target_installed_at_ms is None]
 
     def drop_awaiting(self) -> None:
-        """Nobody is left to assign anything to: epochs without a target so far never get one."""
+        """No member is left to assign anything to: epochs without a target never get one."""
         for span in self._awaiting:
             self._emit(EPOCHS, span.epoch_row())
         self._awaiting.clear()
@@ -261,7 +261,7 @@ class Life:
     def open_rebalance(
         self, started_at_ms: int | None, earliest_ms: int | None, *, goes_on: bool = False
     ) -> Rebalance:
-        """The rebalance that is going on, or a new one; `goes_on`: also one that may have ended."""
+        """The rebalance that is going on, or a new one; with `goes_on` also one that may have ended."""
         if not goes_on and self.rebalance is not None and self.rebalance.settled_at_ms is not None:
             self.end_rebalance(self.rebalance.settled_at_ms, "stable")
         if self.rebalance is None:
@@ -278,7 +278,7 @@ class Life:
         return self.rebalance
 
     def end_rebalance(self, at_ms: int | None, outcome: str) -> None:
-        """The group is stable, empty or gone; with None the log ends first."""
+        """The group is stable, empty or gone at `at_ms`; None: the log ends first."""
         rebalance = self.rebalance
         if rebalance is None:
             return
@@ -301,7 +301,7 @@ class Life:
         *,
         gap: bool,
     ) -> MemberWatch:
-        """A member id appears."""
+        """Start to follow a member id."""
         stint = Stint(
             member_id,
             identity,
@@ -325,7 +325,7 @@ class Life:
         certainty: Certainty,
         last_epoch: int | None,
     ) -> None:
-        """A member id is gone."""
+        """Stop following a member id that is gone, and emit its row."""
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
@@ -345,7 +345,7 @@ class Life:
     def _as_logged(
         self, watch: MemberWatch, gone: Position, cause: RebalanceCause, certainty: Certainty
     ) -> tuple[RebalanceCause, Certainty]:
-        """How a member went, where a broker's log says it."""
+        """The cause and certainty of a member's end, corrected by the broker's log if it mentions it."""
         if self.witness is None or cause not in {
             *DEPARTURES,
             RebalanceCause.STATIC_MEMBER_REPLACED,
@@ -355,7 +355,7 @@ class Life:
         from_ms = gone_ms - TOLERANCE_MS
         stay = None
         if stint.protocol == GroupType.CLASSIC.value:
-            # A classic member is gone before the record that shows it, by as much as a join phase takes.
+            # A classic member is gone up to one join phase before the record that shows it.
             from_ms = min(from_ms, watch.last_life.record_timestamp_ms)
             stay = Stay.between(watch.last_life, gone)
         found = self.witness.departure(
@@ -380,7 +380,7 @@ class Life:
         return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
 
     def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
-        """A member's way to an epoch, from where it stands."""
+        """Start to follow a member's progress to an epoch, from its current assignment."""
         watch = self.watches.get(member_id)
         if watch is None:
             return MemberProgress(member_id, None, "", "", started_at_ms, 0)
@@ -403,11 +403,11 @@ class Life:
         return topic_id_text(topic), self.options.topic_name(topic)
 
     def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
-        """Credit unowned time to the epochs and the rebalance that it falls into."""
+        """Add unowned time to the epochs and the rebalance in which it falls."""
         spans = self._awaiting if self.span is None else [*self._awaiting, self.span]
         for span in spans:
             if span.unowned is not None:
-                continue  # a generation's one record tells no more than bounds
+                continue  # a generation's only record gives no more than bounds
             start_ms = span.first_position.record_timestamp_ms
             end_ms = to_ms if span.ended_at_ms is None else min(to_ms, span.ended_at_ms)
             span.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
@@ -422,7 +422,7 @@ class Life:
 
 
 def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
-    """The verdict on one member's end among an epoch's verdicts."""
+    """The verdict on one member's end among an epoch's verdicts, if there is one."""
     for verdict in verdicts:
         if verdict.member_id == member_id and verdict.cause in DEPARTURES:
             return verdict
@@ -439,4 +439,4 @@ DEPARTURES = frozenset(
         RebalanceCause.STATIC_MEMBER_EXPIRED,
     }
 )
-"""Causes that end a member."""
+"""The causes that end a member."""

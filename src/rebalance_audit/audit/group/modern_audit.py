@@ -46,15 +46,15 @@ from rebalance_audit.replay.partitions import count, each, minus, union
 
 
 class ModernAudit:
-    """Follows one group while its coordinator assigns."""
+    """Follows one group while it uses a protocol in which the coordinator assigns."""
 
     _upgraded_at: Position | None
-    """Last record of the write that turned a classic group into this one."""
+    """Last record of the write that upgraded a classic group to this one."""
     _initialised_at: Position | None
-    """The last record of initialised share partitions since the last epoch."""
+    """Last record about initialised share partitions since the last epoch."""
     _liveness: Liveness
     _began_unnumbered: bool
-    """The group began with a member without topics: from 4.3 on that leaves no epoch."""
+    """The group began with a member without topics, which from 4.3 on writes no epoch record."""
     _given_up: GivenUp
     _doubt: Doubt
 
@@ -84,7 +84,7 @@ class ModernAudit:
         }
 
     def judge(self, write: Sequence[Step], group: ModernGroup) -> None:
-        """Turn one write that leaves a modern group behind into rows."""
+        """Turn one write into rows; after it, `group` is a modern group."""
         life = self._life
         self._group = group
         self._evidence = WriteEvidence.of(write)
@@ -102,7 +102,7 @@ class ModernAudit:
         )
         self._contradictions = ()
         self._verdicts = self._judge_causes(write)
-        # The request that upgrades a group also joins it: what lies between was never to be seen.
+        # The request that upgrades a group also joins it: states in between were never observable.
         self._goes_on = self._upgraded_at == write[-1].position
         for step in write:
             self._step_of = step
@@ -120,13 +120,13 @@ class ModernAudit:
             life.drop_awaiting()
 
     def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> DowngradeKind:
-        """The write ends in a classic group."""
+        """Handle a write after which the group is a classic one."""
         return downgrade(self._life, write, group, self._judge_departure)
 
     # -- a write as a whole ---------------------------------------------------------------------
 
     def _enter(self, write: Sequence[Step], group: ModernGroup) -> None:
-        """Begin a life, or continue one that was classic until this write."""
+        """Begin a life, or continue one that was classic before this write."""
         life, first = self._life, write[0].position
         if life.protocol is group.group_type and not life.deleted:
             return
@@ -207,7 +207,7 @@ class ModernAudit:
         return judge_departure(watch, gone, life.options.rules, around)
 
     def _carries_over(self, bump: GroupEpochBumped) -> bool:
-        """An upgrade repeats the generation as the first group epoch: no new epoch."""
+        """Whether an upgrade only repeats the generation as the first group epoch, which is no new epoch."""
         span = self._life.span
         return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
 
@@ -222,7 +222,7 @@ class ModernAudit:
         return self._missing or self._doubt.is_open or self._life.gap
 
     def _has_gap(self, bump: GroupEpochBumped, beginning: Beginning) -> bool:
-        """Records that belong before this epoch are not in the log."""
+        """Whether records that belong before this epoch are missing from the log."""
         if self._life.gap:
             return True
         if bump.old_epoch is None:
@@ -230,7 +230,7 @@ class ModernAudit:
         return bump.new_epoch != bump.old_epoch + 1
 
     def _check_convergence(self, step: Step) -> None:
-        """Judged by the last record of a write: how the group stood within one was never to be seen."""
+        """Judge convergence by the last record of a write: states within a write were never observable."""
         span = self._life.span
         if (
             span is not None
@@ -299,7 +299,7 @@ class ModernAudit:
         at_ms = change.position.record_timestamp_ms
         watch = life.watches.get(change.member_id)
         if watch is None and not change.released:
-            # A compacted log can hold the assignment of a member whose subscription comes later.
+            # A compacted log can have a member's assignment before its subscription.
             identity = Identity.of(self._group.members.get(change.member_id))
             watch = life.open_member(
                 change.member_id, identity, self._group.group_epoch, change.position, gap=True
@@ -343,7 +343,7 @@ class ModernAudit:
             progress.outcome = "reached"
 
     def _move_partitions(self, change: MemberAssigned) -> None:
-        """A partition counts as owned while it is assigned or pending revocation, as in Kafka's own map."""
+        """A partition counts as owned while it is assigned or pending revocation, as in Kafka's own map of owners."""
         life = self._life
         old = union(change.old_assigned, change.old_pending)
         new = union(change.new_assigned, change.new_pending)
@@ -363,7 +363,7 @@ class ModernAudit:
             )
 
     def _holders(self, change: MemberAssigned) -> set[str]:
-        """Who has the partitions that the member's target promises and its assignment lacks."""
+        """Members that hold partitions which are in the member's target but not yet in its assignment."""
         missing = minus(self._group.target_of(change.member_id), change.new_assigned)
         holders = {self._life.ownership.owner_of(partition) for partition in each(missing)}
         return {
@@ -377,7 +377,7 @@ class ModernAudit:
         if change.new_epoch == change.old_epoch or self._carries_over(change):
             return
         if life.span is not None and change.new_epoch < life.span.epoch:
-            # The counter began anew without a tombstone in the log: the group's deletion is in a gap.
+            # The counter restarted without a tombstone in the log: the group's deletion is in a gap.
             watches = dict(life.watches)
             life.restart(self._group.group_type, change.position)
             life.watches.update(watches)
@@ -429,7 +429,7 @@ class ModernAudit:
         moves = life.moves.install()
         span = life.span
         if span is not None and span.protocol != GroupType.CLASSIC:
-            # What comes behind the write that emptied the group is for whoever joins next.
+            # A target after the write that emptied the group is for whoever joins next.
             in_time = span.outcome != "emptied" or self._evidence.bump is not None
             if (
                 in_time

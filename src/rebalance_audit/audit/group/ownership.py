@@ -1,8 +1,8 @@
-"""Who owned which partition, and how long partitions stood still.
+"""Who owned which partition, and how long partitions had no owner.
 
-A member owns a partition from the record that puts it into the member's assignment to the record that shows it neither
-assigned nor pending revocation: the coordinator's clock. Between the two owners the partition is *unowned*; the time
-counts only once it is certain that somebody subscribes to it, which a target assignment shows.
+A member owns a partition from the record that puts it into the member's assignment to the record in which it is neither
+assigned nor pending revocation, by the coordinator's clock. Between two owners the partition is *unowned*. That time
+counts only once it is certain that a member subscribes to the topic, which a target assignment shows.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, each
 
 _new = tuple.__new__
-"""Makes a named tuple without a call of its own `__new__`: partitions that move are most of what there is to do."""
+"""Makes a named tuple without a call of its `__new__`: moving partitions takes most of the time here."""
 
 
 class Owner(NamedTuple):
@@ -27,7 +27,7 @@ class Owner(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Instance id of a static member, else the member id: what stays when the member id changes."""
+        """Instance id of a static member, else the member id; it stays the same when a static member's id changes."""
         return self.instance_id or self.member_id
 
 
@@ -39,11 +39,11 @@ class _Holding(NamedTuple):
     previous_member_id: str | None
     gap: bool
     topic_id: str | None = None
-    """Known from before the group's protocol changed, where the partition now goes by the topic's name."""
+    """Known from before the group's protocol changed; the partition is now keyed by the topic's name."""
 
 
 class _Loose(NamedTuple):
-    """What a member gave up in the write at hand: within the same write it may get it back."""
+    """A partition given up in the current write; its owner may get it back within that write."""
 
     partition: TopicPartition
     holding: _Holding
@@ -57,17 +57,17 @@ class _Unowned:
     since_ms: int
     previous_member_id: str | None
     confirmed: bool
-    """True once it is certain that somebody subscribes to the partition."""
+    """True once it is certain that a member subscribes to the partition's topic."""
     exact: bool
-    """False where the partition's last owner may have stopped earlier (classic groups)."""
+    """False if the partition's last owner may have given it up earlier (classic groups)."""
 
 
 _NEVER = _Unowned(0, None, confirmed=False, exact=False)
-"""Stands for a partition that nobody owned before in this log."""
+"""Stands for a partition that had no earlier owner in this log."""
 
 
 class Ownership:
-    """Every partition of one group: its owner of the moment, or since when it has none."""
+    """Every partition of one group: its current owner, or since when it has none."""
 
     incarnation: int
     _held: dict[TopicPartition, _Holding]
@@ -82,7 +82,7 @@ class Ownership:
         topic_names: Callable[[TopicPartition], tuple[str | None, str | None]],
         count_unowned: Callable[[int, int, int], None],
     ) -> None:
-        """`topic_names` gives (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms)."""
+        """`topic_names` returns (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms)."""
         self._group_id = group_id
         self._emit = emit
         self._topic_names = topic_names
@@ -95,29 +95,29 @@ class Ownership:
         self._write_offset = 0
         self._released: dict[TopicPartition, _Loose] = {}
         self._carried: dict[TopicPartition, _Loose] = {}
-        """By topic name: what was held when the group's protocol changed."""
+        """What was owned when the group's protocol changed, by topic name."""
 
     def owner_of(self, partition: TopicPartition) -> Owner | None:
-        """The owner of the moment."""
+        """The current owner, or None."""
         holding = self._held.get(partition)
         return holding.owner if holding else None
 
     def begin_write(self, first: Position) -> None:
-        """Let time pass up to a write; what begins and ends within one was never to be seen and leaves no row."""
+        """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset = first.log_offset
         self.advance(first.record_timestamp_ms)
 
     def settle(self) -> None:
-        """The write is over: what was given up in it stays given up."""
+        """The write is over: what was given up in it is final."""
         for loose in (*self._released.values(), *self._carried.values()):
             self._end(*loose)
         self._released.clear()
         self._carried.clear()
 
     def convert(self, position: Position, epoch: int | None) -> None:
-        """The group's protocol changes: who has a partition before and behind it goes on having it.
+        """The group's protocol changes: a member that has a partition before and after the change goes on owning it.
 
-        Partitions go by id in one protocol and by name in the other; those of a topic without a known name end here.
+        One protocol names topics by id, the other by name; ownership of a topic without a known name ends here.
         """
         for partition, held in self._held.items():
             topic_id, name = self._topic_names(partition)
@@ -136,7 +136,7 @@ class Ownership:
         self.forget_unowned()
 
     def advance(self, now_ms: int) -> None:
-        """Let unowned time pass. Clocks of two coordinators may differ: time never runs back here."""
+        """Advance unowned time. Clocks of two coordinators may differ; here time never runs backwards."""
         if self._clock_ms is not None and now_ms > self._clock_ms and self._confirmed:
             self._count_unowned(self._confirmed, self._clock_ms, now_ms)
         self._clock_ms = now_ms if self._clock_ms is None else max(now_ms, self._clock_ms)
@@ -151,9 +151,9 @@ class Ownership:
         gap: bool = False,
         since_known: bool = True,
     ) -> None:
-        """`owner` has the partitions from this record on.
+        """`owner` owns the partitions from this record on.
 
-        With `since_known` False the unowned time before it counts only where a partition stood before this record.
+        If `since_known` is False, unowned time before it counts only for partitions unowned before this record.
         """
         holdings, unowned = self._held, self._unowned
         member_id, at_ms = owner.member_id, position.record_timestamp_ms
@@ -196,7 +196,7 @@ class Ownership:
             )
 
     def _take_loose(self, partition: TopicPartition) -> _Loose | None:
-        """Who had the partition before this write, where that is still to be settled."""
+        """The owner that gave the partition up in this write, if that is not final yet."""
         loose = self._released.pop(partition, None)
         if loose is None and self._carried:
             name = self._topic_names(partition)[1]
@@ -218,7 +218,7 @@ class Ownership:
         epoch: int | None,
         how: str,
     ) -> None:
-        """The member no longer has the partitions; what another one has by now stays there."""
+        """The member no longer owns the partitions; those that another member has taken since stay with it."""
         holdings, unowned, released = self._held, self._unowned, self._released
         at_ms, write_offset = position.record_timestamp_ms, self._write_offset
         for partition in each(partitions):
@@ -227,20 +227,20 @@ class Ownership:
                 continue
             del holdings[partition]
             previous_member_id: str | None = member_id
-            if held.position.log_offset >= write_offset:  # it began in this write
+            if held.position.log_offset >= write_offset:  # the ownership began in this write
                 previous_member_id = held.previous_member_id
             else:
                 released[partition] = _new(_Loose, (partition, held, position, epoch, how))
             unowned[partition] = _Unowned(at_ms, previous_member_id, False, True)
 
     def expect(self, partitions: Iterable[TopicPartition], since_ms: int) -> None:
-        """New partitions of the target that nobody owns yet: unowned since the epoch that brought them."""
+        """Count new target partitions without an owner as unowned since the epoch that added them."""
         for partition in partitions:
             if partition not in self._held and partition not in self._unowned:
                 self._unowned[partition] = _Unowned(since_ms, None, confirmed=False, exact=True)
 
     def confirm(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
-        """Settle which unowned partitions somebody subscribes to; forget the others."""
+        """Keep the unowned partitions to which a member subscribes; forget the others."""
         for partition, unowned in list(self._unowned.items()):
             if not subscribed(partition):
                 self._confirmed -= unowned.confirmed
@@ -252,7 +252,7 @@ class Ownership:
                     self._count_unowned(1, unowned.since_ms, now_ms)
 
     def forget_unowned(self) -> None:
-        """The group has no members: nobody subscribes to anything."""
+        """Forget all unowned partitions: the group has no members, so nobody subscribes to anything."""
         self._unowned.clear()
         self._confirmed = 0
 

@@ -1,4 +1,4 @@
-"""What a user calls a rebalance: from leaving stable to stable again."""
+"""A rebalance as users see it: from the moment the group is no longer stable until it is stable again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
 BLOCKERS_MAX: Final = 1_000
-"""A group that never comes to rest would have one more with every client that comes and goes."""
+"""Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
 
 @dataclass(slots=True)
@@ -35,14 +35,14 @@ class Rebalance:
     members_left: int = 0
     partitions_moved: int = 0
     first_owners: dict[TopicPartition, str] = field(default_factory=dict)
-    """Owner before the rebalance of every partition that it moved."""
+    """For every partition that the rebalance moved: its owner before the rebalance."""
     unowned_partition_ms: int = 0
-    """By the records, where these tell exactly: not for a classic group."""
+    """Exact, from the records; a classic group has bounds instead."""
     not_stable: Bounds | None = None
-    """Classic: the sum over its generations."""
+    """Classic: time not stable, summed over its generations."""
     unowned: Bounds | None = None
     settled_at_ms: int | None = None
-    """A cooperative generation took partitions away: the rebalance ended here unless the next one hands them out."""
+    """A cooperative generation took partitions away: the rebalance ended here unless the next one assigns them."""
     slowest_member_id: str | None = None
     slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
@@ -79,13 +79,13 @@ class Rebalance:
                 self.wait_for(progress.waited_for)
 
     def wait_for(self, member_ids: Iterable[str]) -> None:
-        """Somebody waited for these members; the first `BLOCKERS_MAX` of a rebalance are kept."""
+        """Note members that others waited for; the first `BLOCKERS_MAX` of a rebalance are kept."""
         for member_id in sorted(member_ids):
             if len(self.blocked_by) < BLOCKERS_MAX:
                 self.blocked_by.add(member_id)
 
     def move(self, old_owners: Mapping[TopicPartition, str]) -> None:
-        """A target moved these partitions away from their owners."""
+        """Note partitions that a target moved away from their owners."""
         self.partitions_moved += len(old_owners)
         if not self.first_owners:
             self.first_owners.update(old_owners)
@@ -94,9 +94,9 @@ class Rebalance:
             self.first_owners.setdefault(partition, old_owner)
 
     def _lasted(self) -> Bounds | None:
-        """How long the group was not stable, from the first epoch to the last; None while it goes on.
+        """How long the group was not stable, from the first epoch to the last; None while the rebalance goes on.
 
-        Between the two generations of a cooperative rebalance the coordinator calls the group stable for a moment.
+        Between the two generations of a cooperative rebalance the coordinator briefly calls the group stable.
         """
         lasted_ms = duration_ms(self.started_at_ms, self.ended_at_ms)
         if lasted_ms is None or self.ended_at_ms is None:
@@ -108,7 +108,7 @@ class Rebalance:
         return Bounds.between(self.not_stable.least, most, self.not_stable.estimate)
 
     def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
-        """The row of gold.rebalances; a partition that ends where it began was moved for nothing."""
+        """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing."""
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
             held = target.get(topic)

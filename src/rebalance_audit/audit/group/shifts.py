@@ -8,7 +8,7 @@ from rebalance_audit.replay.partitions import NOTHING, Partitions, minus
 
 
 class Shift(NamedTuple):
-    """One member's part of the difference."""
+    """What one member lost and gained."""
 
     lost: Partitions
     gained: Partitions
@@ -17,7 +17,7 @@ class Shift(NamedTuple):
 def shifts(
     before: Mapping[str, ClassicMember], after: Mapping[str, ClassicMember]
 ) -> dict[str, Shift]:
-    """The shifts of everyone whose assignment differs, by the key of both maps: who stayed or came, then who went."""
+    """Shifts of all members whose assignment differs, by the maps' keys: members that stayed or came, then the rest."""
     found: dict[str, Shift] = {}
     for key, member in after.items():
         has, earlier = member.assigned, before.get(key)
@@ -35,5 +35,5 @@ def shifts(
 
 
 def by_identity(members: Mapping[str, ClassicMember]) -> Mapping[str, ClassicMember]:
-    """A generation's members by instance id, or member id where they have none."""
+    """A generation's members by instance id, or by member id if they have none."""
     return {member.instance_id or member.member_id: member for member in members.values()}

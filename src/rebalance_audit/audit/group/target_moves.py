@@ -7,11 +7,11 @@ from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, TopicP
 
 
 class Moves(NamedTuple):
-    """Partitions of a target against the one installed before, by owner identity."""
+    """Differences of a target from the one installed before, by owner identity."""
 
     partitions: int
     moved: Mapping[TopicPartition, str]
-    """Partition -> the owner it had."""
+    """Partition -> its previous owner."""
     added: frozenset[TopicPartition]
     dropped: frozenset[TopicPartition]
 
@@ -20,7 +20,7 @@ _NOBODY: Mapping[int, str] = {}
 
 
 class TargetMoves:
-    """Follows the target owner of every partition; cost follows what changes, not what there is.
+    """Follows the target owner of every partition; the cost grows with the changes, not with the target's size.
 
     An owner is an *identity*: the instance id of a static member, else the member id, so that a static member under a
     new member id moves nothing.
@@ -28,11 +28,11 @@ class TargetMoves:
 
     __slots__ = ("_before", "_last", "owners")
     owners: dict[Topic, dict[int, str]]
-    """Owner by partition number; a topic of which nobody has a partition is not in it."""
+    """Topic -> owner by partition number; a topic without any owned partition is absent."""
     _before: dict[TopicPartition, str | None]
-    """Owner at the last installation, of every partition touched since."""
+    """Owner at the last installation of every partition changed since."""
     _last: dict[TopicPartition, str]
-    """Last owner of a partition that a cooperative generation took away, until somebody has it again."""
+    """Last owner of each partition that a cooperative generation took away, until it has an owner again."""
 
     def __init__(self) -> None:
         self.owners = {}
@@ -46,7 +46,7 @@ class TargetMoves:
         )
 
     def shift(self, identity: str, lost: Partitions, gained: Partitions) -> None:
-        """A member's target lacks what it lost, and has what it gained."""
+        """A member's target changed by the partitions `lost` and `gained`."""
         owners, before = self.owners, self._before
         for topic, numbers in lost.items():
             held = owners.get(topic, {})
@@ -63,18 +63,18 @@ class TargetMoves:
                 held[number] = identity
 
     def owner_of(self, partition: TopicPartition) -> str | None:
-        """Who shall have the partition."""
+        """The partition's target owner, or None."""
         held = self.owners.get(partition[0])
         return None if held is None else held.get(partition[1])
 
     def has_owner(self, partition: TopicPartition) -> bool:
-        """Whether somebody shall have the partition."""
+        """Whether the target assigns the partition to a member."""
         return self.owner_of(partition) is not None
 
     def install(self, *, takes_away: bool = False) -> Moves:
-        """The target is complete: what it moved since the last one.
+        """The target is complete; returns what it moved since the last one.
 
-        What a target that `takes_away` leaves without owner has moved once somebody else has it.
+        A partition that a `takes_away` target leaves without an owner counts as moved once another member has it.
         """
         moved: dict[TopicPartition, str] = {}
         added, dropped = set(), set()
@@ -99,7 +99,7 @@ class TargetMoves:
         )
 
     def clear(self) -> None:
-        """The group is gone."""
+        """Drop the state: the group is gone."""
         self.owners.clear()
         self._before.clear()
         self._last.clear()
