@@ -1,1 +1,1 @@
-"""Causes: what set off an epoch, and how sure that is."""
+"""Causes: what set off an epoch, and how certain that is."""

@@ -1,4 +1,4 @@
-"""Whether an epoch of a consumer, share or streams group is its first."""
+"""Whether an epoch is the first of its consumer, share or streams group."""
 
 from enum import Enum, auto
 from typing import Final
@@ -8,9 +8,9 @@ from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
 from rebalance_audit.replay.modern.group import UNRELEASED, ModernGroup
 
 EARLY_FIRST_EPOCH: Final = 1
-"""Number of a group's first epoch record up to release 4.2."""
+"""Epoch in a group's first epoch record, up to release 4.2."""
 FIRST_EPOCH: Final = 2
-"""The same from 4.3, where a group's implicit epoch is 1."""
+"""The same from release 4.3 on, where a new group has the implicit epoch 1."""
 
 
 class Beginning(Enum):
@@ -18,18 +18,18 @@ class Beginning(Enum):
 
     NONE = auto()
     LIKELY = auto()
-    """It has the number of a first epoch, and nothing in its write tells whether its release begins there."""
+    """The epoch has the number of a first one, but its write does not show which release made it."""
     CERTAIN = auto()
 
 
 def beginning_of(
     bump: GroupEpochBumped, evidence: WriteEvidence, group: ModernGroup, *, unnumbered: bool
 ) -> Beginning:
-    """Judge the first epoch that the log holds of a group, by the write that made it.
+    """Judge, by its write, whether the first epoch that the log has of a group is the group's first.
 
-    An epoch 2 may be the second of an earlier release whose first compaction took: only releases that begin with it
-    write the epoch of each assigned partition into the member's assignment (KIP-1251). `unnumbered`: the log shows the
-    group begin with a member at the implicit epoch of such a release.
+    Epoch 2 may also be the second epoch of an earlier release, whose first epoch compaction removed. Only releases that
+    begin with 2 write the epoch of each assigned partition into the member's assignment (KIP-1251). `unnumbered`: the
+    log shows that the group began with a member at the implicit epoch of such a release.
     """
     if unnumbered and bump.old_epoch is None and bump.new_epoch == FIRST_EPOCH:
         return Beginning.CERTAIN
@@ -40,7 +40,7 @@ def beginning_of(
     if bump.new_epoch != FIRST_EPOCH:
         return Beginning.NONE
     if any(change.new_state == UNRELEASED for change in evidence.assigned):
-        return Beginning.NONE  # it waits for partitions of somebody who was there before
+        return Beginning.NONE  # it waits for partitions of an earlier member
     assigned = [change.member_id for change in evidence.assigned if change.new_assigned]
     if not assigned or bump.group_type is not GroupType.CONSUMER:
         return Beginning.LIKELY

@@ -1,8 +1,8 @@
-"""When a coordinator bumps a group epoch: one row per thing that a request or timer can change.
+"""When a coordinator bumps a group epoch: one row for each thing that a request or a timer can change.
 
-A heartbeat, a resolved expression or a removal is judged by its row: what bumps is a cause, what cannot bump is none,
-however close to the epoch it was written. `docs/causes.md` shows the table. Read in Kafka's sources, release branches
-3.7 to 4.4; GMM is `GroupMetadataManager`.
+A heartbeat, a resolved expression or a removal is judged by its row. What bumps is a cause; what cannot bump is none,
+however close to the epoch it was written. `docs/causes.md` shows the table. Source: Kafka's code on the release
+branches 3.7 to 4.4; GMM is `GroupMetadataManager`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from typing import Final, NamedTuple
 from rebalance_audit.replay.changes import GroupType
 
 RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
-"""Releases whose records differ in what bumps; later ones are taken for the last."""
+"""Releases that differ in what bumps; later releases are treated like the last one."""
 
 
 class Effect(Enum):
     """Whether something bumps the group epoch."""
 
     BUMPS = "bumps"
-    """Always: it is enough by itself."""
+    """It always bumps, by itself."""
     MAY_BUMP = "may bump"
-    """It depends on what the records do not hold."""
+    """Whether it bumps depends on something that the records do not hold."""
     NEVER = "does not bump"
 
 
@@ -58,9 +58,9 @@ class BumpRule(NamedTuple):
     occasion: Occasion
     groups: tuple[GroupType, ...]
     effects: Mapping[str, Effect]
-    """First release -> what holds from it on; before the first one the occasion does not exist."""
+    """Release -> the effect from that release on; before the first entry the occasion does not exist."""
     source: str
-    """Where Kafka decides it."""
+    """The place in Kafka's code that decides it."""
 
 
 _BUMPS, _MAY, _NEVER = Effect
@@ -171,7 +171,7 @@ _BY_OCCASION: Final = {(group, rule.occasion): rule for rule in BUMP_RULES for g
 
 
 def effect_of(occasion: Occasion, group_type: GroupType, releases: Sequence[str]) -> Effect:
-    """Whether it bumps, where any of `releases` may have written the records."""
+    """Whether the occasion bumps, if any of `releases` may have written the records."""
     rule = _BY_OCCASION.get((group_type, occasion))
     found = {_in_release(rule, release) for release in releases} if rule is not None else set()
     found.discard(None)
@@ -194,7 +194,7 @@ class WriteOrder(NamedTuple):
 
     request: str
     records: str
-    """`[type]`, `[typet]` for its tombstone, `?` for at most one, `*` for any number."""
+    """`[type]` for a record, `[typet]` for its tombstone, `?` for at most one, `*` for any number."""
 
 
 WRITE_ORDERS: Final[Sequence[WriteOrder]] = (
@@ -211,4 +211,4 @@ WRITE_ORDERS: Final[Sequence[WriteOrder]] = (
     WriteOrder("downgrade", "[8t]* [7t]* [6t] [5t]* [16t]* [4t] [3t] [2]"),
     WriteOrder("group deleted", "[6t] [16t]* [4t] [3t]"),
 )
-"""What `writes` takes two requests of one millisecond apart by."""
+"""The orders by which `writes` separates two requests of one millisecond."""

@@ -1,4 +1,4 @@
-"""The closed list of rebalance causes, how sure a cause is, and the evidence for it."""
+"""The closed list of rebalance causes, the certainty of a cause, and the evidence for it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class _Word(StrEnum):
-    """Words of a closed list; `text` is `value` without the call of a property, which every row would make."""
+    """Words of a closed list; `text` equals `value`, but saves every row a property call."""
 
     text: str
 
@@ -43,14 +43,14 @@ class RebalanceCause(_Word):
 
 
 class Certainty(_Word):
-    """How sure a cause is."""
+    """How certain a cause is."""
 
     PROVEN = "proven"
-    """These records admit no other cause."""
+    """The records admit no other cause."""
     PROBABLE = "probable"
-    """Timing and pattern favour it; the alternatives are listed."""
+    """Timing and pattern favour this cause; the alternatives are listed."""
     POSSIBLE = "possible"
-    """One of several."""
+    """One of several causes, none of which is favoured."""
 
 
 DEFINITIONS: Mapping[RebalanceCause, str] = {
@@ -107,7 +107,7 @@ class Evidence(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One cause of one epoch. `alternatives` is empty exactly when it is proven."""
+    """One cause of one epoch. `alternatives` is empty if and only if the cause is proven."""
 
     cause: RebalanceCause
     certainty: Certainty
@@ -123,7 +123,7 @@ class Verdict(NamedTuple):
 
 
 def weakened(verdict: Verdict) -> Verdict:
-    """The verdict where records before it are missing: whatever they hold may be behind it as well."""
+    """The verdict if earlier records are missing: the cause may be anything that those records held."""
     return verdict._replace(
         certainty=Certainty.POSSIBLE,
         alternatives=verdict.alternatives or (RebalanceCause.UNKNOWN,),

@@ -1,7 +1,7 @@
-"""Causes of a classic generation: what differs between its record and the record before.
+"""Causes of a classic generation: the differences between its record and the previous one.
 
-The record holds the finished generation, not what set the rebalance off. A difference is a fact, but several may have
-met in one join phase, and a rebalance that left no record may lie in between; certainty follows from that.
+The record holds the finished generation, not what set the rebalance off. A difference is a fact, but several of them
+may have met in one join phase, and a rebalance that left no record may lie in between. The certainty follows from that.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import Partitions, minus, partitions_of, union
 
 COOPERATIVE_MARK = "cooperative"
-"""Part of the name of every assignor that may need a second rebalance to hand out what the first one revoked."""
+"""Part of the name of every assignor that may need a second rebalance to assign what the first one revoked."""
 
 TRIGGERS = frozenset(
     {
@@ -35,7 +35,7 @@ TRIGGERS = frozenset(
         RebalanceCause.SUBSCRIPTION_CHANGED,
     }
 )
-"""Differences that set a rebalance off by themselves."""
+"""Differences that by themselves set off a rebalance."""
 
 
 class Generation(NamedTuple):
@@ -47,21 +47,21 @@ class Generation(NamedTuple):
     members: Mapping[str, ClassicMember]
     position: Position
     has_static: bool
-    """Whether some member has an instance id."""
+    """Whether any member has an instance id."""
     joined_at_ms: int | None = None
-    """The end of its join phase, when the timers of all members began anew; None where it is unknown."""
+    """End of the join phase (epoch ms), at which the timers of all members restarted; None if unknown."""
     since_ms: int | None = None
-    """When the coordinator came to the state that the last record of it was made in; None in old layouts."""
+    """When the group entered the state in its last record (epoch ms, coordinator's clock); None in old layouts."""
 
     def assigned(self) -> Partitions:
-        """Every partition that some member got."""
+        """Every partition that the generation assigns."""
         total: Partitions = {}
         for member in self.members.values():
             total = union(total, member.assigned)
         return total
 
     def owned_before(self) -> Partitions:
-        """Every partition that a member said it owned when it joined this generation (cooperative members)."""
+        """Every partition that a member listed as owned when it joined this generation (cooperative members)."""
         total: Partitions = {}
         for member in self.members.values():
             if member.subscription is not None:
@@ -70,23 +70,23 @@ class Generation(NamedTuple):
 
 
 class ClassicScene(NamedTuple):
-    """Everything a pattern may look at."""
+    """Everything that a pattern may look at."""
 
     old: Generation | None
-    """The generation before; None at the start of the group or of the log."""
+    """The previous generation; None at the start of the group or of the log."""
     new: Generation
     watches: Mapping[str, MemberWatch]
     first: bool
-    """The generation is the first of a group that began in this log."""
+    """Whether the generation is the first of a group that began in this log."""
     downgraded: bool
-    """The record before turned a consumer group into this one."""
+    """Whether the previous record downgraded a consumer group to this one."""
     skipped: int
-    """Generations between the two records: rebalances that left no record."""
+    """Number of generations between the two records: rebalances that left no record."""
     replaced: Mapping[str, ClassicMember]
-    """New member id -> the old static member whose instance id it has."""
+    """New member id -> the old static member with the same instance id."""
 
     def absence(self, member_id: str) -> Verdict | None:
-        """Why a member of the generation before is not in this one; None for a member that nobody saw."""
+        """Why a member of the previous generation is not in this one; None for a member that the audit never saw."""
         watch, old, new = self.watches.get(member_id), self.old, self.new
         if watch is None:
             return None
@@ -98,7 +98,7 @@ class ClassicScene(NamedTuple):
 
 
 def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:
-    """New member id -> the old static member whose instance id it has."""
+    """New member id -> the old static member with the same instance id."""
     if old is None or not old.has_static or not new.has_static:
         return {}
     by_instance = {
@@ -114,7 +114,7 @@ def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, Classic
 
 
 def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
-    """The causes of a generation, the deciding one first. With a gap nothing is proven."""
+    """The causes of a generation, the primary one first. With a gap nothing is proven."""
     if gap and scene.old is None:
         return (_lost(scene),)
     verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
@@ -136,9 +136,10 @@ def _triggers_of(causes: tuple[RebalanceCause, ...]) -> tuple[RebalanceCause, ..
 
 
 def _unseen(scene: ClassicScene) -> tuple[RebalanceCause, ...]:
-    """What can have set the rebalance off and leaves no trace in the generation that came of it.
+    """Causes that can have set the rebalance off without a trace in the resulting generation.
 
-    A member that joined and went within the join phase, one that changed its mind twice, a leader that rejoined.
+    Examples: a member that joined and left within the join phase, a subscription changed and changed back, a leader
+    that rejoined.
     """
     old, new = scene.old, scene.new
     return _unseen_of(
@@ -168,9 +169,9 @@ def _unseen_of(*, cooperative: bool, static: bool) -> tuple[RebalanceCause, ...]
 def _unwitnessed(
     verdict: Verdict, others: tuple[RebalanceCause, ...], unseen: tuple[RebalanceCause, ...]
 ) -> Verdict:
-    """A difference is a fact, but the log does not hold what set the rebalance off: something else may have come first.
+    """The verdict with what else may have come first: the log does not hold what set the rebalance off.
 
-    Only an empty group admits nothing but a join.
+    Only for an empty group is a join the one possible trigger.
     """
     if verdict.cause not in TRIGGERS:
         return verdict
@@ -182,7 +183,7 @@ def _unwitnessed(
 def _without(
     cause: RebalanceCause, candidates: tuple[RebalanceCause, ...]
 ) -> tuple[RebalanceCause, ...]:
-    """Each candidate once, but not the cause itself."""
+    """Each candidate once, without the cause itself."""
     return tuple(dict.fromkeys(candidate for candidate in candidates if candidate is not cause))
 
 
@@ -198,7 +199,7 @@ def _lost(scene: ClassicScene) -> Verdict:
 
 
 def _across(verdict: Verdict, skipped: int) -> Verdict:
-    """The difference is a fact, but it may belong to one of the rebalances that left no record."""
+    """The verdict if the difference may belong to one of the `skipped` rebalances that left no record."""
     if verdict.certainty is not Certainty.PROVEN:
         return verdict
     return verdict._replace(
@@ -243,7 +244,7 @@ def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
             "The last member of the consumer protocol went and the group became a classic one.",
             _evidence(scene, "first generation after the downgrade"),
         )._replace(
-            # A downgrade need not ask for a new generation where a static member only took another's place.
+            # A downgrade in which a static member only replaces another one needs no new generation.
             certainty=Certainty.PROBABLE,
             alternatives=tuple(sorted(_unseen(scene))),
         )
@@ -339,10 +340,10 @@ def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
 
 
 def _returns(scene: ClassicScene) -> Iterator[Verdict]:
-    """A static member under a new member id in a *new* generation.
+    """Static members that return under a new member id in a *new* generation.
 
-    In a stable group its return needs no new generation. Unless something else set one off, the coordinator had dropped
-    the old member id (expiry, removal) before the instance joined again.
+    In a stable group such a return needs no new generation. So unless something else set one off, the coordinator had
+    dropped the old member id (expiry, removal) before the instance rejoined.
     """
     if not scene.replaced:
         return
@@ -383,7 +384,7 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
 
 
 def _same_members(scene: ClassicScene) -> Verdict:
-    """Members and subscriptions are the same: the assignments tell what is likely."""
+    """The verdict for the same members and subscriptions: only the assignments tell what is likely."""
     old, new = scene.old, scene.new
     cause, detail = RebalanceCause.LEADER_REJOINED, "Members and subscriptions are the same."
     if old is not None and new.members:
@@ -420,4 +421,4 @@ PATTERNS: Sequence[Callable[[ClassicScene], Iterator[Verdict]]] = (
 )
 """In order of precedence: the first verdict of the first pattern that matches is the primary cause.
 
-A join comes before a departure that it met: a departure shows only at the next generation, whatever began that one."""
+Joins precede departures: a departure shows only in the next generation, whatever set that one off."""

@@ -1,4 +1,4 @@
-"""Records of a group whose coordinator assigns that cannot follow the ones in hand: others are missing between."""
+"""Contradictions in modern groups: records that cannot follow the replayed ones, so that others must be missing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from rebalance_audit.replay.partitions import TopicPartition, each, minus
 
 
 class Believed(NamedTuple):
-    """The group before the write, as the records in hand make it."""
+    """The replayed group as it was before the write."""
 
     watches: Mapping[str, MemberWatch]
     owner_of: Callable[[TopicPartition], Owner | None]
@@ -22,9 +22,9 @@ class Believed(NamedTuple):
 def contradictions(
     write: Sequence[Step], evidence: WriteEvidence, group: ModernGroup, believed: Believed
 ) -> Iterator[str]:
-    """Why the write, which leaves `group` behind, cannot be the next one of the group, in words.
+    """Sentences on why the write, after which the group is `group`, cannot be the group's next one.
 
-    No log from which nothing is missing has any of these.
+    A log without missing records has none of these contradictions.
     """
     for step in write:
         if step.role is not Role.CLASSIC:
@@ -38,7 +38,7 @@ def contradictions(
 def _nothing_new(
     evidence: WriteEvidence, _group: ModernGroup, _believed: Believed
 ) -> Iterator[str]:
-    """A member's record is written only where it differs: what it said before was something else."""
+    """A member's record that repeats the known one: it is written only on a change, so a record is missing."""
     for change in evidence.updated:
         if not change.changed:
             yield f"the record of member {change.member_id} says nothing new"
@@ -47,14 +47,14 @@ def _nothing_new(
 def _broken_chain(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
 ) -> Iterator[str]:
-    """Each assignment names the member epoch before it; 0 is that of a member that joins."""
+    """An assignment with the wrong previous member epoch; a joining member has the previous epoch 0."""
     last = {change.member_id: change for change in evidence.assigned}
     for member_id, change in last.items():
         member = group.members.get(member_id)
         if member is None or member.member_epoch == STATIC_LEAVE_EPOCH:
             continue
         if member.target_member_epoch >= 0:
-            continue  # 3.7 wrote the epoch before its last change, not the one before its last record
+            continue  # 3.7 wrote the epoch before the last change of epoch, not that of the previous record
         if member.previous_member_epoch != change.old_member_epoch:
             yield (
                 f"member {member_id} came from epoch {member.previous_member_epoch}, "
@@ -75,7 +75,7 @@ def _without_beginning(
 def _nobodys_expression(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
 ) -> Iterator[str]:
-    """Only expressions of members are resolved."""
+    """A resolved expression that no member has: only expressions of members are resolved."""
     resolved = {change.regular_expression for change in evidence.regexes if change.new is not None}
     if resolved:
         had = {member.subscribed_topic_regex for member in group.members.values()}
@@ -84,7 +84,7 @@ def _nobodys_expression(
 
 
 def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> Iterator[str]:
-    """A member gets what nobody has: whoever had it wrote a record that gives it up."""
+    """A partition assigned while another member has it: its owner must have written a record that gives it up."""
     if group.group_type is GroupType.SHARE:
         return
     wrote = {change.member_id for change in evidence.assigned}

@@ -1,4 +1,4 @@
-"""Why a member is gone. Leave, expiry, timeout and removal write the same records: only times and company tell."""
+"""Why a member is gone. Leave, expiry, timeout and removal write the same records; only times and context differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ _DEPARTED = RebalanceCause.MEMBER_DEPARTED
 
 @dataclass(slots=True, frozen=True)
 class DepartureRules:
-    """Times the log does not hold."""
+    """Durations that the log does not hold, in ms."""
 
     consumer_session_timeout_ms: int | None = None
-    """`group.consumer.session.timeout.ms` of the brokers; None = unknown."""
+    """The brokers' `group.consumer.session.timeout.ms`; None = unknown."""
     rebalance_timeout_slack_ms: int = 5_000
-    """A removal this long after the rebalance timeout still counts as the timeout's (timers fire late, never early)."""
+    """A removal up to this long after the rebalance timeout counts as a timeout: timers fire late, never early."""
     shortest_session_ms: int = 6_000
-    """A session whose length is unknown lasts at least this long: heartbeats come every 5 s by default."""
+    """Minimum length of a session of unknown length: by default heartbeats come every 5 s."""
     answer_within_ms: int = 6_000
-    """A living member answers a new target with its next heartbeat, by default within 5 s."""
+    """A living member answers a new target with its next heartbeat, which by default comes within 5 s."""
 
 
 class Circumstances(NamedTuple):
-    """What the log shows around a removal, beside the member itself."""
+    """What the log shows around a removal, apart from the member itself."""
 
     company: int = 0
-    """Other members removed in the same write."""
+    """Number of other members removed in the same write."""
     overdue_ms: int = 0
     """How long the member had owed an answer to a new target."""
     successor_id: str | None = None
-    """A younger member of the same client and host, the only one."""
+    """The only newer member with the same client id and host, if there is exactly one."""
 
 
 class _Decision(NamedTuple):
@@ -57,7 +57,7 @@ def judge_departure(
     rules: DepartureRules,
     around: Circumstances = Circumstances(),  # noqa: B008 - it cannot change
 ) -> Verdict:
-    """The cause of one member's tombstones at `gone`."""
+    """The cause of one member's removal by the tombstones at `gone`."""
     stint = watch.stint
     facts = [
         evidence_at(watch.last_life, f"last record of member {stint.member_id}"),
@@ -74,10 +74,10 @@ def judge_departure(
 def judge_absence(
     watch: MemberWatch, gone: Position, elapsed_ms: int | None, timeout_ms: int | None
 ) -> Verdict:
-    """The cause why a classic generation lacks a member that the one before had.
+    """Why a classic generation lacks a member of the previous one.
 
-    `elapsed_ms`: between the ends of the two join phases, when every timer of the member was started anew; None where
-    it is unknown. `timeout_ms`: the shortest rebalance timeout of the generation before.
+    `elapsed_ms`: time between the ends of the two join phases, each of which restarts all timers of the member; None if
+    unknown. `timeout_ms`: the shortest rebalance timeout in the previous generation.
     """
     identity = watch.stint.identity
     candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
@@ -119,7 +119,7 @@ def _verdict(
 def _decide(
     watch: MemberWatch, gone: Position, rules: DepartureRules, around: Circumstances
 ) -> _Decision:
-    """The first rule that applies, from the strongest evidence to the weakest."""
+    """The decision of the first rule that applies, in order from the strongest evidence to the weakest."""
     name = watch.stint.member_id
     if around.company:
         reason = f"Member {name} went together with {around.company} more in one request: a batch removal."
@@ -151,7 +151,7 @@ def _decide(
 
 
 def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
-    """How long the member kept what it was to give up, and how much longer than it may; -1 when it did not."""
+    """How long the member kept partitions that it had to revoke, and by how much that is too long; -1 if it did not."""
     told, timeout_ms = watch.unrevoked_since, watch.stint.identity.rebalance_timeout_ms
     if told is None or timeout_ms is None or timeout_ms < 0:
         return -1, -1
@@ -162,15 +162,15 @@ def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
 def _by_session(
     watch: MemberWatch, gone: Position, rules: DepartureRules, others: Sequence[RebalanceCause]
 ) -> _Decision | None:
-    """A member that wrote something within its session did not lose it."""
+    """Rule: a session of a member that wrote something within its session timeout did not expire."""
     identity, name = watch.stint.identity, watch.stint.member_id
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
     if gone.leader_epoch != watch.last_life.leader_epoch:
-        # A coordinator that loads a group gives classic members the session of the others, until they are heard.
+        # A coordinator that loads a group gives classic members the others' session until their first request.
         known_ms = rules.consumer_session_timeout_ms
     session_ms = rules.shortest_session_ms if known_ms is None else known_ms
-    if watch.speaks_classic:  # told to rejoin it has its rebalance timeout for that
+    if watch.speaks_classic:  # when told to rejoin, it has its rebalance timeout for that
         session_ms = min(session_ms, identity.rebalance_timeout_ms or session_ms)
         others = (_REMOVED,)
     if silent_ms >= session_ms:
@@ -195,7 +195,7 @@ def _by_silence(
     around: Circumstances,
     others: Sequence[RebalanceCause],
 ) -> _Decision | None:
-    """A member that had fallen silent before, or whose process was started anew before it went, did not leave."""
+    """Rule: a member that was silent before it went, or whose process had restarted by then, did not leave."""
     name, alternatives = watch.stint.member_id, (_LEFT, *others)
     if around.overdue_ms >= rules.answer_within_ms:
         reason = (
@@ -251,7 +251,7 @@ def _ways(candidates: Sequence[RebalanceCause]) -> str:
 
 
 def join_names(names: Sequence[str], shown: int = 3) -> str:
-    """A short list for a sentence."""
+    """The first `shown` names, as a list for a sentence."""
     rest = len(names) - shown
     listed = ", ".join(names[:shown])
     return f"{listed} and {rest} more" if rest > 0 else listed

@@ -1,4 +1,4 @@
-"""Regular expressions: what their resolution shows, and what is missed when one is given up."""
+"""Regular expressions: what their resolution shows, and which topics are lost when a member gives one up."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from rebalance_audit.replay.modern.group import ModernGroup
 
 @dataclass(slots=True)
 class GivenUp:
-    """Topics of expressions that nobody has any more, as of the last epoch.
+    """Topics of expressions that no member has any more, as of the last epoch.
 
-    A member that changes its expression for one that is still to be resolved bumps nothing, though the group may
-    subscribe to fewer topics from then on. The hash of the topics shows it only when it is computed again.
+    A member that changes its expression to one that is not resolved yet bumps nothing, although the group may subscribe
+    to fewer topics from then on. The metadata hash shows it only when the coordinator computes it again.
     """
 
     topics: set[str] = field(default_factory=set)
 
     def note(self, resolutions: Iterable[RegexResolved]) -> None:
-        """Take down the expressions that are no longer resolved."""
+        """Note the topics of expressions that are no longer resolved."""
         for change in resolutions:
             if change.new is None and change.old:
                 self.topics |= change.old
 
     def missed_in(self, group: ModernGroup) -> frozenset[str]:
-        """Those that nobody subscribes to by name or by another expression either."""
+        """Those topics to which no member subscribes by name or by another expression."""
         if not self.topics:
             return frozenset()
         names = (member.subscribed_topic_names for member in group.members.values())
@@ -34,7 +34,7 @@ class GivenUp:
 
 
 def resolved_otherwise(changes: Iterable[RegexResolved]) -> list[RegexResolved]:
-    """Those to other topics than before; a first one is compared with no topics."""
+    """Resolutions with other topics than before; the first resolution of an expression is compared with no topics."""
     return [
         change
         for change in changes

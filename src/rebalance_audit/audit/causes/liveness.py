@@ -1,4 +1,4 @@
-"""What a living member would have written: the evidence that one had fallen silent before it went."""
+"""What a living member would have written: evidence that a member was silent before it went."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
 
 INSTALLS_MAX: Final = 64
-"""Targets remembered; a member further behind has been due for longer than the oldest of them."""
+"""Number of targets remembered; a member further behind has been overdue for longer than the oldest of them."""
 COMPARED_MAX: Final = 500
-"""Members of a group in which two of one client are looked for; those of larger ones share their client ids."""
+"""Largest group in which successors are looked for; in larger groups members usually share their client ids."""
 
 
 class Install(NamedTuple):
@@ -22,31 +22,31 @@ class Install(NamedTuple):
 
 @dataclass(slots=True)
 class Liveness:
-    """The targets that members had to answer, and since when there was a coordinator to answer to."""
+    """The targets that members had to answer, and since when the current coordinator was there to be answered."""
 
     installs: list[Install] = field(default_factory=list)
     leader_epoch: int | None = None
     leader_since_ms: int = 0
 
     def written(self, position: Position) -> None:
-        """A record was written; its leader epoch tells a new coordinator."""
+        """Note a record; a new leader epoch shows a new coordinator."""
         if position.leader_epoch != self.leader_epoch:
             self.leader_epoch = position.leader_epoch
             self.leader_since_ms = position.record_timestamp_ms
 
     def installed(self, assignment_epoch: int, at_ms: int) -> None:
-        """A target is there; the next heartbeat of every member at an earlier epoch writes its assignment."""
+        """Note a new target: the next heartbeat of every member at an earlier epoch writes its assignment."""
         self.installs.append(Install(assignment_epoch, at_ms))
         del self.installs[:-INSTALLS_MAX]
 
     def restart(self) -> None:
-        """Another group begins its counter."""
+        """Drop the state: a new group restarts the epoch counter."""
         self.installs.clear()
 
     def overdue_ms(self, watch: MemberWatch, now_ms: int) -> int:
-        """How long the member has owed an answer to a new target; 0 when it owes none."""
+        """How long (ms) the member has owed an answer to a new target; 0 if it owes none."""
         if watch.unrevoked_since is not None:
-            return 0  # it gives up partitions: that may take its rebalance timeout
+            return 0  # it is revoking partitions, for which it has its rebalance timeout
         for install in self.installs:
             if install.assignment_epoch > watch.member_epoch:
                 return max(0, now_ms - max(install.at_ms, self.leader_since_ms))
@@ -54,7 +54,7 @@ class Liveness:
 
 
 def successor_of(watch: MemberWatch, watches: Collection[MemberWatch]) -> str | None:
-    """The only other member of the same client and host, if it joined behind the last record of this one."""
+    """The only other member with the same client id and host, if it joined after this member's last record."""
     stint = watch.stint
     identity = stint.identity
     if len(watches) > COMPARED_MAX or identity.instance_id is not None:

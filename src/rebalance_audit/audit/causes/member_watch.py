@@ -1,4 +1,4 @@
-"""What the audit knows of one living member, beyond the coordinator's state: the evidence for how it will go."""
+"""What the audit knows about one living member beyond the coordinator's state: evidence for why it later goes."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ from rebalance_audit.replay.changes import Position
 
 @dataclass(slots=True)
 class MemberWatch:
-    """One member between its join and its end."""
+    """One member, from its join to its end."""
 
     stint: Stint
     last_life: Position
-    """Last record that only a living member causes: its subscription or its current assignment."""
+    """Last record that only a living member can cause: its subscription or its current assignment."""
     unrevoked_since: Position | None = None
-    """Last record that told the member to give up partitions, while it has not; restarts the rebalance timer."""
+    """Last record that told the member to revoke partitions, until it has; each such record restarts its timer."""
     partitions: int = 0
-    """How many partitions it has assigned."""
+    """Number of partitions assigned to it."""
     member_epoch: int = 0
     """The member epoch of its last assignment record; 0 before the first."""
     waiting: bool = False
-    """It waits for partitions that others hold."""
+    """Whether it waits for partitions that other members hold."""
     left_for_a_while: bool = False
-    """A static member whose last assignment record has member epoch -2."""
+    """Whether it is a static member whose last assignment record has member epoch -2."""
     speaks_classic: bool = False
-    """A classic-protocol member of a consumer group: its join and sync timeouts can remove it as well."""
+    """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""

@@ -1,8 +1,8 @@
-"""Causes of a group epoch in consumer, share and streams groups: what the records before it in its write say.
+"""Causes of a group epoch in consumer, share and streams groups, from the records before it in its write.
 
-The table at the end maps patterns to causes in order of precedence; each pattern looks at one write and says by
-`bump_rules` whether what it found can bump the epoch. What cannot is no cause; what is enough is proven, whatever else
-happened; what depends on more than the records hold is proven only where nothing else is left.
+The table at the end maps patterns to causes in order of precedence. Each pattern looks at one write and uses
+`bump_rules` to say whether what it found can bump the epoch. What cannot bump is no cause. What always bumps is proven,
+whatever else happened. What bumps only sometimes is proven only if nothing else is left.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +33,7 @@ from rebalance_audit.replay.changes import (
 
 
 def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
-    """The causes of the write's epoch, the deciding one first. With a gap nothing is proven."""
+    """The causes of the write's epoch, the primary one first. With a gap nothing is proven."""
     found = [weighed for pattern in PATTERNS for weighed in pattern(scene)]
     verdicts = [each.verdict for each in found if each.effect is Effect.BUMPS]
     others = [each.verdict for each in found if each.effect is Effect.MAY_BUMP]
@@ -117,7 +117,7 @@ def _joins(scene: ModernScene) -> Iterator[Weighed]:
 
 
 def _new_topics(scene: ModernScene) -> Iterator[Weighed]:
-    """A join that makes the group subscribe to more topics: it needs other partitions, not only other shares."""
+    """A join that adds topics to the group's subscription: it adds partitions, rather than only spreading them anew."""
     known = {
         topic
         for watch in scene.watches.values()
@@ -252,13 +252,13 @@ def _departures(scene: ModernScene) -> Iterator[Weighed]:
         )
         if (
             scene.bump.new_metadata_hash
-        ):  # somebody whose records are missing still subscribes to topics
+        ):  # a member whose records are missing still subscribes to topics
             emptied = _probable(emptied, RebalanceCause.UNKNOWN)
         yield Weighed(emptied, Effect.BUMPS)
 
 
 def _topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
-    """Metadata that differ from those recorded, where nothing else in the write is enough to bump the epoch."""
+    """Topic metadata that differ from the recorded ones, if nothing else in the write suffices to bump the epoch."""
     evidence, bump = scene.evidence, scene.bump
     if (
         evidence.gone
@@ -296,7 +296,7 @@ def _topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             detail = "The hash of the subscribed topics changed, and nothing that members did changes it."
             verdict = _differing(scene, detail)
             if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
-                # All topics deleted, or all members gone and their tombstones with them: nobody answers.
+                # All topics deleted, or all members gone and their tombstones lost: the records cannot tell.
                 verdict = _probable(verdict, RebalanceCause.GROUP_EMPTIED)
             yield Weighed(verdict, Effect.BUMPS)
 
@@ -312,7 +312,7 @@ def _differing(scene: ModernScene, detail: str) -> Verdict:
 
 
 def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
-    """An expression was given up without an epoch; its topics are missed only when the metadata are looked at again."""
+    """An expression given up without an epoch: its topics go missing only when the metadata are computed again."""
     resolved = [change for change in scene.evidence.regexes if change.new is not None]
     causes = [RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED]
     if not resolved:
@@ -369,15 +369,15 @@ def _upgrade(scene: ModernScene) -> Iterator[Weighed]:
             "The first member of the consumer protocol turned the classic group into a consumer group.",
             (_bump_evidence(scene),),
         )
-        # The conversion carries the counter over; its request bumped it by what else it brought.
+        # The conversion itself carries the counter over; what else the request brought bumped it.
         yield Weighed(_probable(verdict, RebalanceCause.MEMBER_JOINED), Effect.BUMPS)
 
 
 def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Verdict:
-    """The epoch that an upgrade takes over from a generation which was still to get its assignment.
+    """The cause of an epoch that an upgrade takes over from a generation that still had no assignment.
 
-    An upgrade bumps nothing: a join phase began that generation, and what began the phase left no record. `joined`: ids
-    of the members that came over and were in no generation before.
+    An upgrade itself bumps nothing: a join phase began that generation, and what set off the phase left no record.
+    `joined`: ids of the members that came over and were in no earlier generation.
     """
     alternatives = [
         RebalanceCause.MEMBER_DEPARTED,

@@ -19,7 +19,7 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.modern.group import ModernGroup
 
 IMPLICIT_EPOCH: Final = 1
-"""Group and assignment epoch of a group without records of them, from 4.3."""
+"""Implicit group and assignment epoch of a group that has no records of them, from 4.3 on."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class WriteEvidence:
     updated: list[MemberSubscribed] = field(default_factory=list)
     gone: list[MemberUnsubscribed] = field(default_factory=list)
     replaced: dict[str, tuple[MemberUnsubscribed, MemberSubscribed]] = field(default_factory=dict)
-    """Instance id -> the member id that went and the one that took its place, in one write."""
+    """Instance id -> (the member that went, the member that replaced it), both in this write."""
     regexes: list[RegexResolved] = field(default_factory=list)
     topics: list[TopicMetadataRecorded] = field(default_factory=list)
     assigned: list[MemberAssigned] = field(default_factory=list)
@@ -69,7 +69,7 @@ class WriteEvidence:
         return found
 
     def releases(self) -> Sequence[str]:
-        """Those whose records can look like these: a coordinator does not write what its release is."""
+        """The releases whose records can look like these; the records do not name their release."""
         first, last = RELEASES[0], RELEASES[-1]
         if any(change.topics is not None for change in self.topics):
             last = "4.0"
@@ -82,9 +82,9 @@ class WriteEvidence:
         return [release for release in RELEASES if first <= release <= last]
 
     def begins_unnumbered(self, group: ModernGroup) -> bool:
-        """Whether a group begins here with a member that brings no topics, and so without an epoch record (from 4.3).
+        """Whether a group begins here with a member without topics, and so without an epoch record (from 4.3 on).
 
-        Its assignment is at the implicit epoch 1, which up to 4.2 only a group with an epoch record had.
+        Its assignment has the implicit epoch 1, which up to 4.2 only a group with an epoch record could have.
         """
         if self.bump is not None or len(self.joined) != 1 or len(self.assigned) != 1:
             return False
@@ -99,10 +99,10 @@ class WriteEvidence:
         )
 
     def is_upgrade(self, first: Step, group: ModernGroup) -> bool:
-        """Whether a classic group goes on under another protocol, rather than an empty one making way for it.
+        """Whether a classic group continues under another protocol, rather than an empty one being replaced.
 
-        Its members come over, whether or not a generation of it ever showed them; with none left in its join phase its
-        epoch comes before anybody's subscription. `first`: the first record of the write; `group`: as it left it.
+        In an upgrade the classic members come over, even if no generation ever showed them. If its join phase had no
+        members left, its epoch comes before any subscription. `first`: the write's first record; `group`: after it.
         """
         if (first.role, first.tombstone) != (Role.CLASSIC, True):
             return False
@@ -118,9 +118,9 @@ class WriteEvidence:
         gone = {change.instance_id: change for change in self.gone if change.instance_id}
         for change in list(self.joined):
             old = gone.get(change.instance_id or "")
-            if old is not None:  # its member id may be the same: some clients keep theirs
+            if old is not None:  # the member id may be the same: some clients keep it
                 self.replaced[old.instance_id or ""] = (old, change)
                 self.joined.remove(change)
                 self.gone.remove(old)
-                # Damage may leave a second join with the same instance id; nobody went for it.
+                # A damaged log may hold a second join with the same instance id, for which no member went.
                 del gone[old.instance_id or ""]

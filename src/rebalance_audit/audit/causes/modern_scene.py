@@ -1,4 +1,4 @@
-"""What the patterns of a group epoch look at, and how much they may make of it."""
+"""What the patterns of a group epoch look at, and how much weight they may give it."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -24,31 +24,31 @@ ASSIGNOR_FIELD = "server_assignor"
 
 @dataclass(slots=True, frozen=True)
 class ModernScene:
-    """Everything a pattern may look at."""
+    """Everything that a pattern may look at."""
 
     evidence: WriteEvidence
     bump: GroupEpochBumped
     watches: Mapping[str, MemberWatch]
     identities: Callable[[str], Identity]
     departure: Callable[[MemberWatch, Position, int], Verdict]
-    """Judges one member's tombstone, with the number of others in the same write."""
+    """Judges one member's tombstone; the number is that of other members removed in the same write."""
     upgraded: bool
-    """The write right before turned a classic group into this one."""
+    """Whether the write right before this one upgraded a classic group to this one."""
     beginning: Beginning
     """Whether the epoch is the first of a group that began in this log."""
     initialised_at: Position | None
-    """The last record of a share group's initialised partitions since the epoch before."""
+    """Last record about a share group's initialised partitions since the previous epoch."""
     resolved: Collection[str] = frozenset()
-    """Expressions that are resolved, and were before the write."""
+    """Expressions that are resolved now and were already resolved before the write."""
     dropped: frozenset[str] = frozenset()
-    """Topics that the group's last hash counted and nobody subscribes to since: their expression was given up."""
+    """Topics in the group's last metadata hash that lost their last subscriber when an expression was given up."""
 
     def effect_of(self, occasion: Occasion) -> Effect:
-        """Whether something of the write can have bumped its epoch."""
+        """Whether an occasion in the write can have bumped its epoch."""
         return effect_of(occasion, self.bump.group_type, self.evidence.releases())
 
     def subscribing(self, change: MemberSubscribed) -> Effect:
-        """Whether the topics and the expression that a member's record brings bump the epoch."""
+        """Whether the topics and the expression in a member's record bump the epoch."""
         if self.bump.group_type is GroupType.STREAMS:
             return self.effect_of(Occasion.MEMBER_METADATA)
         identity = self.identities(change.member_id)
@@ -73,7 +73,7 @@ class ModernScene:
 
 
 class Weighed(NamedTuple):
-    """A verdict, and whether what it names can have bumped the epoch."""
+    """A verdict, and whether the cause that it names can have bumped the epoch."""
 
     verdict: Verdict
     effect: Effect

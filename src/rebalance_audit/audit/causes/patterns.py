@@ -1,7 +1,7 @@
-"""The table pattern -> cause: what each cause looks like in the records, and how sure it can be by them at best.
+"""The table pattern -> cause: what each cause looks like in the records, and its best certainty from them.
 
-`docs/causes.md` is written from it, and every cause that the audit claims is held against it in the tests. Logs of
-brokers can make any cause proven.
+`docs/causes.md` is generated from it, and the tests check every cause that the audit claims against it. With a broker's
+log any cause can be proven.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ class Look(NamedTuple):
 
     pattern: str
     at_best: Certainty | None
-    """None where it is never claimed, and at most named as an alternative."""
+    """None if the audit never claims the cause, and at most names it as an alternative."""
 
 
 class CausePattern(NamedTuple):
-    """One cause in groups whose coordinator assigns, and in groups whose leader does."""
+    """One cause, in groups whose coordinator assigns and in groups whose leader assigns."""
 
     modern: Look
     classic: Look
