@@ -1,1 +1,1 @@
-"""What the brokers themselves logged (`server.log`), as optional evidence beside the records."""
+"""What the brokers themselves logged (`server.log`), as optional evidence in addition to the records."""

@@ -1,4 +1,4 @@
-"""Everything that was read from the brokers' logs, by group."""
+"""All facts read from the brokers' logs, by group."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,26 +9,26 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact
 
 _Key = TypeVar("_Key", str, int)
 _NAMED: Final = 3
-"""So many groups are named in a sentence."""
+"""Number of groups that a sentence names."""
 
 
 @dataclass(slots=True)
 class BrokerLog:
-    """Facts of all groups. Small beside the log of records, so it goes to every worker as it is."""
+    """Facts of all groups. It is small compared with the log of records, so every worker gets all of it."""
 
     by_group: dict[str, tuple[BrokerFact, ...]] = field(default_factory=dict)
-    """Group id -> its lines in order of time."""
+    """Group id -> its lines, in order of time."""
     by_partition: dict[int, tuple[BrokerFact, ...]] = field(default_factory=dict)
-    """Partition of the offsets topic -> lines on its coordinator."""
+    """Partition of the offsets topic -> lines about its coordinator."""
     zone: str = "UTC"
-    """The time zone that lines without one were read in."""
+    """Time zone that was assumed for lines without one."""
 
     @classmethod
     def of(cls, facts: Iterable[BrokerFact], zone: str = "UTC") -> "BrokerLog":
-        """Sort the lines out, each once; those that concern neither a group nor a partition are left."""
+        """Sort the lines by group and partition, each line once; drop those that concern neither."""
         by_group: defaultdict[str, list[BrokerFact]] = defaultdict(list)
         by_partition: defaultdict[int, list[BrokerFact]] = defaultdict(list)
-        # The same line may stand in two copies of a log.
+        # The same line may be in two copies of a log.
         for fact in {each.content: each for each in facts}.values():
             if fact.group_id is not None:
                 by_group[fact.group_id].append(fact)
@@ -37,23 +37,23 @@ class BrokerLog:
         return cls(_in_time(by_group), _in_time(by_partition), zone)
 
     def facts_of(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
-        """What concerns a group: its own lines, and those on its coordinator where it has any."""
+        """The lines of a group; if it has any, also those about its coordinator."""
         own = self.by_group.get(group_id, ())
         return (*own, *self.by_partition.get(log_partition, ())) if own else ()
 
     def all(self) -> Iterable[BrokerFact]:
-        """Every line of a group."""
+        """The lines of all groups."""
         for facts in self.by_group.values():
             yield from facts
 
     def facts(self) -> Iterable[BrokerFact]:
-        """Every line, those on coordinators too."""
+        """All lines, also those about coordinators."""
         yield from self.all()
         for facts in self.by_partition.values():
             yield from facts
 
     def unmatched(self, known: Collection[str]) -> Mapping[str, int]:
-        """Groups with lines here that are not among the `known` ones, and how many lines."""
+        """Group id -> number of lines, for groups that are not among the `known` ones."""
         return {
             group_id: len(facts)
             for group_id, facts in self.by_group.items()
@@ -61,7 +61,7 @@ class BrokerLog:
         }
 
     def unmatched_notes(self, known: Collection[str]) -> list[str]:
-        """A sentence about the lines of groups that are not among the `known` ones; none where there are no such."""
+        """A sentence about the lines of groups that are not among the `known` ones; empty if there are none."""
         unmatched = self.unmatched(known)
         if not unmatched:
             return []

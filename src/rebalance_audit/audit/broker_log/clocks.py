@@ -1,7 +1,7 @@
-"""Whether the clocks of the brokers' logs and of the records agree, and what to do where they do not.
+"""Whether the clocks of the brokers' logs and of the records agree, and how to correct the lines if they do not.
 
-A log without a time zone that was read with the wrong one, or a broker whose clock is wrong, is off by a constant. The
-epochs that both name tell by how much. A log that fits nowhere is of another cluster or another time, and is left out.
+A log read in the wrong time zone, or a broker with a wrong clock, is off by a constant. The epochs that both the log
+and the records name show by how much. A log that fits nowhere is from another cluster or another time, and is left out.
 """
 
 from bisect import bisect_left
@@ -19,16 +19,16 @@ from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue, 
 from rebalance_audit.wire.records import Record, group_id_of
 
 ZONE_STEP_MS: Final = 900_000
-"""Time zones differ by quarters of an hour."""
+"""Time zones differ by multiples of a quarter of an hour (ms)."""
 
 SHIFT_MS_MAX: Final = 26 * 3_600_000
-"""From one end of the world's time zones to the other."""
+"""Largest difference between two time zones (ms)."""
 
 WITNESSES_MIN: Final = 3
-"""So many epochs must agree on a shift before it is believed."""
+"""Number of epochs that must agree on a shift before it is believed."""
 
 SAMPLE: Final = 1_000
-"""So many epochs of a broker are looked at."""
+"""Number of epochs looked at per broker."""
 
 DATED: Final = frozenset(
     {
@@ -47,7 +47,7 @@ class _Moment(NamedTuple):
 
 
 def moments_of(record: Record, at_ms: int) -> Iterator[tuple[FactKind, int, int]]:
-    """What a record of any type, written at a moment, tells of an epoch: the line to expect, the epoch, and when."""
+    """What a record of any type written at `at_ms` tells about an epoch: (kind of line to expect, epoch, epoch ms)."""
     value = record.value
     if isinstance(value, ConsumerGroupMetadataValue):
         yield FactKind.EPOCH_BUMPED, value.epoch, at_ms
@@ -61,11 +61,11 @@ def moments_of(record: Record, at_ms: int) -> Iterator[tuple[FactKind, int, int]
 
 @dataclass(slots=True)
 class Moments:
-    """When epochs began, by the records; only of groups that the brokers' logs name."""
+    """When epochs began according to the records, for groups that the brokers' logs name."""
 
     groups: Collection[str]
     limit: int = 100_000
-    """Of moments: enough to find a shift of any log."""
+    """Maximum number of moments: enough to find the shift of any log."""
     _found: defaultdict[_Moment, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, record: Record, position: Position) -> None:
@@ -77,7 +77,7 @@ class Moments:
             self._found[_Moment(group_id, kind, epoch)].append(at_ms)
 
     def shifts_of(self, fact: BrokerFact) -> list[int]:
-        """How much later the line is than each epoch that it may be about."""
+        """How much later (ms) the line is than each epoch that it may be about."""
         if fact.kind not in DATED or fact.epoch is None or fact.group_id is None:
             return []
         found = self._found.get(_Moment(fact.group_id, fact.kind, fact.epoch), ())
@@ -85,24 +85,24 @@ class Moments:
 
 
 class Aligned(NamedTuple):
-    """The log by the clock of the records."""
+    """The broker log, by the clock of the records."""
 
     log: BrokerLog
     notes: list[str]
-    """A sentence per broker whose clock or log was not right."""
+    """One sentence for each broker whose clock or log was wrong."""
 
 
 class Clocks(NamedTuple):
-    """What was found out of the clocks of brokers."""
+    """What was found out about the clocks of brokers."""
 
     shift_of: dict[str, int | None]
-    """Broker -> milliseconds that its lines are late; None where its log is of no use. Others are as they are."""
+    """Broker -> by how many ms its lines are late; None if its log is unusable. Brokers not listed need no shift."""
     notes: list[str]
-    """A sentence per broker whose clock or log was not right."""
+    """One sentence for each broker whose clock or log was wrong."""
 
 
 def clocks(found: Mapping[str, Sequence[Sequence[int]]]) -> Clocks:
-    """Broker -> for each line on an epoch that the records have, how much later it is than what it may be about."""
+    """Find the shifts. `found`: broker -> for each line about a known epoch, the possible delays from `shifts_of`."""
     shift_of: dict[str, int | None] = {}
     notes: list[str] = []
     for broker, candidates in sorted(found.items()):
@@ -122,7 +122,7 @@ def clocks(found: Mapping[str, Sequence[Sequence[int]]]) -> Clocks:
 
 
 def aligned(log: BrokerLog, moments: Moments) -> Aligned:
-    """The log with every broker's lines shifted to the records' clock; brokers that fit nowhere are left out."""
+    """The log with each broker's lines shifted to the records' clock; brokers that fit nowhere are left out."""
     by_broker: defaultdict[str, list[list[int]]] = defaultdict(list)
     for fact in log.all():
         shifts = moments.shifts_of(fact)
@@ -146,7 +146,7 @@ def _shifted(
 
 
 def _common_shift(candidates: Sequence[Sequence[int]]) -> tuple[int | None, int]:
-    """The shift on which most lines agree, 0 where it is none, None where too few do; and how many agree."""
+    """(Shift on which most lines agree, how many agree); the shift is 0 for a right clock, None if too few agree."""
     pairs = sorted((shift, line) for line, shifts in enumerate(candidates) for shift in shifts)
     shifts = [shift for shift, _ in pairs]
     straight = _lines_within(pairs, shifts, -TOLERANCE_MS)
@@ -161,7 +161,7 @@ def _common_shift(candidates: Sequence[Sequence[int]]) -> tuple[int | None, int]
         if len(lines) > len(best):
             best, start = lines, begin
     if len(best) < WITNESSES_MIN or 2 * len(best) < len(candidates):
-        # A few lines that fit nowhere prove nothing against the log: times alone decide about them.
+        # A few lines that fit nowhere do not disqualify the log: only their times decide about them.
         return (None if len(candidates) >= WITNESSES_MIN else 0), max(len(best), len(straight))
     inside = [shift for shift in shifts[start:] if shift <= shifts[start] + 2 * TOLERANCE_MS]
     middle = round(median(inside))
@@ -170,7 +170,7 @@ def _common_shift(candidates: Sequence[Sequence[int]]) -> tuple[int | None, int]
 
 
 def _lines_within(pairs: list[tuple[int, int]], shifts: list[int], begin_ms: int) -> set[int]:
-    """The lines with a shift between `begin_ms` and twice the tolerance behind it."""
+    """The lines with a shift from `begin_ms` to twice the tolerance after it."""
     first = bisect_left(shifts, begin_ms)
     found: set[int] = set()
     for shift, line in pairs[first:]:

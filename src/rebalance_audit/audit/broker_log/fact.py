@@ -1,11 +1,11 @@
-"""What one line of a broker's log says of a group, in fields."""
+"""What one line of a broker's log says about a group, in fields."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class FactKind(StrEnum):
-    """What a line says. `MEANINGS` has one sentence for each."""
+    """What a line says. `MEANINGS` has one sentence for each kind."""
 
     REBALANCE_PREPARED = "rebalance_prepared"
     GENERATION_STABILIZED = "generation_stabilized"
@@ -68,36 +68,36 @@ MEANINGS = {
 
 
 class BrokerFact(NamedTuple):
-    """One line. Fields that the wording does not have are None, texts are as logged."""
+    """One line of a broker's log. Fields that its wording lacks are None; texts are as logged."""
 
     kind: FactKind
     at_ms: int
-    """Epoch milliseconds, by the clock of the broker as its time zone was given or found."""
+    """Epoch milliseconds by the broker's clock, in the time zone that was given or found."""
     group_id: str | None
     broker: str
-    """Who logged it: the broker's id, or the file where the line has none."""
+    """Who logged the line: the broker's id, or the file if the line has no id."""
     place: str
-    """File, by the name that it has before it is rotated, and number of the line."""
+    """File, by its name before rotation, and line number."""
     epoch: int | None = None
-    """Group epoch or generation; of a prepared rebalance the generation before."""
+    """Group epoch or generation; for a prepared rebalance, the previous generation."""
     member_id: str | None = None
     instance_id: str | None = None
     old_member_id: str | None = None
     members: tuple[str, ...] = ()
     size: int | None = None
-    """Members, or offsets."""
+    """Number of members or of offsets."""
     metadata_hash: int | None = None
     log_partition: int | None = None
     text: str | None = None
-    """Reason, subscription or assignor."""
+    """A reason, a subscription or an assignor."""
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What makes it the line that it is, wherever it was read."""
+        """The line's content, the same wherever the line was read."""
         return tuple(self._replace(place=""))
 
     @property
     def order(self) -> tuple[int, str, str, int]:
-        """Lines of one moment in the order of their file."""
+        """Sort key: by time, and within one moment in the order of the file."""
         file, _, number = self.place.rpartition(":")
         return self.at_ms, self.broker, file, int(number)

@@ -1,8 +1,8 @@
-"""The usual layouts of a broker's log: where a line has its time, its coordinator's mark and its message.
+"""The usual layouts of a broker's log: where the time, the coordinator's mark and the message are in a line.
 
-Every line of a coordinator that concerns groups bears a mark, `[GroupCoordinator 1]: ` in the coordinator of old,
-`[GroupCoordinator id=1 topic=__consumer_offsets partition=2] ` in the new one. The time is the last one in front of it,
-so that what a container runtime or a shipper puts in front of the line does no harm.
+Every line of a coordinator about groups has a mark: `[GroupCoordinator 1]: ` in the old coordinator,
+`[GroupCoordinator id=1 topic=__consumer_offsets partition=2] ` in the new one. The line's time is the last one before
+the mark, so a prefix from a container runtime or a log shipper does no harm.
 """
 
 import re
@@ -15,7 +15,7 @@ import orjson
 from rebalance_audit.audit.broker_log.wall_clock import WallClock
 
 MARKS: Final = ("[GroupCoordinator ", "[GroupMetadataManager ")
-"""What a line must contain to be looked at."""
+"""A line without this text is not looked at."""
 
 _MARK: Final = re.compile(
     r"\[(?:GroupCoordinator|GroupMetadataManager) (?:id=|brokerId=)?(?P<broker>\d+)"
@@ -28,7 +28,7 @@ _TIME: Final = re.compile(
 _EPOCH: Final = re.compile(r"(?<!\d)1\d{12}(?!\d)")
 _LEVEL: Final = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _LOGGER: Final = re.compile(r" \((?:[a-z]\w*\.)*[A-Z][\w$]*(?::\d+)?\)(?: \[[^\]]*\])?\s*\Z")
-"""`(kafka.coordinator.group.GroupCoordinator)`, with a line number or a thread in some layouts."""
+"""`(kafka.coordinator.group.GroupCoordinator)`; some layouts add a line number or a thread."""
 _HEAD_LENGTH: Final = 160
 _TEXT_KEYS: Final = ("message", "msg", "log", "MESSAGE", "@message")
 _TIME_KEYS: Final = ("@timestamp", "timestamp", "timeMillis", "time", "ts", "@time")
@@ -47,11 +47,11 @@ class EventReader:
     """Reads the events of one file in order."""
 
     def __init__(self, zone: tzinfo) -> None:
-        """`zone` is that of times without one."""
+        """`zone` applies to times without a time zone."""
         self._clock = WallClock(zone)
 
     def begins(self, line: str) -> bool:
-        """Whether the line begins an event; else it continues the one before."""
+        """Whether the line begins an event; otherwise it continues the previous one."""
         head = line[:_HEAD_LENGTH]
         if head.startswith("{"):
             return True
@@ -60,7 +60,7 @@ class EventReader:
         return _TIME.search(head) is not None or _EPOCH.search(head) is not None
 
     def read(self, event: str) -> LogLine | None:
-        """The event of a coordinator; None for any other, and for one without a time."""
+        """The coordinator's event in this text; None for any other event, and for one without a time."""
         if event.startswith("{"):
             return self._read_json(event)
         mark = _MARK.search(event)
@@ -103,7 +103,7 @@ class EventReader:
         for key in _TIME_KEYS:
             value = fields.get(key)
             if isinstance(value, int | float):
-                # Seconds or milliseconds: a log is of this century.
+                # Seconds or milliseconds: the size tells, as a log is from this century.
                 return int(value if value > 10_000_000_000 else value * 1000)
             if isinstance(value, str):
                 return self._time_before(value)
@@ -117,5 +117,5 @@ def _line(at_ms: int, mark: re.Match[str], event: str) -> LogLine:
 
 
 def without_logger(text: str) -> str:
-    """A message without the logger's name that most layouts put behind it."""
+    """The message without the logger's name, which most layouts append."""
     return _LOGGER.sub("", text).rstrip("\r\n")

@@ -1,4 +1,4 @@
-"""From the text of a coordinator's message to its fields, by the table of wordings."""
+"""Parses the text of a coordinator's message into fields, by the table of wordings."""
 
 import re
 from collections import defaultdict
@@ -20,12 +20,12 @@ _DOUBLED_STOP: Final = "."
 
 
 class ParsedMessage(NamedTuple):
-    """What a message says: its kind and the fields of `BrokerFact` by name."""
+    """What a message says: its kind, and fields of `BrokerFact` by name."""
 
     kind: FactKind
     fields: Mapping[str, object]
     releases: str
-    """Those that word it so."""
+    """The releases that use this wording."""
 
 
 class _Rule(NamedTuple):
@@ -34,7 +34,7 @@ class _Rule(NamedTuple):
 
 
 def read_message(text: str) -> ParsedMessage | None:
-    """The message behind a coordinator's mark; None for one that is in no wording."""
+    """Parse the message after a coordinator's mark; None if no wording matches."""
     scope = _SCOPE.match(text)
     if scope is None:
         return _read(_PLAIN_RULES, text, {})
@@ -79,7 +79,7 @@ def _first_word(text: str) -> str:
 
 
 def _compiled(wordings: Sequence[Wording]) -> Mapping[str, Sequence[_Rule]]:
-    """First word -> its rules, in the order of the table."""
+    """First word -> the rules that begin with it, in the order of the table."""
     rules: defaultdict[str, list[_Rule]] = defaultdict(list)
     for wording in wordings:
         rules[_first_word(wording.pattern)].append(

@@ -1,4 +1,4 @@
-"""Group epochs in the light of the broker's log."""
+"""Checks the causes of group epochs against the broker's log."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,16 +11,16 @@ from rebalance_audit.audit.group.life import DEPARTURES
 from rebalance_audit.replay.changes import GroupEpochBumped, Position
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
-"""Causes that the line on a join names; that the group began with it, no line says."""
+"""Causes that a line about a join confirms; no line says that the group began with it."""
 
 _ONE_WRITE_MS: Final = 100
-"""The lines of one request or timer: the bump is the last of them."""
+"""Kinds of lines that one request or timer logs; the bump is the last of them."""
 
 
 def testify_to_epoch(
     witness: Witness, bump: GroupEpochBumped, verdicts: Iterable[Verdict]
 ) -> Testimony:
-    """What the coordinator logged when it wrote the epoch."""
+    """The epoch's causes, confirmed or corrected by what the coordinator logged when it wrote the epoch."""
     position = bump.position
     at_ms = position.record_timestamp_ms
     bumped = witness.of_epoch(FactKind.EPOCH_BUMPED, bump.new_epoch, at_ms)
@@ -33,7 +33,7 @@ def testify_to_epoch(
 def _confirm(
     witness: Witness, verdict: Verdict, bumped: BrokerFact | None, position: Position
 ) -> Verdict:
-    """The verdict with the line that speaks of it, if there is one."""
+    """The verdict with the line that confirms it, if there is one."""
     from_ms, to_ms = _window(witness, bumped, position)
     member_id = verdict.member_id
     if verdict.cause in DEPARTURES and member_id is not None:
@@ -49,7 +49,7 @@ def _confirm(
         return verdict if found is None else departed(verdict, found, position)
     if verdict.certainty is Certainty.PROVEN:
         return verdict
-    # That expressions were scanned or a static member came back under another id bumps nothing by itself.
+    # A scan of expressions or a static member's return under another id bumps nothing by itself.
     fact = None
     if verdict.cause in _JOINS and member_id is not None:
         fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
@@ -59,7 +59,7 @@ def _confirm(
 
 
 def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[Verdict]:
-    """What the log says of an epoch whose own records are gone: the lines that came with it."""
+    """Verdicts on an epoch whose own records are gone, from the lines logged with it."""
     from_ms, to_ms = _window(witness, bumped, position)
     for fact in witness.between(max(from_ms, bumped.at_ms - _ONE_WRITE_MS), to_ms):
         if fact.broker != bumped.broker:
@@ -84,11 +84,11 @@ def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[
 def _cause_of(
     witness: Witness, fact: BrokerFact, until_ms: int
 ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...]] | None:
-    """The cause that a line is by itself, and what else it may be."""
+    """The cause that a line names by itself, and the alternatives."""
     if fact.kind is FactKind.MEMBER_JOINED:
         static = fact.instance_id is not None
         cause = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
-        # A join without topics bumps nothing; then it was the metadata that its heartbeat found changed.
+        # A join without topics bumps nothing; then its heartbeat found changed metadata.
         return cause, (RebalanceCause.TOPIC_METADATA_CHANGED,)
     if fact.kind is FactKind.ASSIGNMENT_CONFIGS_CHANGED:
         return RebalanceCause.ASSIGNMENT_ONLY, ()
@@ -100,7 +100,7 @@ def _cause_of(
         return None
     expired = ended.cause is RebalanceCause.MEMBER_SESSION_EXPIRED
     if expired and witness.was_away_before(member_id, until_ms):
-        # Whether it was away just then only its records would tell.
+        # Only its records would show whether it was away just then.
         return ended.cause, (RebalanceCause.STATIC_MEMBER_EXPIRED,)
     return ended.cause, ended.alternatives
 
@@ -118,9 +118,9 @@ def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evide
 
 
 def _window(witness: Witness, bumped: BrokerFact | None, position: Position) -> tuple[int, int]:
-    """When the lines of the request were logged: between the bump before and its own, which is its last line.
+    """(from ms, to ms) of the request's lines: from the previous bump to this one, which is the request's last line.
 
-    Without the line of the bump nothing but nearness in time tells which lines belong to it.
+    Without the line of the bump, only nearness in time tells which lines belong to it.
     """
     at_ms = position.record_timestamp_ms
     if bumped is None or bumped.epoch is None:

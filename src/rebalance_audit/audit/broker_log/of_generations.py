@@ -1,4 +1,4 @@
-"""Classic generations in the light of the broker's log, which says what no record can: what began the join phase."""
+"""Checks classic generations against the broker's log, which alone says what began the join phase."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -34,7 +34,7 @@ _ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKin
 
 
 class _JoinPhase(NamedTuple):
-    """The lines between which a generation came about."""
+    """The lines that begin and end a generation's join phase."""
 
     prepared: BrokerFact
     ended: BrokerFact
@@ -46,7 +46,7 @@ def testify_to_generation(
     joined_at_ms: int | None,
     verdicts: tuple[Verdict, ...],
 ) -> Testimony:
-    """What the coordinator logged while the generation came about. `joined_at_ms`: the end of its join phase."""
+    """The generation's causes, corrected by the broker's log. `joined_at_ms`: end of its join phase (epoch ms)."""
     ended = _end_of_join_phase(witness, scene.new, joined_at_ms)
     if ended is None:
         return Testimony(verdicts)
@@ -70,7 +70,7 @@ def testify_to_generation(
     if denied:
         return Testimony(verdicts, contradictions=denied)
     primary = trigger.verdict(confirmed)
-    if primary is None:  # something began it, and nobody can tell what
+    if primary is None:  # something began it, but the log does not say what
         return Testimony(confirm(whole=False), phase.prepared.at_ms)
     return Testimony(with_primary(primary, confirmed), phase.prepared.at_ms)
 
@@ -82,7 +82,7 @@ def _end_of_join_phase(
     at_ms = new.position.record_timestamp_ms
     if joined_at_ms is not None:
         return witness.of_epoch(kind, new.generation, joined_at_ms)
-    # A record too old to say when the join phase ended was written when the assignment came.
+    # Old record versions do not hold the end of the join phase; they were written when the assignment came.
     assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
     if assigned is None:
         return witness.of_epoch(kind, new.generation, at_ms)
@@ -90,7 +90,7 @@ def _end_of_join_phase(
 
 
 def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _JoinPhase | None:
-    """The join phase that `ended`; None where the log does not hold it from one end to the other."""
+    """The join phase that `ended`; None if the log does not hold all of it."""
     old, new = scene.old, scene.new
     prepared = witness.last_of_epoch(FactKind.REBALANCE_PREPARED, new.generation - 1, ended.at_ms)
     if prepared is None or prepared.broker != ended.broker:
@@ -109,13 +109,13 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
         fact.kind in TAKE_OVERS and fact.broker == ended.broker
         for fact in witness.between(old_ms - TOLERANCE_MS, prepared.at_ms)
     ):
-        # The coordinator moved since the record before: whether before or behind this line, its log does not tell.
+        # The coordinator moved since the previous record; its log does not tell whether before or after this line.
         return None
     return _JoinPhase(prepared, ended)
 
 
 def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -> bool:
-    """Numbers begin anew with every life of a group: a member that is there, or so short a time, shows which it is."""
+    """Whether the line is from this life of the group: numbers restart with each life; a member or nearness tells."""
     trigger = trigger_of(prepared.text or "")
     if trigger is not None and any(each in new.members for each in trigger.members):
         return True
@@ -124,14 +124,14 @@ def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -
 
 
 def _since(scene: ClassicScene, phase: _JoinPhase | None, ended: BrokerFact) -> int:
-    """From when on a line can belong to this generation: the record before, or the join phase."""
+    """Earliest time (epoch ms) of this generation's lines: the previous record, or the begin of the join phase."""
     if scene.old is not None:
         return scene.old.position.record_timestamp_ms
     return phase.prepared.at_ms if phase is not None else ended.at_ms
 
 
 def _denied(witness: Witness, new: Generation, ended: BrokerFact) -> Iterator[Evidence]:
-    """Members of the generation, counted by the log and by the record."""
+    """A contradiction if the log and the record count different numbers of members."""
     at_ms = new.position.record_timestamp_ms
     assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
     for fact in (ended, assigned):
@@ -153,10 +153,9 @@ def _confirm(
     *,
     whole: bool,
 ) -> Verdict:
-    """The verdict on one member with the line that speaks of it, if there is one.
+    """The verdict on one member with the line that confirms it, if there is one.
 
-    Without the `whole` join phase and its reason in the log it remains open whether this or something else set the
-    rebalance off.
+    Unless the log has the `whole` join phase and its reason, it remains open whether this set the rebalance off.
     """
     member_id, position = verdict.member_id, scene.new.position
     if member_id is None:
@@ -182,13 +181,13 @@ def _confirm(
 
 
 def _other_causes(verdict: Verdict) -> tuple[RebalanceCause, ...]:
-    """What may have set the rebalance off in place of a departure that is no longer in doubt."""
+    """What else may have set the rebalance off, now that the departure itself is no longer in doubt."""
     others = tuple(cause for cause in verdict.alternatives if cause not in DEPARTURES)
     return others or (RebalanceCause.LEADER_REJOINED,)
 
 
 class _Trigger:
-    """Reads what set the rebalance off, with the records of before and after at hand."""
+    """Interprets the logged trigger of a rebalance, using the records before and after it."""
 
     def __init__(self, witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> None:
         self._witness = witness
@@ -199,11 +198,11 @@ class _Trigger:
 
     @property
     def is_known(self) -> bool:
-        """Whether the log gives a reason, and in a wording that the tables have."""
+        """Whether the log gives a reason in a wording that the tables have."""
         return self._trigger is not None
 
     def denied(self) -> Iterator[Evidence]:
-        """A member that the rebalance began without is in its generation: a classic id does not come back."""
+        """A contradiction if the generation has a member that the trigger removed: classic member ids never return."""
         trigger, new = self._trigger, self._scene.new
         if trigger is None or trigger.role not in _GOING:
             return
@@ -216,7 +215,7 @@ class _Trigger:
                 )
 
     def verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
-        """The primary cause; None where the log's reason is none that the tables know."""
+        """The primary cause; None if the tables do not know the logged reason."""
         trigger = self._trigger
         if trigger is None:
             return None
@@ -309,7 +308,7 @@ class _Trigger:
     def _follower(
         self, trigger: LoggedTrigger, member_id: str | None, who: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
-        """A follower is heard only when its metadata changed: its topics, or what it owns."""
+        """A follower's rejoin sets off a rebalance only if its metadata changed: topics, or owned partitions."""
         cause = rejoin_cause(trigger.client_reason)
         if cause is not None:
             return cause, (), f"Member {who}."
@@ -324,7 +323,7 @@ class _Trigger:
         return RebalanceCause.SUBSCRIPTION_CHANGED, (), detail
 
     def _members(self, member_id: str | None) -> tuple[ClassicMember | None, ClassicMember | None]:
-        """The member before and after."""
+        """The member before and after the rebalance; None where it is absent."""
         old: Mapping[str, ClassicMember] = self._scene.old.members if self._scene.old else {}
         new = self._scene.new.members
         return old.get(member_id or ""), new.get(member_id or "")
@@ -337,7 +336,7 @@ class _Trigger:
         return before is not None and after is not None and set(before.topics) != set(after.topics)
 
     def _gave_up(self, member_id: str | None) -> bool:
-        """Whether the generation before took partitions from a cooperative member, which so has to join again."""
+        """Whether the previous generation took partitions from a cooperative member, which therefore has to rejoin."""
         old, (before, _) = self._scene.old, self._members(member_id)
         if old is None or before is None or before.subscription is None:
             return False
@@ -349,7 +348,7 @@ class _Trigger:
     def _fresh(
         self, cause: RebalanceCause, member_id: str | None, trigger: LoggedTrigger
     ) -> Verdict:
-        """A cause that the records do not show by themselves."""
+        """A verdict on a cause that the records alone do not show."""
         watch = self._scene.watches.get(member_id or "")
         identity = watch.stint.identity if watch is not None else None
         before, after = self._members(member_id)

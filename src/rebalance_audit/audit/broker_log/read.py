@@ -1,4 +1,4 @@
-"""Reads the files of a broker's log: plain or gzip, as many as there are, rotated or not, of one broker or several."""
+"""Reads broker log files: plain or gzip, any number of them, rotated or not, from one broker or several."""
 
 import gzip
 import re
@@ -15,19 +15,19 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 FILE_PATTERN: Final = "*server*.log*"
-"""Files of a folder that are taken for broker logs."""
+"""Names of the files in a folder that are taken for broker logs."""
 _ROTATED: Final = re.compile(r"(?<=\.log)[.\-_].*")
-"""What rotation and packing put behind the name: the lines are the same before and after, with the same numbers."""
+"""Suffixes from rotation and compression: they change neither the lines nor their numbers."""
 _CONTINUED_LINES_MAX: Final = 20
-"""A message may go over some lines (a group id with a line break in it); a stack trace is none."""
+"""Maximum lines of a message (a group id may contain a line break); a stack trace is not part of the message."""
 
 
 class BrokerLogNotReadable(SourceNotReadable):
-    """A file of a broker's log that cannot be read; the message is a sentence that names it."""
+    """A broker log file cannot be read; the message is a sentence that names the file."""
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """The files, and those that the folders hold, each once. Raises BrokerLogNotReadable."""
+    """The given files, and the broker logs in the given folders, each once. Raises BrokerLogNotReadable."""
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
@@ -45,7 +45,7 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_facts(paths: Iterable[Path], zone: tzinfo) -> Iterator[BrokerFact]:
-    """Every line that says something of a group, file by file. Raises BrokerLogNotReadable."""
+    """Every fact about a group, file by file. `zone` applies to times without one. Raises BrokerLogNotReadable."""
     for path in files_of(paths):
         yield from _facts_of(path, zone)
 
@@ -60,10 +60,10 @@ def _facts_of(path: Path, zone: tzinfo) -> Iterator[BrokerFact]:
 
 
 def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
-    """The facts of one event: none in no known wording, several where it speaks of several groups."""
+    """The facts of one event: none if no wording matches, several if it names several groups."""
     message = read_message(line.message)
     if message is None and "\n" in line.message:
-        # A stack trace, or whatever else the layout cannot know to be none of the message.
+        # A stack trace, or anything else that the layout cannot tell from the message.
         message = read_message(without_logger(line.message.split("\n", 1)[0]))
     if message is None:
         return
@@ -77,7 +77,7 @@ def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
 
 
 def _events(path: Path, layout: EventReader) -> Iterator[tuple[int, str]]:
-    """(line number, text) of every event that bears a coordinator's mark, with its continuation lines."""
+    """(line number, text) of every event with a coordinator's mark, including its continuation lines."""
     begun, lines = 0, list[str]()
     try:
         with _opened(path) as file:
@@ -101,7 +101,7 @@ def _events(path: Path, layout: EventReader) -> Iterator[tuple[int, str]]:
 def _opened(path: Path) -> IO[str]:
     with path.open("rb") as file:
         packed = file.read(2) == GZIP_MAGIC
-    # Bytes that are no UTF-8 are in client ids and reasons only; the rest of the line still counts.
+    # Bytes that are not UTF-8 occur only in client ids and reasons; the rest of the line still counts.
     if packed:
         return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="\n")
     return path.open(encoding="utf-8", errors="replace", newline="\n")

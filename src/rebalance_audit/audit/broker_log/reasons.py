@@ -1,6 +1,6 @@
-"""What the reasons in a broker's log mean: what set a classic rebalance off, and why a member is gone.
+"""What the reasons in a broker's log mean: what set off a classic rebalance, and why a member is gone.
 
-Tables from words to causes. What is in none of them decides nothing.
+The tables map wordings to causes. A wording in none of them decides nothing.
 """
 
 import re
@@ -11,10 +11,10 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.causes.cause import RebalanceCause
 
 NOT_PROVIDED: Final = "not provided"
-"""What the coordinator logs where a client gave no reason (KIP-800: only newer clients do)."""
+"""What the coordinator logs if a client gave no reason (KIP-800: only newer clients give one)."""
 
 ADMIN_REASON: Final = "member was removed by an admin"
-"""What Kafka's admin client gives as the reason, unless its user gives one."""
+"""The reason that Kafka's admin client gives, unless its user gives one."""
 
 OWN_LEAVE_REASONS: Final = (
     "the consumer is being closed",
@@ -23,7 +23,7 @@ OWN_LEAVE_REASONS: Final = (
     "consumer pro-actively leaving the group",
     "client leaving group per normal operation",
 )
-"""What clients say of themselves in a LeaveGroup request: the Java consumer, and franz-go in the last row."""
+"""Reasons that clients give in their own LeaveGroup request: the Java consumer's, and franz-go's in the last row."""
 
 REJOIN_REASONS: Final[Mapping[str, RebalanceCause]] = {
     "cached metadata has changed": RebalanceCause.TOPIC_METADATA_CHANGED,
@@ -33,7 +33,7 @@ REJOIN_REASONS: Final[Mapping[str, RebalanceCause]] = {
     ),
     "need to revoke partitions": RebalanceCause.COOPERATIVE_FOLLOW_UP,
 }
-"""How the Java consumer's reason to join again begins (ConsumerCoordinator), and the cause that it is."""
+"""Begin of the Java consumer's reason to rejoin (`ConsumerCoordinator`) -> the cause."""
 
 FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {
     "the member session expired": RebalanceCause.MEMBER_SESSION_EXPIRED,
@@ -43,15 +43,15 @@ FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {
     "the classic member failed to join within": RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
     "the member failed to sync within": RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
 }
-"""How the reason of a fenced member begins, and the cause that it is."""
+"""Begin of a fenced member's reason -> the cause."""
 
 
 class TriggerKind(NamedTuple):
-    """One row: what the reason of a prepared rebalance looks like, and what it says."""
+    """One row: what the reason of a prepared rebalance looks like, and what it means."""
 
     role: str
     pattern: str
-    """A regular expression; its groups are `member`, `members`, `instance` and `reason`, as far as they are told."""
+    """A regular expression; its groups are those of `member`, `members`, `instance` and `reason` that are logged."""
 
 
 JOIN: Final = "join"
@@ -102,17 +102,17 @@ _SOME: Final = re.compile(r"Some\((.*)\)", re.DOTALL)
 
 
 class LoggedTrigger(NamedTuple):
-    """What set a classic rebalance off, as the coordinator logged it."""
+    """What set off a classic rebalance, as the coordinator logged it."""
 
     role: str
     members: tuple[str, ...]
     instance_id: str | None
     client_reason: str | None
-    """None where the client gave none."""
+    """None if the client gave no reason."""
 
 
 def trigger_of(text: str) -> LoggedTrigger | None:
-    """The reason of a prepared rebalance, read; None for one that is in no known wording."""
+    """Parse the reason of a prepared rebalance; None if no wording matches."""
     for role, regex in _COMPILED:
         found = regex.fullmatch(text)
         if found is None:
@@ -141,7 +141,7 @@ def _instance_of(text: str | None) -> str | None:
 
 
 def rejoin_cause(client_reason: str | None) -> RebalanceCause | None:
-    """The cause that a client's reason to join again names; None where it names none."""
+    """The cause that a client's reason to rejoin names; None if it names no known one."""
     return _beginning(REJOIN_REASONS, client_reason)
 
 
@@ -150,30 +150,30 @@ PLAIN_ENDS: Final[Mapping[FactKind, RebalanceCause]] = {
     FactKind.MEMBER_EXPIRED: RebalanceCause.MEMBER_SESSION_EXPIRED,
     FactKind.MEMBERS_NOT_REJOINED: RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
 }
-"""Lines that say by themselves why a member is gone."""
+"""Kinds of lines that by themselves say why a member is gone."""
 
 TRIGGERED_ENDS: Final[Mapping[str, RebalanceCause]] = {
     EXPIRY: RebalanceCause.MEMBER_SESSION_EXPIRED,
     NOT_SYNCED: RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
 }
-"""Reasons of a rebalance that say it."""
+"""Reasons of a rebalance that say why a member is gone."""
 
 
 class LoggedDeparture(NamedTuple):
-    """Why a member is gone, by one line."""
+    """Why a member is gone, according to one line."""
 
     cause: RebalanceCause
     alternatives: tuple[RebalanceCause, ...]
-    """Empty where the line leaves no doubt."""
+    """Empty if the line leaves no doubt."""
     fact: BrokerFact
 
 
 def departure_of_fact(
     fact: BrokerFact, *, by_another: bool, was_away: bool, is_static: bool
 ) -> LoggedDeparture | None:
-    """What the line says of a member's end; None where it says nothing that is in the tables.
+    """What the line says about a member's end; None if the tables do not know its wording.
 
-    `by_another`: the request took others out as well, or named the member by its instance id alone; no client does so.
+    `by_another`: the request removed others too, or named the member by its instance id alone; no client does that.
     """
     plain = PLAIN_ENDS.get(fact.kind)
     if plain is not None:
@@ -207,11 +207,11 @@ def _departure_of_trigger(
 def _by_request(
     fact: BrokerFact, by_another: bool, is_static: bool
 ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...]]:
-    """Who sent a LeaveGroup: the member, or an administrator for it.
+    """Who sent a LeaveGroup request: the member itself, or an administrator. Returns (cause, alternatives).
 
-    A client takes out itself alone, static members do not do so by themselves, and the Java clients say what they do. A
-    dynamic member's request without a reason is taken for its own: tools that remove one dynamic member by
-    its id and say nothing are not told apart from it.
+    A client removes only itself, static members do not leave on their own, and Java clients give a reason. A dynamic
+    member's request without a reason counts as its own: it cannot be told apart from that of a tool that removes one
+    dynamic member by its id and gives no reason.
     """
     left, removed = RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN
     reason = fact.text or NOT_PROVIDED

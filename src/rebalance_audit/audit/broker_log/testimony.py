@@ -1,4 +1,4 @@
-"""What the broker's log changes in the judgement of one epoch."""
+"""What the broker's log changes in the verdicts on one epoch."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,17 +11,17 @@ from rebalance_audit.replay.changes import Position
 
 
 class Testimony(NamedTuple):
-    """The epoch's causes as they are with the broker's log, and what else it says."""
+    """The epoch's causes after the broker's log was taken into account, and what else the log says."""
 
     verdicts: tuple[Verdict, ...]
     join_started_ms: int | None = None
-    """Classic: when the join phase began, as the coordinator logged it."""
+    """Classic: when the join phase began (epoch ms), as the coordinator logged it."""
     contradictions: tuple[Evidence, ...] = ()
-    """What the log says and the records deny."""
+    """Statements of the log that the records contradict."""
 
 
 def proven_by(verdict: Verdict, evidence: Evidence, cause: RebalanceCause | None = None) -> Verdict:
-    """The verdict, beyond doubt, with the line that decides it."""
+    """The verdict as proven by the line in `evidence`; `cause` replaces its cause if given."""
     return verdict._replace(
         cause=cause or verdict.cause,
         certainty=Certainty.PROVEN,
@@ -36,7 +36,7 @@ def departed(
     position: Position,
     others: tuple[RebalanceCause, ...] = (),
 ) -> Verdict:
-    """A departure whose reason the broker logged; `others` may have set the epoch off as well."""
+    """The verdict on a departure whose reason the broker logged; `others` may also have set the epoch off."""
     fact, name = departure.fact, verdict.member_id or ""
     alternatives = tuple(dict.fromkeys((*departure.alternatives, *others)))
     return verdict._replace(
@@ -62,7 +62,7 @@ HOW = {
 
 
 _OUTCOMES = frozenset({RebalanceCause.GROUP_CREATED, RebalanceCause.GROUP_EMPTIED})
-"""What an epoch is to the group, whoever began it."""
+"""Causes that say what the epoch is to the group, whatever set it off."""
 
 GUESSES = frozenset(
     {
@@ -74,13 +74,13 @@ GUESSES = frozenset(
         RebalanceCause.UNKNOWN,
     }
 )
-"""What the records alone can only guess; void where the log says what it was."""
+"""Causes that the records alone can only guess; dropped if the log names the cause."""
 
 
 def with_primary(primary: Verdict, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """`primary` first; what says the same of the same member, and what was but a guess, gives way to it.
+    """`primary` first; verdicts with the same cause for the same member, and mere guesses, are dropped.
 
-    That a leader joined again says nothing of its reasons, so a guess at those stays beside it.
+    A leader's rejoin does not say why it rejoined, so guesses at the reason stay.
     """
     bare = primary.cause is RebalanceCause.LEADER_REJOINED
     others = (
@@ -101,9 +101,9 @@ def with_primary(primary: Verdict, verdicts: Sequence[Verdict]) -> tuple[Verdict
 
 
 def meanwhile(verdict: Verdict, primary: Verdict) -> Verdict:
-    """What happened while the join phase went on that something else, by the log's own words, had begun.
+    """The verdict on something that happened during a join phase which, by the log, `primary` had begun.
 
-    How a member went is as sure as before (gold.members says so); that it began the rebalance is not.
+    How a member went stays as certain as before (see gold.members), but it did not certainly begin the rebalance.
     """
     if verdict.certainty is not Certainty.PROVEN or verdict.cause in _OUTCOMES:
         return verdict

@@ -1,4 +1,4 @@
-"""From the wall clock of a broker's log to epoch milliseconds."""
+"""Converts wall-clock times of a broker's log to epoch milliseconds."""
 
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -7,20 +7,20 @@ from typing import Final
 from rebalance_audit.time_zones import fixed_zone
 
 _TURNED_BACK: Final = timedelta(minutes=20)
-"""Lines of several threads may be a little out of order; a clock set back for winter goes half an hour or more."""
+"""Lines of several threads may be slightly out of order; the end of summer time goes back half an hour or more."""
 
 
 class WallClock:
-    """Reads the times of one file in order, so that the hour which comes twice in autumn is told apart."""
+    """Reads the times of one file in order, to tell apart the two passes of the hour that repeats in autumn."""
 
     def __init__(self, zone: tzinfo) -> None:
-        """`zone` is that of times without one."""
+        """`zone` applies to times without a time zone."""
         self._zone = zone
         self._last: datetime | None = None
         self._fold = 0
 
     def epoch_ms(self, wall: str, fraction: str | None, zone: str | None) -> int | None:
-        """Milliseconds of `2024-05-01 12:00:00` and the digits behind it; None for what is no date."""
+        """Epoch ms of a time such as `2024-05-01 12:00:00` and its fraction digits; None if it is not a date."""
         moment = _moment(wall.replace("T", " "))
         if moment is None:
             return None

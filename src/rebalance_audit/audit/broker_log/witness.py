@@ -1,8 +1,8 @@
-"""What the brokers logged of one group, ready to be asked while the group's records are judged.
+"""What the brokers logged about one group, for queries while the group's records are judged.
 
-It holds nothing but the lines, which come with a run: it is the same whether an audit begins at the start of the log
-or goes on from a snapshot. Only what a line says counts; that a line is missing says nothing, since a log may
-cover a part of the time or one broker of several.
+It holds only the lines, which every run gets anew, so it is the same whether an audit begins at the start of the log or
+continues from a snapshot. Only what a line says counts. A missing line says nothing, since a log may cover only part of
+the time or one of several brokers.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,14 +21,14 @@ from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.replay.changes import Position
 
 TOLERANCE_MS: Final = 2_000
-"""How far a line and its record may be apart. One clock stamps both within a few ms; busy brokers log late."""
+"""How far a line and its record may be apart (ms). One clock stamps both within a few ms; busy brokers log late."""
 
 SAME_REQUEST_MS: Final = 100
-"""The lines of one request."""
+"""Largest distance (ms) between the lines of one request."""
 
 TAKE_OVERS: Final = frozenset({FactKind.GROUP_LOADED, FactKind.PARTITION_LOADED})
 MOVES: Final = TAKE_OVERS | {FactKind.GROUP_UNLOADED, FactKind.PARTITION_UNLOADED}
-"""Lines of a coordinator that comes or goes; what was in its memory alone is gone then."""
+"""Lines about a coordinator that comes or goes; what only its memory held is lost then."""
 
 ENDS: Final = frozenset(
     {
@@ -39,26 +39,26 @@ ENDS: Final = frozenset(
         FactKind.MEMBERS_NOT_REJOINED,
     }
 )
-"""Lines that end a member."""
+"""Kinds of lines about the end of a member."""
 
 
 class Stay(NamedTuple):
-    """A classic member between the last record that has it and the one that has it no more."""
+    """A classic member between the last record that lists it and the first one that does not."""
 
     moved: bool
-    """The leader epochs of the two records differ: the coordinator moved in between."""
+    """Whether the coordinator moved in between: the leader epochs of the two records differ."""
 
     @classmethod
     def between(cls, last: Position, gone: Position) -> "Stay":
-        """Of these two records."""
+        """The stay between these two records."""
         return cls(last.leader_epoch != gone.leader_epoch)
 
 
 class Witness:
-    """The lines of one group."""
+    """The lines of one group, by kind and time. All times are epoch ms."""
 
     def __init__(self, facts: Iterable[BrokerFact]) -> None:
-        """`facts`: those of the group, and of its partition of the offsets topic, in any order."""
+        """`facts`: the lines of the group and of its partition of the offsets topic, in any order."""
         self._facts = sorted(facts, key=lambda fact: fact.at_ms)
         self._times = [fact.at_ms for fact in self._facts]
         self._by_epoch: defaultdict[tuple[FactKind, int], list[BrokerFact]] = defaultdict(list)
@@ -79,11 +79,11 @@ class Witness:
         return self._facts[bisect_left(self._times, from_ms) : bisect_right(self._times, to_ms)]
 
     def of_kind(self, kind: FactKind) -> Sequence[BrokerFact]:
-        """All lines of a kind."""
+        """All lines of one kind."""
         return self._by_kind.get(kind, ())
 
     def of_epoch(self, kind: FactKind, epoch: int, near_ms: int) -> BrokerFact | None:
-        """The line of that kind and epoch that is nearest to `near_ms`, if it is near at all."""
+        """The line of that kind and epoch that is nearest to `near_ms`, if any is within the tolerance."""
         found = self._by_epoch.get((kind, epoch), ())
         nearest = min(found, key=lambda fact: abs(fact.at_ms - near_ms), default=None)
         if nearest is None or abs(nearest.at_ms - near_ms) > TOLERANCE_MS:
@@ -91,14 +91,14 @@ class Witness:
         return nearest
 
     def last_of_epoch(self, kind: FactKind, epoch: int, before_ms: int) -> BrokerFact | None:
-        """The last line of that kind and epoch that is not later than `before_ms`."""
+        """The last line of that kind and epoch at or before `before_ms`."""
         found = self._by_epoch.get((kind, epoch), ())
         return next((fact for fact in reversed(found) if fact.at_ms <= before_ms), None)
 
     def of_member(
         self, kind: FactKind, member_id: str, from_ms: int, to_ms: int
     ) -> BrokerFact | None:
-        """The last line of that kind about a member."""
+        """The last line of that kind about the member between the two times."""
         return next(
             (
                 fact
@@ -111,7 +111,7 @@ class Witness:
     def replacement(
         self, instance_id: str, member_id: str, from_ms: int, to_ms: int
     ) -> BrokerFact | None:
-        """The last line that says of an instance id that another member id took it over."""
+        """The last line which says that another member id took over the instance id."""
         for fact in reversed(self._by_instance.get(instance_id, ())):
             told = fact.kind is FactKind.STATIC_MEMBER_REPLACED and from_ms <= fact.at_ms <= to_ms
             if told and (fact.member_id in {None, member_id} or fact.old_member_id == member_id):
@@ -129,11 +129,11 @@ class Witness:
         was_away: bool = False,
         stay: Stay | None = None,
     ) -> LoggedDeparture | None:
-        """Why a member went between two moments.
+        """Why a member went between two moments; None if no line says.
 
-        Of several lines the one nearest to `near_ms` counts, the last one where no moment is known. `was_away`: by its
-        records a static member had left for a while. `stay`: of a classic member, which is out in its coordinator's
-        memory long before a record shows it, and back with the next coordinator if that comes first.
+        Of several lines the one nearest to `near_ms` counts, or the last one without `near_ms`. `was_away`: by its
+        records the static member had left temporarily. `stay` is for a classic member: its coordinator removes it in
+        memory long before a record shows it, and a new coordinator that loads the group before then has it again.
         """
         if near_ms is None:
             near_ms = to_ms
@@ -152,7 +152,7 @@ class Witness:
             and _ends(fact)
             and (stay is None or self._lasted(fact, stay, from_ms, near_ms))
         ]
-        # What took the member out was logged first; the reason of the rebalance that follows may say less.
+        # The removal itself was logged first; the reason of the rebalance that follows may say less.
         for fact in sorted(
             ends, key=lambda each: (each.kind not in ENDS, abs(each.at_ms - near_ms))
         ):
@@ -167,7 +167,7 @@ class Witness:
         return None
 
     def _lasted(self, end: BrokerFact, stay: Stay, from_ms: int, to_ms: int) -> bool:
-        """Whether the coordinator that took a member out was still the one that wrote the record without it."""
+        """Whether the coordinator that removed the member also wrote the record without it."""
         if any(fact.kind in MOVES for fact in self.between(end.at_ms + 1, to_ms)):
             return False
         return not stay.moved or any(
@@ -176,12 +176,12 @@ class Witness:
         )
 
     def was_away_before(self, member_id: str, before_ms: int) -> bool:
-        """Whether a static member left for a while at some time; that it came back under its id is not logged."""
+        """Whether a static member has ever left temporarily; its return under the same id is not logged."""
         told = self._by_member.get(member_id, ())
         return any(fact.kind is FactKind.MEMBER_AWAY and fact.at_ms <= before_ms for fact in told)
 
     def left_by(self, prepared: BrokerFact) -> BrokerFact | None:
-        """The line on the member whose LeaveGroup set a rebalance off, where that does not name it."""
+        """The line about the member whose LeaveGroup set off a rebalance, if the rebalance's line does not name it."""
         return next(
             (
                 fact
@@ -192,9 +192,9 @@ class Witness:
         )
 
     def _by_another(self, fact: BrokerFact) -> bool:
-        """Whether a LeaveGroup came from somebody else: it took out several, or named its member by instance id alone.
+        """Whether an administrator sent a LeaveGroup: it removed several members, or named one by instance id alone.
 
-        The reason of the rebalance that begins by it lists the member ids of the request.
+        The reason of the rebalance that it sets off lists the member ids of the request.
         """
         if fact.kind is not FactKind.MEMBER_LEFT_BY_REQUEST:
             return False
@@ -207,7 +207,7 @@ class Witness:
 
 
 def said(fact: BrokerFact, position: Position, sentence: str) -> Evidence:
-    """The line as evidence, with the record that it speaks of; its time is the line's."""
+    """The line as evidence, at the position of the record that it is about; the time is the line's."""
     return Evidence(
         position.log_partition,
         position.log_offset,
@@ -217,7 +217,7 @@ def said(fact: BrokerFact, position: Position, sentence: str) -> Evidence:
 
 
 def sentence_of(fact: BrokerFact) -> str:
-    """What the line says, in short."""
+    """A short sentence on what the line says."""
     name = fact.kind.value.replace("_", " ")
     about = " ".join(
         part

@@ -1,9 +1,9 @@
-"""The wording of each line that matters, by release: the one table from Kafka's words to facts.
+"""The wording of each relevant line, by release: the one table from Kafka's words to facts.
 
-In a pattern {name} stands for a field of `BrokerFact`, {…} for anything; `SCOPED` rows stand behind `[GroupId g]` (in
-some releases `[Group g]` or `[GroupId=g]`), the others name the group themselves. Upper and lower case do not matter.
-Releases are those whose source has the wording; the old and the new coordinator of 3.x (`group.coordinator.new.enable`)
-differ, so both have rows.
+In a pattern, {name} stands for a field of `BrokerFact` and {…} for anything. `SCOPED` rows come after `[GroupId g]` (in
+some releases `[Group g]` or `[GroupId=g]`); the others name the group themselves. Case does not matter. The releases
+are those whose source has the wording. The old and the new coordinator of 3.x (`group.coordinator.new.enable`) differ,
+so both have rows.
 """
 
 from collections.abc import Sequence
