@@ -1,1 +1,1 @@
-"""What deserves attention in a group's history: one small class per kind of finding, all fed from one pass."""
+"""What deserves attention in a group's history: one small class per kind of finding, all fed by one pass."""

@@ -1,4 +1,4 @@
-"""What the kinds share that look at a group from a move of its coordinator on."""
+"""Base of the kinds that watch a group after its coordinator moved."""
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
@@ -6,15 +6,15 @@ from rebalance_audit.replay.changes import Position
 
 
 class AfterMove(Watcher):
-    """Watches the leader epoch of the log partition: where it rises, another coordinator writes."""
+    """Watches the leader epoch of the log partition: when it rises, a new coordinator writes."""
 
     _leader_epoch: int | None
     _moved: Position | None
-    """Its first record, as long as it matters."""
+    """First record of the new coordinator, as long as the move matters."""
     _old_epoch: int
     _members_before: int
     _members: int
-    """As of the last write; whoever inherits keeps it."""
+    """Number of members as of the last write; subclasses keep it up to date."""
     _trail: Trail
 
     def __init__(self, scene: Scene) -> None:
@@ -27,7 +27,7 @@ class AfterMove(Watcher):
         self._trail = Trail()
 
     def see(self, position: Position) -> None:
-        """Notice a move; any hook may be the first to see a record of the new coordinator."""
+        """Detect a move; any hook may be the first to see a record of the new coordinator."""
         leader_epoch = position.leader_epoch
         if leader_epoch is None:
             return
@@ -42,4 +42,4 @@ class AfterMove(Watcher):
         self._trail.add(evidence_at(position, fact))
 
     def moves_on(self) -> None:
-        """A move is over, since there is another one."""
+        """The previous move is over, because another one follows."""

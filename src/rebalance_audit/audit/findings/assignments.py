@@ -1,4 +1,4 @@
-"""What the assignment itself shows: two owners, nobody, unequal shares, moves for nothing."""
+"""What the assignment itself shows: two owners, no owner, unequal shares, needless moves."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ from rebalance_audit.replay.partitions import TopicPartition, each, text_of
 from rebalance_audit.replay.slot import Group
 
 _WORST = 6
-"""Epochs that are shown for a finding about all of them."""
+"""Number of epochs that a finding about all of them shows."""
 
 
 class TwoOwners(Watcher):
-    """Looks for a partition in two assignments of one moment."""
+    """Looks for a partition that is in two assignments at the same time."""
 
     kind = "two_owners"
     definition = (
@@ -60,7 +60,7 @@ class TwoOwners(Watcher):
         self._incomplete = False
 
     def changed(self, change: Anomaly | GenerationCompleted, group: Group) -> None:
-        """Look at every new assignment."""
+        """Check every new assignment."""
         if isinstance(change, GenerationCompleted):
             if isinstance(group, ClassicGroup):
                 self._look(change.position, group)
@@ -87,7 +87,7 @@ class TwoOwners(Watcher):
     def _look(self, position: Position, group: ClassicGroup) -> None:
         shares = sum([member.partition_count for member in group.members.values()])
         if shares == sum(map(len, self.scene.life.moves.owners.values())):
-            return  # the target has each partition once
+            return  # the target contains each partition only once
         owners: dict[TopicPartition, str] = {}
         for member in group.members.values():
             for partition in each(member.assigned):
@@ -110,7 +110,7 @@ class TwoOwners(Watcher):
 
 
 class LostPartition(Watcher):
-    """Compares what a settled group subscribes to with what it has assigned."""
+    """Compares the topics to which a settled group subscribes with the partitions assigned in it."""
 
     kind = "lost_partition"
     definition = (
@@ -136,19 +136,19 @@ class LostPartition(Watcher):
         self._highest = {}
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
-        """Look at the new assignment; a classic one was looked at with its record."""
+        """Check the new assignment; a classic one was checked with its record."""
         if span.protocol != GroupType.CLASSIC:
             self._look(position)
 
     def changed(self, change: GenerationCompleted | GroupStateChanged, group: Group) -> None:
-        """A static member's return can change subscriptions without an epoch; an empty group wants nothing."""
+        """A static member's return can change subscriptions without an epoch; an empty group has no subscriptions."""
         if isinstance(change, GenerationCompleted):
             self._look(change.position)
         elif not group.members:
             self._close(self._lasting.clear(), Ending(change.position.record_timestamp_ms))
 
     def ended(self, end: Ending) -> None:
-        """What nobody owns to the end is still so then."""
+        """Judge partitions that still have no owner at the end."""
         self._close(self._lasting.clear(), end)
         self._highest.clear()
 
@@ -245,7 +245,7 @@ class UnbalancedAssignment(Watcher):
         self._members = []
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
-        """Look at the new assignment."""
+        """Check the new assignment."""
         if self.scene.life.protocol not in ASSIGNING_TYPES:
             return
         found = self._unequal(span, group)
@@ -262,7 +262,7 @@ class UnbalancedAssignment(Watcher):
             self._close(Ending(change.position.record_timestamp_ms))
 
     def ended(self, end: Ending) -> None:
-        """It may still be so when the log ends."""
+        """The condition may still last when the log ends."""
         self._close(end)
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
@@ -306,7 +306,7 @@ class UnbalancedAssignment(Watcher):
 
 
 class UnstickyAssignment(Watcher):
-    """Sums up moves and how many of them the comings and goings needed."""
+    """Sums up the moves, and how many of them joins and departures required."""
 
     kind = "unsticky_assignment"
     definition = (
@@ -338,7 +338,7 @@ class UnstickyAssignment(Watcher):
         self._members = 0
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Add up one epoch."""
+        """Add one epoch to the sums."""
         before, self._members = self._members, span.members
         if span.protocol not in ASSIGNING_TYPES or not span.partitions or span.gap or not before:
             return

@@ -26,13 +26,13 @@ class Severity(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One finding of one group; `subject` tells apart findings of a kind that begin at the same record."""
+    """One finding of one group; `subject` distinguishes findings of one kind that begin at the same record."""
 
     kind: str
     severity: Severity
     began: Position
     ended_ms: int | None
-    """None while it lasts when the log ends."""
+    """Epoch ms; None if it still lasts when the log ends."""
     detail: str
     advice: str
     evidence: Sequence[Evidence]
@@ -41,7 +41,7 @@ class Finding(NamedTuple):
     subject: str = ""
 
     def row(self, group_id: str, incarnation: int) -> Row:
-        """The row of gold.findings. The id depends on the log alone: another run over it gives the same."""
+        """The row of gold.findings. The id depends only on the log: another run over it gives the same id."""
         identity = (
             self.kind,
             group_id,

@@ -1,4 +1,4 @@
-"""What all findings of one kind have in common."""
+"""What the findings of one kind have in common."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -7,7 +7,7 @@ from rebalance_audit.audit.findings.finding import Severity
 
 
 class AtLogEnd(StrEnum):
-    """How a finding depends on how far the log goes beyond the group's last record."""
+    """How a finding depends on how far the log extends beyond the group's last record."""
 
     SETTLED = "not at all"
     APPEARS = "it appears once it has lasted that long; `to_at` is null while it lasts"
@@ -15,19 +15,19 @@ class AtLogEnd(StrEnum):
 
 
 class FindingKind:
-    """One of the closed list of findings; whoever finds it inherits from this."""
+    """One kind of the closed list of findings; the class that finds it inherits from this one."""
 
     kind: ClassVar[str]
     definition: ClassVar[str]
-    """One sentence; names the thresholds as {name}."""
+    """One sentence; {name} stands for a threshold."""
     severity: ClassVar[Severity]
     other_severity: ClassVar[Severity | None] = None
-    """Of the cases that are more, or less, grave."""
+    """Severity of the cases that are more, or less, severe than usual."""
     advice: ClassVar[str]
     at_log_end: ClassVar[AtLogEnd] = AtLogEnd.SETTLED
-    """What the end of the log alone can change."""
+    """What the log's end by itself can change."""
 
     @classmethod
     def severities(cls) -> str:
-        """`warning`, or `warning or critical`."""
+        """The severities as text: `warning`, or `warning or critical`."""
         return " or ".join(filter(None, (cls.severity, cls.other_severity)))

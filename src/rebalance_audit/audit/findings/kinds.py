@@ -1,4 +1,4 @@
-"""The closed list of findings, in the order in which a reader wants them."""
+"""The closed list of findings, in the order in which readers want them."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -65,16 +65,16 @@ WATCHERS: Sequence[type[Watcher]] = (
     BrokerLogContradiction,
     DeadGroup,
 )
-"""Found in a group's records."""
+"""Kinds found in a group's records."""
 OF_COMMITS: Sequence[type[FindingKind]] = (HangingTransaction, TopicGrowth)
-"""Found in a lake, by the run that decodes offset commits."""
+"""Kinds found in a lake, by the run that decodes offset commits."""
 OF_SOURCES: Sequence[type[FindingKind]] = (SourcesDiffer,)
-"""Found in a lake, where sources meet."""
+"""Kinds found in a lake, by comparing sources."""
 KINDS: Sequence[type[FindingKind]] = (*WATCHERS, *OF_COMMITS, *OF_SOURCES)
 
 
 def definition_of(kind: type[FindingKind], rules: FindingRules) -> str:
-    """The kind's definition with its thresholds filled in."""
+    """The kind's definition, with the thresholds filled in."""
     values = {
         field.name: spell_ms(getattr(rules, field.name))
         if field.name.endswith("_ms")

@@ -1,4 +1,4 @@
-"""What happened to the log and its coordinator, and groups that nobody uses any more."""
+"""What happened to the log and its coordinator, and groups that are no longer in use."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from rebalance_audit.replay.slot import Group
 
 
 class CoordinatorMoved(AfterMove):
-    """Watches what happens to the group right behind a move."""
+    """Watches what happens to the group right after its coordinator moved."""
 
     kind = "coordinator_moved"
     definition = (
@@ -42,7 +42,7 @@ class CoordinatorMoved(AfterMove):
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """Count those that went soon after the move."""
+        """Count the members that went soon after the move."""
         self.see(position)
         if self._moved is not None and departures:
             self._last_ms = position.record_timestamp_ms
@@ -50,7 +50,7 @@ class CoordinatorMoved(AfterMove):
             self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
 
     def wrote(self, position: Position, group: Group) -> None:
-        """Notice the move; the first write behind it may already show its consequences."""
+        """Detect the move; the first write after it may already show its consequences."""
         self.see(position)
         self._members = len(group.members)
 
@@ -61,7 +61,7 @@ class CoordinatorMoved(AfterMove):
             self._members = 0
 
     def see(self, position: Position) -> None:
-        """What happens later is not put down to the move."""
+        """Detect a move; events too long after one are not attributed to it."""
         moved, at_ms = self._moved, position.record_timestamp_ms
         if (
             moved is not None
@@ -121,7 +121,7 @@ class LogGap(Watcher):
         self._epoch = None
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """An epoch with a gap that is not the first one of the log."""
+        """Note an epoch with a gap, unless it is the first one in the log."""
         before, self._epoch = self._epoch, span.epoch
         if not span.gap or before is None:
             return
@@ -145,7 +145,7 @@ class LogGap(Watcher):
 
 
 class DeadGroup(Watcher):
-    """Follows since when the group is empty."""
+    """Follows since when the group has been empty."""
 
     kind = "dead_group"
     definition = "The group has had no members for at least {dead_ms} when the log ends."
@@ -164,14 +164,14 @@ class DeadGroup(Watcher):
         self._since = None
 
     def changed(self, change: GroupStateChanged, group: Group) -> None:
-        """Note when it became empty."""
+        """Note when the group became empty."""
         if group.members:
             self._since = None
         elif self._since is None:
             self._since = change.position
 
     def ended(self, end: Ending) -> None:
-        """Only the end of the log tells how long it lasts."""
+        """Only the log's end tells how long the group has been empty."""
         since, self._since = self._since, None
         if since is None or not end.is_open:
             return

@@ -1,4 +1,4 @@
-"""Hands the history of one group to every kind of finding, beside the audit that makes its rows."""
+"""Passes the history of one group to every kind of finding, alongside the audit that makes the rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,9 +17,9 @@ from rebalance_audit.replay.slot import Group
 
 
 class GroupFindings:
-    """Follows one `Life`. Call `wrote` behind each write, and `finish` in front of the life's own end.
+    """Follows one `Life`. Call `wrote` after each write, and `finish` before the life itself finishes.
 
-    Members that come and go meanwhile are told by `arrived` and `departed`.
+    `arrived` and `departed` take the members that come and go in between.
     """
 
     _incarnation: int
@@ -43,13 +43,13 @@ class GroupFindings:
             for kind in watcher.changes:
                 self._on_change.setdefault(kind, []).append(watcher)
         self._span: EpochSpan | None = None
-        """The life's own, as it stood behind the last write."""
+        """The life's span as of the last write."""
         self._settled = False
         self._alive = False
         self.due_ms: int | None = None
-        """Once finished: the earliest log end at which other findings would come out; None = never."""
+        """After `finish`: the earliest log end (epoch ms) at which the findings would differ; None = never."""
         self._arrivals: list[Stint] = []
-        """Of the write that is being judged, as the next."""
+        """Arrivals in the write that is being judged; likewise the departures below."""
         self._departures: list[Row] = []
         self._last_ms = 0
 
@@ -62,15 +62,15 @@ class GroupFindings:
         self._departures.append(row)
 
     def parts(self) -> Mapping[str, object]:
-        """Everything that has a state: these, and each kind of finding."""
+        """Every object that holds state: this one, and each kind of finding."""
         return {"findings": self, **{watcher.kind: watcher for watcher in self._watchers}}
 
     def resumed(self) -> None:
-        """The parts and the life have their state back."""
+        """Called after the state of the parts and of the life has been restored."""
         self._span = self._life.span
 
     def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """The audit has judged a write; `group` is None when the write left none."""
+        """The audit has judged a write; `group` is None if the write deleted the group."""
         life, position = self._life, write[-1].position
         self._last_ms = max(self._last_ms, position.record_timestamp_ms)
         if self._alive and (group is None or life.incarnation != self._incarnation):
@@ -97,7 +97,7 @@ class GroupFindings:
             watcher.wrote(position, group)
 
     def finish(self, log_end_ms: int | None) -> None:
-        """The log ends at `log_end_ms`, or with the group's last record where that is not known."""
+        """The log ends at `log_end_ms`, or with the group's last record if that is None."""
         if not self._alive:
             return
         end_ms = self._last_ms if log_end_ms is None else max(log_end_ms, self._last_ms)
@@ -130,7 +130,7 @@ class GroupFindings:
             watcher.epoch_ended(span, end)
 
     def _end(self, position: Position) -> None:
-        """The incarnation is over; what it still had is known from the life's rows."""
+        """The incarnation is over; the life's rows tell what it still had."""
         end = Ending(position.record_timestamp_ms)
         if self._span is not None:
             self._close_span(self._span, end)
@@ -142,6 +142,6 @@ class GroupFindings:
         self._emit(FINDINGS, finding.row(self._life.group_id, self._incarnation))
 
     def _overriding(self, hook: Callable[..., None]) -> list[Watcher]:
-        """The watchers that have a hook of their own."""
+        """The watchers that override the hook."""
         name = hook.__name__
         return [watcher for watcher in self._watchers if getattr(type(watcher), name) is not hook]

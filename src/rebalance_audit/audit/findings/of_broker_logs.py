@@ -1,4 +1,4 @@
-"""What only the brokers' own log shows, and where it and the log of records do not agree."""
+"""What only the brokers' own log shows, and where it contradicts the log of records."""
 
 from collections import defaultdict
 
@@ -11,7 +11,7 @@ from rebalance_audit.audit.group.epoch_span import EpochSpan
 
 
 class BrokerLogContradiction(Watcher):
-    """Reports what the judgement of an epoch found denied; there is something only where a broker's log was given."""
+    """Reports the contradictions found in an epoch; there are none without a broker's log."""
 
     kind = "broker_log_contradiction"
     definition = (
@@ -25,7 +25,7 @@ class BrokerLogContradiction(Watcher):
     )
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """Report it with the epoch."""
+        """Report the epoch's contradictions."""
         if not span.contradictions:
             return
         self.find(
@@ -37,7 +37,7 @@ class BrokerLogContradiction(Watcher):
 
 
 class InstanceIdRefused(Watcher):
-    """Reports the static members that were turned away during an epoch, by instance id."""
+    """Reports the static members that were refused during an epoch, by instance id."""
 
     kind = "instance_id_refused"
     definition = (
@@ -51,7 +51,7 @@ class InstanceIdRefused(Watcher):
     )
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Collect the refusals of the epoch."""
+        """Report the refusals of the epoch."""
         witness = self.scene.life.witness
         if witness is None:
             return

@@ -1,11 +1,11 @@
-"""What offset commits show. An audit of groups passes them over; the lake, where they are decoded, makes these rows."""
+"""What offset commits show. An audit of groups ignores them; the lake, which decodes them, makes these rows."""
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd, FindingKind
 
 
 class HangingTransaction(FindingKind):
-    """A transaction that nobody ends."""
+    """A transaction that is never ended."""
 
     kind = "hanging_transaction"
     definition = (

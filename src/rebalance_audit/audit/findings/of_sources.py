@@ -1,11 +1,11 @@
-"""What two copies of one log show beside each other. Only a lake that got both can tell."""
+"""What a comparison of two copies of one log shows. Only a lake that has both can make it."""
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 
 
 class SourcesDiffer(FindingKind):
-    """Two copies of a log that are not of one log, or one of them is damaged."""
+    """Two copies of a log that are not from the same log, or one of which is damaged."""
 
     kind = "sources_differ"
     definition = (

@@ -1,4 +1,4 @@
-"""Epochs that are not reached: stuck groups, epochs without target, slow members, blocked revokers."""
+"""Epochs that are not reached: stuck groups, epochs without a target, slow members, blocked revocations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ def _began(span: EpochSpan) -> Evidence:
 
 
 class StuckGroup(Watcher):
-    """Looks at every epoch that was not reached for long."""
+    """Checks every epoch that took long to be reached."""
 
     kind = "stuck_group"
     definition = (
@@ -36,11 +36,11 @@ class StuckGroup(Watcher):
     advice = "Look at the member named first: it probably does not poll, or takes too long to give up its partitions."
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
-        """It took long, but every member got there."""
+        """Judge an epoch that every member reached."""
         self._judge(span, Ending(position.record_timestamp_ms))
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """It ended before every member got there."""
+        """Judge an epoch that ended before every member reached it."""
         if span.outcome in (None, "superseded", "open", "deleted"):
             self._judge(span, end)
 
@@ -97,7 +97,7 @@ class StuckGroup(Watcher):
 
 
 class EpochWithoutTarget(Watcher):
-    """Looks at epochs whose target came late or never."""
+    """Checks epochs whose target came late or never."""
 
     kind = "epoch_without_target"
     definition = (
@@ -109,7 +109,7 @@ class EpochWithoutTarget(Watcher):
     advice = "Check whether the group's members were alive: the target comes with the next heartbeat of any of them."
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Measure the wait, to the target or to the end of the epoch."""
+        """Measure the wait for the target, at most to the end of the epoch."""
         if span.protocol in (GroupType.CLASSIC, GroupType.SHARE) or not span.members:
             return
         target_ms = span.target_installed_at_ms
@@ -137,15 +137,15 @@ class _Slowness:
     times: int = 0
     longest_ms: int = 0
     lasting: bool = False
-    """The latest time goes on when the log ends; it is not among the `times`."""
+    """Whether the latest delay still goes on when the log ends; it is not counted in `times`."""
     trail: Trail = field(default_factory=Trail)
 
 
 class _SlowMembers(Watcher):
-    """Collects the slow moments of each living member into one finding, handed out when the member goes."""
+    """Collects the delays of each living member into one finding, which is reported when the member goes."""
 
     what: ClassVar[str]
-    """What the member was slow to do."""
+    """What the member did slowly."""
     _slow: dict[str, _Slowness]
 
     def __init__(self, scene: Scene) -> None:
@@ -153,7 +153,7 @@ class _SlowMembers(Watcher):
         self._slow = {}
 
     def note(self, member_id: str, began: Position, end: Ending, least_ms: int, fact: str) -> None:
-        """The member was slow once more, for `least_ms` or longer."""
+        """Note that the member was slow once more, for `least_ms` or longer."""
         slow = self._slow.setdefault(member_id, _Slowness(began, began.record_timestamp_ms))
         slow.trail.add(
             evidence_at(began, f"{fact}, {end.lasted(began.record_timestamp_ms, least_ms)}")
@@ -168,12 +168,12 @@ class _SlowMembers(Watcher):
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """Report the slow ones among those that went."""
+        """Report the slow members among those that went."""
         for row in departures:
             self._close(row["member_id"])
 
     def ended(self, end: Ending) -> None:
-        """Report all that are left."""
+        """Report all slow members that are left."""
         for member_id in list(self._slow):
             self._close(member_id)
 
@@ -202,7 +202,7 @@ def _times(times: int) -> str:
 
 
 class SlowRevoker(_SlowMembers):
-    """Measures from the record that told a member to give up partitions to the one that shows that it did."""
+    """Measures the time from the record that tells a member to revoke partitions to the one that shows it did."""
 
     kind = "slow_revoker"
     definition = (
@@ -225,7 +225,7 @@ class SlowRevoker(_SlowMembers):
         self._told = {}
 
     def ended(self, end: Ending) -> None:
-        """Those that still had not given up count as well."""
+        """Members that still have not revoked count too."""
         least_ms = self.rules.slow_revoke_ms
         for member_id, told in self._told.items():
             if end.reached(told.record_timestamp_ms + least_ms):
@@ -235,7 +235,7 @@ class SlowRevoker(_SlowMembers):
         super().ended(end)
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
-        """Follow who is giving up partitions."""
+        """Follow which members are revoking partitions."""
         member_id = change.member_id
         if change.new_state == UNREVOKED and not change.released:
             self._told.setdefault(member_id, change.position)
@@ -252,7 +252,7 @@ class SlowRevoker(_SlowMembers):
 
 
 class SlowMember(_SlowMembers):
-    """Measures the time to an epoch that is the member's own: without waiting for others, without giving up."""
+    """Measures a member's own time to an epoch: without waits for other members and without revocations."""
 
     kind = "slow_member"
     definition = (
@@ -265,7 +265,7 @@ class SlowMember(_SlowMembers):
     what = "take up its assignment"
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Look at everybody's way to the epoch."""
+        """Check every member's progress to the epoch."""
         target_ms = span.target_installed_at_ms
         if target_ms is None or span.protocol in (GroupType.CLASSIC, GroupType.SHARE):
             return
@@ -285,7 +285,7 @@ class SlowMember(_SlowMembers):
                 )
 
     def _too_slow(self, progress: MemberProgress, target_ms: int, until: Ending) -> bool:
-        """Whether its own time was up before it got there, or before it had to wait or to give up partitions."""
+        """Whether the limit passed before the member reached the epoch, or had to wait or to revoke partitions."""
         up_ms = max(target_ms, progress.started_at_ms or target_ms)
         up_ms += progress.waited_ms + self.rules.slow_member_ms
         told_ms, revoked_ms = progress.revoke_started_at_ms, progress.revoked_at_ms
@@ -297,7 +297,7 @@ class SlowMember(_SlowMembers):
 
 
 class SlowSync(Watcher):
-    """Looks at the sync phase of classic generations."""
+    """Checks the sync phase of classic generations."""
 
     kind = "slow_sync"
     definition = (
@@ -316,7 +316,7 @@ class SlowSync(Watcher):
         self._leaders = {}
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """The record that ends the sync phase is the generation's only one."""
+        """Check at once: the record that ends the sync phase is the generation's only one."""
         if span.sync_ms is None or span.sync_ms < self.rules.slow_sync_ms or span.gap:
             return
         generation = self.scene.life.previous_generation
@@ -350,7 +350,7 @@ class SlowSync(Watcher):
 
 
 class RevokerBlocked(Watcher):
-    """Knows which topics a member is giving up, and when topics were deleted."""
+    """Follows which topics a member is revoking, and uses when topics were deleted."""
 
     kind = "revoker_blocked_by_deleted_topic"
     definition = (
@@ -371,7 +371,7 @@ class RevokerBlocked(Watcher):
         self._told = {}
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
-        """Follow who is giving up what."""
+        """Follow which members are revoking which topics."""
         told = self._told.pop(change.member_id, None)
         if change.released:
             if told is not None:
@@ -385,7 +385,7 @@ class RevokerBlocked(Watcher):
             self._told[change.member_id] = (change.position, topics, timeout_ms)
 
     def ended(self, end: Ending) -> None:
-        """Nobody is giving up anything any more."""
+        """Forget all revocations that were going on."""
         self._told.clear()
 
     def _judge(

@@ -1,4 +1,4 @@
-"""Groups between two protocols: gone back, or halfway for long."""
+"""Groups between two protocols: downgraded, or mixed for a long time."""
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
@@ -18,7 +18,7 @@ from rebalance_audit.replay.slot import Group
 
 
 class Downgrade(Watcher):
-    """Looks at the causes of classic generations."""
+    """Checks the causes of classic generations."""
 
     kind = "protocol_downgraded"
     definition = "A group went back from the consumer protocol to the classic one."
@@ -29,7 +29,7 @@ class Downgrade(Watcher):
     )
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """The first classic generation says so."""
+        """Look for a downgrade among the causes of the first classic generation."""
         for verdict in span.verdicts:
             if verdict.cause is RebalanceCause.PROTOCOL_DOWNGRADED:
                 self.find(
@@ -43,7 +43,7 @@ class Downgrade(Watcher):
 
 
 class HalfFinishedMigration(Watcher):
-    """Follows which members of a consumer group speak the classic protocol."""
+    """Follows which members of a consumer group use the classic protocol."""
 
     kind = "half_finished_migration"
     definition = (
@@ -67,7 +67,7 @@ class HalfFinishedMigration(Watcher):
         self._since = None
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """A classic group is not mixed."""
+        """End the mixed period if the group is classic."""
         if span.protocol == GroupType.CLASSIC:
             self._close(Ending(span.first_position.record_timestamp_ms))
             self._classic.clear()
@@ -94,7 +94,7 @@ class HalfFinishedMigration(Watcher):
             self._since = change.position
 
     def ended(self, end: Ending) -> None:
-        """It may still be so when the log ends."""
+        """The group may still be mixed when the log ends."""
         self._close(end)
         self._classic.clear()
 

@@ -1,4 +1,4 @@
-"""Members that keep going and coming, and member ids that fight over one instance id."""
+"""Members that keep leaving and returning, and member ids that fight over one instance id."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
 
 WHO_LIMIT = 10_000
-"""Clients followed at once; beyond it the one that was quiet longest is forgotten, to bound memory."""
+"""Clients followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
 
 Who = tuple[str, str, str]
-"""Instance id of a static member, else client id and host: what stays when a restart changes the member id."""
+"""Instance id of a static member, else client id and host: what a restart keeps when it changes the member id."""
 
 
 def who_is(identity: Identity) -> Who:
-    """A client over its restarts."""
+    """The client's identity, which survives restarts."""
     if identity.instance_id is not None:
         return identity.instance_id, "", ""
     return "", identity.client_id, identity.client_host
 
 
 def who_was(row: Row) -> Who:
-    """The same of a row of gold.members."""
+    """The same, from a row of gold.members."""
     if row["instance_id"] is not None:
         return row["instance_id"], "", ""
     return "", row["client_id"], row["client_host"]
@@ -45,10 +45,10 @@ def spell_who(who: Who) -> str:
 
 @dataclass(slots=True)
 class _Returns:
-    """One client's goings and comings while it was not quiet."""
+    """One client's departures and returns since it was last quiet."""
 
     peak: int
-    """Most members of this client at once."""
+    """Largest number of members of this client at one time."""
     away: int = 0
     returns: deque[tuple[Position, str]] = field(default_factory=lambda: deque(maxlen=64))
     last_ms: int = 0
@@ -59,9 +59,9 @@ class _Returns:
 
 
 class FlappingMember(Watcher):
-    """Counts how often each client returns after it was gone.
+    """Counts how often each client returns after a departure.
 
-    Anew with each coordinator: a fail-over is not the client's fault.
+    The count restarts with each coordinator: a failover is not the client's fault.
     """
 
     kind = "flapping_member"
@@ -77,9 +77,9 @@ class FlappingMember(Watcher):
     )
 
     _living: dict[Who, int]
-    """How many members of each client are in the group."""
+    """Client -> number of its members in the group."""
     _clients: dict[Who, _Returns]
-    """Those that came or went within the window, the one that was quiet longest first."""
+    """Clients that came or went within the window, the one quiet for longest first."""
     _leader_epoch: int | None
 
     def __init__(self, scene: Scene) -> None:
@@ -116,11 +116,11 @@ class FlappingMember(Watcher):
                 self._returned(who, client, stint.member_id, position)
         watches = self.scene.life.watches
         if len(self._living) > len(watches):
-            # A member can go under another client id or host than it came with.
+            # A member can leave with a different client id or host than it joined with.
             self._living = dict(Counter(who_is(watch.stint.identity) for watch in watches.values()))
 
     def ended(self, end: Ending) -> None:
-        """Report those that still flap."""
+        """Report the clients that still flap."""
         for who, client in self._clients.items():
             going_on = (
                 client.began is not None
@@ -188,7 +188,7 @@ class FlappingMember(Watcher):
 
 @dataclass(slots=True)
 class _Fight:
-    """Takeovers of one instance id."""
+    """The takeovers of one instance id."""
 
     takeovers: deque[tuple[Position, str, str]]
     began: Position | None = None
@@ -201,7 +201,7 @@ class _Fight:
 class InstanceIdConflict(Watcher):
     """Counts how often an instance id changes hands.
 
-    Clients that a coordinator's fail-over lost come back under new member ids as well: each coordinator counts anew.
+    The count restarts with each coordinator: clients that a failover lost also return under new member ids.
     """
 
     kind = "instance_id_conflict"
@@ -226,7 +226,7 @@ class InstanceIdConflict(Watcher):
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """Every arrival that took an instance id from a member id is a takeover."""
+        """Count every arrival that took an instance id from another member id."""
         self._forget_the_quiet(position.record_timestamp_ms)
         hosts = {row["member_id"]: row["client_host"] for row in departures}
         replaced = {
@@ -240,7 +240,7 @@ class InstanceIdConflict(Watcher):
                 self._took(instance_id, old_id, stint, hosts.get(old_id, ""), position)
 
     def ended(self, end: Ending) -> None:
-        """Report the fights that go on."""
+        """Report the fights that still go on."""
         for instance_id, fight in self._fights.items():
             last_ms = fight.takeovers[-1][0].record_timestamp_ms
             going_on = (
@@ -280,7 +280,7 @@ class InstanceIdConflict(Watcher):
                 fight.trail.add(self._evidence(instance_id, *takeover))
 
     def _forget_the_quiet(self, now_ms: int) -> None:
-        """The instance ids are in the order in which they last changed hands."""
+        """Forget fights that are over; the instance ids are in the order of their last takeover."""
         quiet_ms = now_ms - self.rules.instance_window_ms
         while self._fights:
             instance_id, fight = next(iter(self._fights.items()))

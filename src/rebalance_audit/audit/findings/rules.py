@@ -1,4 +1,4 @@
-"""From when on something is worth a finding."""
+"""The thresholds from which on something is worth a finding."""
 
 from dataclasses import dataclass
 

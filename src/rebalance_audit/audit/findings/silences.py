@@ -1,4 +1,4 @@
-"""Members that fell silent: sessions that ran out in a series, and a whole group that a new coordinator never heard."""
+"""Silent members: series of expired sessions, and whole groups from which a new coordinator never heard."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class SessionExpiries(Watcher):
     )
 
     _window: deque[tuple[Position, str, bool]]
-    """Position, member id, whether it is proven; never more than make a series."""
+    """(Position, member id, whether it is proven); never more than a series needs."""
     _began: Position | None
     _last: Position | None
     _expired: int
@@ -69,7 +69,7 @@ class SessionExpiries(Watcher):
                     self._count(*earlier)
 
     def ended(self, end: Ending) -> None:
-        """A series that may go on when the log ends has no end."""
+        """A series that may still go on when the log ends has no end time."""
         if self._last is not None:
             over_ms = self._last.record_timestamp_ms + self.rules.expiries_window_ms + 1
             self._close(self._last if not end.is_open or end.reached(over_ms) else None)
@@ -110,7 +110,7 @@ class SessionExpiries(Watcher):
 
 
 class GroupNotServed(AfterMove):
-    """Follows a consumer group from a move of its coordinator until a member is heard of, or all are gone."""
+    """Follows a consumer group from a move of its coordinator until a member is heard from, or all are gone."""
 
     kind = "group_not_served"
     definition = (
@@ -134,7 +134,7 @@ class GroupNotServed(AfterMove):
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """Who joins is served; who goes may be one of all."""
+        """A member that joins is served; one that goes may be the first of all to go."""
         self.see(position)
         if arrivals:
             self._moved = None
@@ -143,13 +143,13 @@ class GroupNotServed(AfterMove):
             self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
-        """Only a living member's heartbeat makes an assignment record that is not a tombstone."""
+        """Only a living member's heartbeat writes an assignment record that is not a tombstone."""
         self.see(change.position)
         if not change.released:
             self._moved = None
 
     def wrote(self, position: Position, group: Group) -> None:
-        """Notice the move, and whether anybody is left."""
+        """Detect the move, and whether any member is left."""
         self.see(position)
         self._members = len(group.members)
         if self._moved is None or self._members:
@@ -166,10 +166,10 @@ class GroupNotServed(AfterMove):
         self._moved = None
 
     def ended(self, end: Ending) -> None:
-        """Not all are gone."""
+        """Stop following: not all members are gone."""
         self._moved = None
         self._members = 0
 
     def moves_on(self) -> None:
-        """Those that went before do not count."""
+        """Members that went before this move do not count."""
         self._gone = []

@@ -1,4 +1,4 @@
-"""Too many epochs: storms, and loops that nobody's coming or going explains."""
+"""Too many epochs: storms, and loops that no join or departure explains."""
 
 from collections import Counter, deque
 from typing import NamedTuple, Self
@@ -24,7 +24,7 @@ UNMOVED_CAUSES = frozenset(
         RebalanceCause.ASSIGNMENT_ONLY,
     }
 )
-"""Causes that need nobody to come or go."""
+"""Causes that need no member to come or go."""
 
 
 class _Began(NamedTuple):
@@ -37,12 +37,12 @@ class _Began(NamedTuple):
 
     @classmethod
     def of(cls, span: EpochSpan) -> Self:
-        """With its deciding cause."""
+        """The beginning, with the epoch's primary cause."""
         cause = span.verdicts[0].cause if span.verdicts else RebalanceCause.UNKNOWN
         return cls(span.first_position, span.epoch, cause, span.members)
 
     def evidence(self) -> Evidence:
-        """The record that shows it."""
+        """The record that shows the epoch's beginning."""
         return evidence_at(self.position, f"epoch {self.epoch}, {self.cause}")
 
 
@@ -96,7 +96,7 @@ class RebalanceStorm(Watcher):
             self._close(self._last)
 
     def ended(self, end: Ending) -> None:
-        """A storm that goes on when the log ends has no end."""
+        """A storm that still goes on when the log ends has no end time."""
         if self._began is not None:
             last = self._last
             over = last is not None and end.reached(
@@ -128,7 +128,7 @@ class RebalanceStorm(Watcher):
 
 
 class RebalanceLoop(Watcher):
-    """Follows runs of epochs with one cause in which nobody came or went."""
+    """Follows runs of epochs with one cause in which no member came or went."""
 
     kind = "rebalance_loop"
     definition = (
@@ -183,7 +183,7 @@ class RebalanceLoop(Watcher):
             self._members[member_id] += 1
 
     def ended(self, end: Ending) -> None:
-        """A loop that goes on when the log ends has no end."""
+        """A loop that still goes on when the log ends has no end time."""
         going_on = (
             end.is_open
             and self._epochs >= self.rules.loop_epochs

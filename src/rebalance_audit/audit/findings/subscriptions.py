@@ -1,4 +1,4 @@
-"""What members say they want: changed without effect, written twice, or not what the protocol's name says."""
+"""Subscriptions: changed without effect, written in two ways, or at odds with the protocol's name."""
 
 import re
 
@@ -22,7 +22,7 @@ _WRAPPED = re.compile(r"\((?:\?:)?(.*)\)", re.DOTALL)
 
 
 class StaticSubscriptionIgnored(Watcher):
-    """Compares a static member that returns with the one it replaces."""
+    """Compares a returning static member with the one that it replaces."""
 
     kind = "static_subscription_ignored"
     definition = (
@@ -38,7 +38,7 @@ class StaticSubscriptionIgnored(Watcher):
 
     _generation: int
     _topics: dict[str, frozenset[str]]
-    """Instance id -> topics of its subscription as of the last record."""
+    """Instance id -> topics of its subscription, as of the last record."""
     _open: dict[str, tuple[Position, str, frozenset[str]]]
 
     def __init__(self, scene: Scene) -> None:
@@ -48,13 +48,13 @@ class StaticSubscriptionIgnored(Watcher):
         self._open = {}
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """Another protocol has no such records."""
+        """Forget the subscriptions under another protocol, which has no such records."""
         if span.protocol != GroupType.CLASSIC:
             self._close(span.first_position.record_timestamp_ms)
             self._topics.clear()
 
     def changed(self, change: GenerationCompleted, group: Group) -> None:
-        """Look at records of the generation that was there before."""
+        """Check further records of a known generation."""
         if not isinstance(group, ClassicGroup):
             return
         position = change.position
@@ -77,7 +77,7 @@ class StaticSubscriptionIgnored(Watcher):
         self._generation, self._topics = group.generation, topics
 
     def ended(self, end: Ending) -> None:
-        """It may still be so when the log ends."""
+        """The condition may still last when the log ends."""
         self._close(end.known_ms)
         self._generation = -1
         self._topics.clear()
@@ -104,7 +104,7 @@ def _topics(member: ClassicMember) -> frozenset[str]:
 
 
 def plain_expression(expression: str) -> str:
-    """The expression without what changes nothing: outer parentheses, and anchors, since whole names are matched."""
+    """The expression without parts that have no effect: outer parentheses, and anchors (whole names are matched)."""
     while True:
         inner = expression.strip()
         wrapped = _WRAPPED.fullmatch(inner)
@@ -128,7 +128,7 @@ def _balanced(text: str) -> bool:
 
 
 class RegexesAlike(Watcher):
-    """Compares every new regular expression with those that the group has."""
+    """Compares every new regular expression with those that the group already has."""
 
     kind = "regexes_alike"
     definition = "Members subscribe by regular expressions that differ in nothing but outer parentheses or anchors."
@@ -146,12 +146,12 @@ class RegexesAlike(Watcher):
         self._told = set()
 
     def changed(self, change: RegexResolved, group: Group) -> None:
-        """Look at every expression that is new."""
+        """Check every new expression."""
         if isinstance(group, ModernGroup) and change.old is None and change.new is not None:
             self._look(change, group)
 
     def ended(self, end: Ending) -> None:
-        """A new life tells it again."""
+        """Forget what was reported: a new life reports it again."""
         self._told.clear()
 
     def _look(self, change: RegexResolved, group: ModernGroup) -> None:
@@ -178,7 +178,7 @@ class RegexesAlike(Watcher):
 
 
 class EagerCooperative(Watcher):
-    """Looks at what continuing members say that they own when they join a generation."""
+    """Checks which partitions continuing members list as owned when they join a generation."""
 
     kind = "eager_under_cooperative_name"
     definition = (
@@ -208,7 +208,7 @@ class EagerCooperative(Watcher):
         self._told = False
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """Another protocol begins anew."""
+        """Start anew under another protocol."""
         if span.protocol != GroupType.CLASSIC:
             self._had, self._generation = {}, -1
 
@@ -218,7 +218,7 @@ class EagerCooperative(Watcher):
             self._judge(change.position, group)
 
     def ended(self, end: Ending) -> None:
-        """A new life is judged anew."""
+        """Start anew in a new life."""
         self._forget()
         self._had, self._generation, self._told = {}, -1, False
 

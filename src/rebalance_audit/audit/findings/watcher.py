@@ -21,12 +21,12 @@ from rebalance_audit.replay.slot import Group
 Key = TypeVar("Key")
 
 ASSIGNING_TYPES = (GroupType.CLASSIC, GroupType.CONSUMER)
-"""Groups whose partitions have one owner each."""
+"""Types of groups in which each partition has one owner."""
 
 
 @dataclass(slots=True, frozen=True)
 class Scene:
-    """What all kinds share."""
+    """What all kinds of findings share."""
 
     life: Life
     outside: Outside
@@ -34,7 +34,7 @@ class Scene:
 
     @property
     def options(self) -> AuditOptions:
-        """Names and times from outside the log."""
+        """Names and times from sources outside the log."""
         return self.life.options
 
     @property
@@ -44,10 +44,10 @@ class Scene:
 
 
 class Watcher(FindingKind):
-    """A kind found in a group's history. It keeps no more than the group as it stands and windows of a fixed length."""
+    """A kind found in a group's history. It keeps only the group's current state and windows of a fixed length."""
 
     changes: ClassVar[tuple[type, ...]] = ()
-    """Types of changes that it wants to be told of."""
+    """Types of the changes for which `changed` is called."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -55,13 +55,13 @@ class Watcher(FindingKind):
         """The thresholds."""
 
     def epoch_began(self, span: EpochSpan) -> None:
-        """A new epoch or generation; its causes are known, its progress is that of the write."""
+        """A new epoch or generation began; its causes are known, its progress is as of the write."""
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """The next epoch began, or the group or the log ended."""
+        """The epoch is over: the next one began, or the group or the log ended."""
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
-        """Every member reached the epoch with the write that ends at `position`."""
+        """The write that ends at `position` made the last member reach the epoch."""
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -69,13 +69,13 @@ class Watcher(FindingKind):
         """Member ids came (one stint each) or went (one row of gold.members each) in the write at `position`."""
 
     def changed(self, change: Any, group: Group) -> None:
-        """A change of a type in `changes`; `group` as it stands behind the whole write."""
+        """A change of a type in `changes`; `group` is as of the end of the whole write."""
 
     def wrote(self, position: Position, group: Group) -> None:
-        """A write that ends at `position`; `group` as it stands behind it."""
+        """A write ended at `position`; `group` is the group after it."""
 
     def ended(self, end: Ending) -> None:
-        """The incarnation ends, or the log does. Forget everything."""
+        """The incarnation or the log ends: report what is left and forget everything."""
 
     def find(
         self,
@@ -89,7 +89,7 @@ class Watcher(FindingKind):
         subject: str = "",
         other: bool = False,
     ) -> None:
-        """Report a finding of this kind; `other` for its other severity."""
+        """Report a finding of this kind; `other` gives it the kind's other severity."""
         self.scene.report(
             Finding(
                 self.kind,
@@ -109,7 +109,7 @@ class Watcher(FindingKind):
 def truly_changed(
     arrivals: Sequence[Stint], departures: Sequence[Row]
 ) -> tuple[Sequence[Stint], Sequence[Row]]:
-    """Comings and goings without the static members that only changed their member id."""
+    """Arrivals and departures without those of static members that only changed their member id."""
     replaced = {
         row["next_member_id"]: row["member_id"]
         for row in departures
@@ -126,14 +126,14 @@ def truly_changed(
 
 @dataclass(slots=True)
 class Trail:
-    """Evidence of something that may go on forever: the first records that show it, and the last ones."""
+    """Evidence of something that may go on without limit: the first records that show it, and the last ones."""
 
     first: list[Evidence] = field(default_factory=list)
     last: list[Evidence] = field(default_factory=list)
     length: int = 0
 
     def add(self, evidence: Evidence) -> None:
-        """One more record."""
+        """Add one record."""
         self.length += 1
         half = EVIDENCE_LIMIT // 2
         if len(self.first) < half:
@@ -144,18 +144,18 @@ class Trail:
             del self.last[0]
 
     def evidence(self) -> list[Evidence]:
-        """All that was kept, in order."""
+        """The evidence that was kept, in order."""
         return [*self.first, *self.last]
 
 
 @dataclass(slots=True)
 class Lasting(Generic[Key]):
-    """Conditions that become findings once they have lasted."""
+    """Conditions that become findings once they have lasted long enough."""
 
     since: dict[Key, Position] = field(default_factory=dict)
 
     def update(self, conditions: Mapping[Key, Position]) -> list[tuple[Key, Position]]:
-        """The conditions that hold now, each with the record that it began with; returns those that ended."""
+        """Set the conditions that hold now, each with its first record; returns those that ended."""
         ended = [(key, since) for key, since in self.since.items() if key not in conditions]
         for key, position in conditions.items():
             self.since.setdefault(key, position)
@@ -164,5 +164,5 @@ class Lasting(Generic[Key]):
         return ended
 
     def clear(self) -> list[tuple[Key, Position]]:
-        """Nothing holds any more; returns what did."""
+        """End all conditions; returns those that held."""
         return self.update({})

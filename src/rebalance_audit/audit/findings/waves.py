@@ -1,4 +1,4 @@
-"""Deploys: most members go and others come, and what other settings would have saved."""
+"""Deploys: most members go and others come; and what other settings would have saved."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ KILLED = frozenset(
     }
 )
 PAIRED_LEAST = 1_000
-"""Departures of one wave that wait for a return, or twice the members of a larger group; more are only counted."""
+"""Departures of a wave that may wait for a return, or twice the group's members if more; others are only counted."""
 
 
 @dataclass(slots=True)
@@ -42,16 +42,16 @@ class _Wave:
     """Departures that were no leave: a return before the session expires would have been refused."""
     newcomers: set[str] = field(default_factory=set)
     static: int = 0
-    """How many of those that came have an instance id."""
+    """Number of arrivals with an instance id."""
     gone: dict[str, deque[tuple[int, int | None]]] = field(default_factory=dict)
-    """Client id -> (time, session timeout) of its members that went and are not paired yet."""
+    """Client id -> (epoch ms, session timeout in ms) of its departures that are not paired yet."""
     kept: int = 0
     restarts: int = 0
     """Departures with a later arrival of the same client id."""
     in_time: int = 0
-    """Those that were away no longer than the session timeout."""
+    """Number of restarts that took no longer than the session timeout."""
     told: bool = True
-    """The log tells every such session timeout."""
+    """Whether the log holds all of these session timeouts."""
     trail: Trail = field(default_factory=Trail)
     epochs: int = 0
     rebalances: int = 0
@@ -64,7 +64,7 @@ class _Wave:
 
 
 class DeployWave(Watcher):
-    """Follows bursts of goings and comings."""
+    """Follows bursts of departures and arrivals."""
 
     kind = "deploy_wave"
     definition = (
@@ -88,7 +88,7 @@ class DeployWave(Watcher):
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """Continue the wave, or begin one with a departure."""
+        """Continue the wave, or begin one at a departure."""
         at_ms = position.record_timestamp_ms
         arrivals, departures = truly_changed(arrivals, departures)
         if not arrivals and not departures:
@@ -134,7 +134,7 @@ class DeployWave(Watcher):
                 wave.in_time += at_ms - gone_ms <= timeout_ms
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Add what an epoch inside the wave cost."""
+        """Add the cost of an epoch within the wave."""
         wave, at_ms = self._wave, span.first_position.record_timestamp_ms
         if wave is None or not wave.began.record_timestamp_ms <= at_ms:
             return
@@ -156,7 +156,7 @@ class DeployWave(Watcher):
             wave.eager_stayed += max(0, span.partitions - changed)
 
     def ended(self, end: Ending) -> None:
-        """The wave is over with the group or the log."""
+        """The wave ends with the group or the log."""
         self._close()
 
     def _let_pass(self, now_ms: int) -> None:
