@@ -1,1 +1,1 @@
-"""What replay's changes mean: epochs, causes, convergence, ownership, members, rebalances and group states as rows."""
+"""Turns replay's changes into rows: epochs, causes, convergence, ownership, members, rebalances and group states."""

@@ -1,4 +1,4 @@
-"""The audit of many groups in one process: what `inspect` and the tests run, and what the Spark reducer must equal."""
+"""The audit of many groups in one process: `inspect` and the tests run it, and the Spark reducer must equal it."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from rebalance_audit.wire.records import Record, group_id_of
 
 
 class LogAudit:
-    """Feed it group records of any group in log order per partition; `tables()` finishes and returns the rows."""
+    """Feed it the records of any groups, in log order per partition; `tables()` finishes and returns the rows."""
 
     def __init__(self, options: AuditOptions | None = None) -> None:
         self._options = replace(options or AuditOptions(), with_findings=True)
@@ -21,17 +21,17 @@ class LogAudit:
         self._audits: dict[str, GroupAudit] = {}
 
     def feed(self, record: Record, position: Position) -> None:
-        """Apply one record; offset commits do not concern the audit and are passed over."""
+        """Apply one record; offset commits are ignored."""
         if record.record_type in OFFSET_COMMIT_TYPES:
             return
         self._audit_of(group_id_of(record.key), position.log_partition).feed(record, position)
 
     def gap(self, group_id: str, log_partition: int) -> None:
-        """A record of the group could not be decoded."""
+        """Note that a record of the group could not be decoded at this point."""
         self._audit_of(group_id, log_partition).gap()
 
     def anomalies(self) -> dict[str, dict[str, int]]:
-        """Group id -> kind of anomaly -> how often, for groups that have any."""
+        """Group id -> kind of anomaly -> count, for groups that have any."""
         return {
             group_id: {kind.value: times for kind, times in audit.anomalies.items()}
             for group_id, audit in self._audits.items()
@@ -39,7 +39,7 @@ class LogAudit:
         }
 
     def tables(self) -> dict[str, list[Row]]:
-        """Rows of every gold table that the audit fills; call it once, at the end of the log."""
+        """Table name -> rows, for every gold table that the audit fills. Call it once, at the end of the log."""
         for audit in self._audits.values():
             audit.finish()
         tables = dict(self._rows)
@@ -60,7 +60,7 @@ class LogAudit:
 def audit_log(
     records: Iterable[tuple[Record, Position]], options: AuditOptions | None = None
 ) -> dict[str, list[Row]]:
-    """Audit a whole log at once."""
+    """Audit a whole log at once; returns table name -> rows, as `LogAudit.tables` does."""
     audit = LogAudit(options)
     for record, position in records:
         audit.feed(record, position)

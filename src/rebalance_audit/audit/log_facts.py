@@ -1,26 +1,26 @@
-"""What was read of a log: the lines above the answer and the notes below it."""
+"""What was read from a log: printed as the lines above an answer and the notes below it."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
 class LogFacts(NamedTuple):
-    """Counts of one log, and what was odd about it."""
+    """Counts of one log, and its oddities."""
 
     source: str
     log_partitions: int
     size_bytes: int
     records: int
-    """All of them; offset commits and transaction markers included."""
+    """All records, including offset commits and transaction markers."""
     offset_commits: int
     first_ms: int | None
     last_ms: int | None
-    """Smallest and largest record timestamp; None where there is no record."""
+    """`first_ms` and this: smallest and largest record timestamp (epoch ms); None without records."""
     undecodable: Mapping[str, int]
-    """Reason -> group records that could not be decoded."""
+    """Reason -> number of group records that could not be decoded."""
     anomalies: Mapping[str, Mapping[str, int]]
-    """Group id -> kind of anomaly -> how often it was met."""
+    """Group id -> kind of anomaly -> count."""
     notes: Sequence[str]
     """Sentences about damaged stretches and other oddities of the files."""
     unfinished_ends: int
-    """Segments that end in reserved space or in half a batch, as those of a running broker do."""
+    """Number of segments that end in preallocated space or in a partial batch, as a running broker's do."""

@@ -1,8 +1,8 @@
-"""One row per member id: identity, first and last seen, how it left.
+"""One row per member id: identity, first and last seen, and how it left.
 
-A member id can leave and come back (a Java client keeps its id after it was fenced). Remembering every id that ever
-left would make memory grow with the history, so the audit hands out one row per *stint* and `merge_stints` joins them,
-also with the row that an earlier run made; the lake does the same with a Spark aggregation.
+A member id can leave and return (a Java client keeps its id after it was fenced). If the audit remembered every id that
+ever left, its memory would grow with the history. So it emits one row per *stint*, and `merge_stints` merges them, also
+with the row of an earlier run; the lake does the same with a Spark aggregation.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ from rebalance_audit.replay.modern.group import ModernMember
 
 KEY = ("group_id", "incarnation", "member_id")
 FROM_FIRST_STINT = ("first_epoch", "first_seen_at", "first_offset", "previous_member_id")
-"""Columns that the earliest stint decides; `stints` counts them, every other column comes from the latest."""
+"""Columns taken from the earliest stint; `stints` counts the stints, every other column comes from the latest one."""
 
 
 @dataclass(slots=True)
 class Identity:
-    """What a member said of itself, as of its last record."""
+    """What a member said about itself, as of its last record."""
 
     instance_id: str | None = None
     client_id: str = ""
@@ -33,7 +33,7 @@ class Identity:
 
     @classmethod
     def of(cls, member: ModernMember | None) -> "Identity":
-        """Of a member of a consumer, share or streams group; nothing where there is none."""
+        """The identity of a member of a consumer, share or streams group; an empty one for None."""
         if member is None:
             return cls()
         return cls(
@@ -50,7 +50,7 @@ class Identity:
 
 @dataclass(slots=True)
 class Stint:
-    """One stay of a member id in a group."""
+    """One continuous stay of a member id in a group."""
 
     member_id: str
     identity: Identity
@@ -100,10 +100,10 @@ class Stint:
 
 
 def merge_stints(rows: Iterable[Row]) -> list[Row]:
-    """One row per member id from its stints, in order of first appearance; the input may be in any order.
+    """Merge stints into one row per member id, in order of first appearance; the input may be in any order.
 
-    A row that was merged before may be among them: stints that it holds already are not counted again. Of two rows of
-    one stint, which may have gone on since the first of them, the later one in the input counts.
+    The input may contain rows that were merged before: stints already in them are not counted again. Of two rows of one
+    stint (it may have gone on after the first row was made), the later one in the input counts.
     """
     merged: dict[tuple[object, ...], Row] = {}
     for row in sorted(rows, key=lambda stint: (stint["log_partition"], stint["first_offset"])):

@@ -1,4 +1,4 @@
-"""What an audit asks of sources outside the log, and what it was told: another answer would give other rows."""
+"""What an audit asks sources outside the log, and their answers: a different answer would give different rows."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,21 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.wire.topic_names import topic_id_text
 
 _UNNAMED_LIMIT = 10_000
-"""Topic ids without a name that are kept; beyond it any is taken for one of them, to bound memory."""
+"""Number of unnamed topic ids kept, to bound memory; once full, every other id is treated as one of them."""
 
 _Lives = Sequence[tuple[int | None, int | None]]
 
 
 class Outside:
-    """Asks the sources that the options name, and remembers what a later answer could change."""
+    """Asks the sources given in the options, and remembers the answers that could change later."""
 
     _unnamed: set[bytes]
-    """Topic ids that had no name when one was wanted."""
+    """Topic ids that had no name when one was needed."""
     _more_unnamed: bool
     _lives: dict[str, tuple[int, tuple[tuple[int | None, int | None], ...]]]
-    """Topic -> (time that was asked about last, its lives as far as they had come by then)."""
+    """Topic -> (latest epoch ms asked about, the topic's lives up to then)."""
     _deletions: dict[bytes, tuple[int, int | None]]
-    """Topic id -> (time that was asked about last, its deletion until then)."""
+    """Topic id -> (latest epoch ms asked about, its deletion if it was deleted by then)."""
 
     def __init__(self, options: AuditOptions) -> None:
         self._options = options
@@ -31,11 +31,11 @@ class Outside:
 
     @property
     def unnamed(self) -> frozenset[bytes]:
-        """Topic ids that had no name when one was wanted; at most 10,000 of them."""
+        """Topic ids that had no name when one was needed; at most 10,000 of them."""
         return frozenset(self._unnamed)
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        """Name of a topic id; None where it is unknown."""
+        """Name of a topic id; None if unknown."""
         name = self._options.topic_name(topic_id)
         if name is None and topic_id not in self._unnamed:
             if len(self._unnamed) < _UNNAMED_LIMIT:
@@ -45,7 +45,7 @@ class Outside:
         return name
 
     def topic_existed(self, topic: str, at_ms: int) -> bool:
-        """Whether a topic of that name is known to have existed then."""
+        """Whether a topic of that name is known to have existed at `at_ms` (epoch ms)."""
         asked_ms = max(at_ms, self._lives.get(topic, (at_ms,))[0])
         lives = self._options.topic_lives(topic)
         self._lives[topic] = (asked_ms, _until(asked_ms, lives))
@@ -55,14 +55,14 @@ class Outside:
         )
 
     def topic_deleted(self, topic_id: bytes, by_ms: int) -> bool:
-        """Whether the topic is known to have been deleted by then."""
+        """Whether the topic is known to have been deleted by `by_ms` (epoch ms)."""
         asked_ms = max(by_ms, self._deletions.get(topic_id, (by_ms,))[0])
         deleted_ms = self._options.topic_deleted_at(topic_id)
         self._deletions[topic_id] = (asked_ms, _by(asked_ms, deleted_ms))
         return deleted_ms is not None and deleted_ms <= by_ms
 
     def news(self) -> str | None:
-        """What the sources would answer otherwise now, in words; None while everything stands."""
+        """A sentence on what the sources would now answer differently; None if no answer has changed."""
         for topic_id in self._unnamed:
             if self._options.topic_name(topic_id) is not None:
                 return f"topic {topic_id_text(topic_id)} has a name now"
@@ -78,7 +78,7 @@ class Outside:
 
 
 def _until(asked_ms: int, lives: _Lives) -> tuple[tuple[int | None, int | None], ...]:
-    """What began and ended until then: it answers every question about a time until then."""
+    """The lives up to `asked_ms`, which answer every question about a time up to then."""
     return tuple(
         (made_ms, _by(asked_ms, gone_ms))
         for made_ms, gone_ms in lives

@@ -1,7 +1,7 @@
-"""How the audit hands out its rows.
+"""How the audit emits its rows.
 
 A row is a dictionary keyed by the column names of `schemas/tables`, without `cluster`, which only the caller knows.
-Times are epoch milliseconds, durations milliseconds, ids strings.
+Times are epoch milliseconds, durations are milliseconds, ids are strings.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 Row: TypeAlias = dict[str, Any]
 Emit: TypeAlias = Callable[[str, Row], None]
-"""Takes a table name without its layer (`epochs`) and a finished row."""
+"""Takes a table name without its layer (`epochs`) and a final row."""
 
 EPOCHS = "epochs"
 REBALANCE_CAUSES = "rebalance_causes"
@@ -29,7 +29,7 @@ GOLD_OF_GROUP = (
     GROUP_STATES,
     FINDINGS,
 )
-"""Tables that the audit of one group fills; findings only where its AuditOptions ask for them."""
+"""Tables that the audit of one group fills; `findings` only if its AuditOptions ask for them."""
 TOPICS = "topics"
 GOLD_OF_LOG = (*GOLD_OF_GROUP, TOPICS)
 """Tables that the audit of a log fills."""
@@ -39,9 +39,9 @@ GAP = "gap"
 
 
 def duration_ms(start_ms: int | None, end_ms: int | None) -> int | None:
-    """Milliseconds between two moments; None when one of them is unknown.
+    """Milliseconds between two moments; None if either is unknown.
 
-    None too where the end is before the start: two coordinators stamped them, and their clocks differ.
+    Also None if the end is before the start: then two coordinators with different clocks stamped them.
     """
     if start_ms is None or end_ms is None or end_ms < start_ms:
         return None
@@ -49,5 +49,5 @@ def duration_ms(start_ms: int | None, end_ms: int | None) -> int | None:
 
 
 def completeness(gap: bool) -> str:
-    """The `completeness` column."""
+    """The value of the `completeness` column."""
     return GAP if gap else COMPLETE

@@ -1,9 +1,9 @@
-"""Cuts a group's records into writes: the records of one request or one timer.
+"""Splits a group's records into writes: the records of one request or one timer.
 
-All records of a write carry one timestamp and contiguous offsets (Kafka's CoordinatorRuntime appends them in one
-batch). The reverse does not hold: two requests for one group in the same millisecond, or any two of a LogAppendTime
-batch, look contiguous too. The order of records inside a write is fixed (`causes.bump_rules.WRITE_ORDERS`), so a record
-that cannot follow the one before it starts a write of its own.
+All records of a write have the same timestamp and contiguous offsets (Kafka's `CoordinatorRuntime` appends them in one
+batch). The reverse does not hold: two requests for one group in the same millisecond, or any two in a LogAppendTime
+batch, look contiguous too. The order of records within a write is fixed (`causes.bump_rules.WRITE_ORDERS`), so a record
+that cannot follow the previous one begins a new write.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from rebalance_audit.wire.records import Record
 
 
 class Role(Enum):
-    """What a record type is to its group, the same for consumer, share and streams groups."""
+    """The role of a record type in its group, the same for consumer, share and streams groups."""
 
-    __hash__ = object.__hash__  # Enum has one in Python, and each record looks its role up
+    __hash__ = object.__hash__  # Enum's own is in Python, and each record looks up its role
 
     CLASSIC = auto()
     GROUP = auto()
@@ -56,7 +56,7 @@ ROLES: Mapping[int, Role] = {
 
 
 class Step(NamedTuple):
-    """One applied record of a write, with what it changed and how the group stood right after it."""
+    """One applied record of a write, with what it changed and the group's state right after it."""
 
     role: Role
     tombstone: bool
@@ -67,11 +67,11 @@ class Step(NamedTuple):
     assignment_epoch: int
     members: int
     unconverged: int
-    """Members not STABLE at the assignment epoch; 0 for classic groups."""
+    """Number of members that are not STABLE at the assignment epoch; 0 for classic groups."""
 
 
 class _Mark(NamedTuple):
-    """A record's part in the order of a write: role and whether it is a tombstone."""
+    """A record's place in the order of a write: its role, and whether it is a tombstone."""
 
     role: Role
     tombstone: bool
@@ -92,7 +92,7 @@ _STARTS_AFTER_EPOCH = frozenset(
         _Mark(Role.REGEX, tombstone=True),
     }
 )
-"""Behind a group epoch record only targets, their metadata, assignments and [4] tombstones belong to its write."""
+"""After a group epoch record, only targets, their metadata, assignments and [4] tombstones belong to its write."""
 
 _FOLLOWS_CLASSIC_TOMBSTONE = frozenset(
     {
@@ -104,7 +104,7 @@ _FOLLOWS_CLASSIC_TOMBSTONE = frozenset(
         _Mark(Role.GROUP, tombstone=False),
     }
 )
-"""What another protocol begins with in the place of a classic group: its topics and epoch, where nobody comes along."""
+"""How another protocol begins in place of a classic group without members: with its topics and its epoch."""
 
 _FOLLOWS_RESOLUTION = frozenset(
     {
@@ -113,17 +113,17 @@ _FOLLOWS_RESOLUTION = frozenset(
         _Mark(Role.GROUP, tombstone=False),
     }
 )
-"""Behind a resolved expression come others, and the epoch that they bring about."""
+"""What can follow a resolved expression: other ones, and the epoch that they cause."""
 
 _REMOVALS = frozenset({Role.CURRENT, Role.TARGET, Role.MEMBER})
-"""Roles whose tombstones take a member out; who joins or changes takes out nobody but the one it replaces."""
+"""Roles whose tombstones remove a member; a member that joins or changes removes only the one that it replaces."""
 
 _CONVERSION_TAIL = frozenset({Role.GROUP, Role.TOPICS, Role.TARGET_METADATA, Role.REGEX})
-"""Roles whose tombstones come right before the classic record when a modern group becomes a classic one."""
+"""Roles whose tombstones come right before the classic record when a modern group is downgraded."""
 
 
 def adjoins(before: Position | None, position: Position) -> bool:
-    """Whether two records may be of one write: no offset between them, one time, one coordinator."""
+    """Whether two records may be of one write: adjacent offsets, the same timestamp, the same coordinator."""
     return (
         before is not None
         and position.log_offset == before.log_offset + 1
@@ -133,7 +133,7 @@ def adjoins(before: Position | None, position: Position) -> bool:
 
 
 class WriteSplitter:
-    """Says of each record whether it begins a new write."""
+    """Decides for each record whether it begins a new write."""
 
     __slots__ = (
         "_after_current",
@@ -153,11 +153,11 @@ class WriteSplitter:
     _after_current: bool
     _after_resolution: bool
     _after_removal: bool
-    """A member was taken out: the next one may take its place."""
+    """A member was removed: the next one may replace it."""
     _converts: bool
     """The write begins with a classic group's tombstone, so that all its members come over at once."""
     _member_id: str | None
-    """The last member whose own record is in the write."""
+    """The last member that has its own record in the write."""
 
     def __init__(self) -> None:
         self._position = None
@@ -170,7 +170,7 @@ class WriteSplitter:
         self._member_id = None
 
     def begins(self, record: Record, position: Position) -> bool:
-        """True when the record at `position` cannot belong to the write of the record before it."""
+        """Whether the record at `position` cannot belong to the write of the previous record."""
         mark = _Mark(ROLES.get(record.record_type, Role.OTHER), record.value is None)
         begins = not adjoins(self._position, position) or self._breaks_order(mark, record)
         if begins:
@@ -180,11 +180,11 @@ class WriteSplitter:
         return begins
 
     def removes_behind_bump(self, record: Record, position: Position) -> bool:
-        """Whether this tombstone comes right behind a group epoch, where a write of its own would begin."""
+        """Whether this tombstone comes right after a group epoch record, where it would begin a new write."""
         return record.value is None and self._after_epoch and adjoins(self._position, position)
 
     def go_on(self, record: Record, position: Position) -> None:
-        """The record is known to belong to the write of the one before it, whatever their order."""
+        """Take the record as part of the previous record's write, whatever their order."""
         role = ROLES.get(record.record_type, Role.OTHER)
         self._take(record, position, _Mark(role, record.value is None))
 
@@ -198,7 +198,7 @@ class WriteSplitter:
             self._after_resolution |= role is Role.REGEX
             self._after_epoch |= role is Role.GROUP
             self._after_target |= role is Role.TARGET_METADATA
-            # The copy that a replaced static member leaves has epoch 0 and is followed by the rest of its write.
+            # The copy of a replaced static member has epoch 0, and the rest of its write follows.
             self._after_current = (
                 role is Role.CURRENT and getattr(record.value, "member_epoch", 1) != 0
             )
@@ -226,7 +226,7 @@ class WriteSplitter:
         )
 
     def _breaks_membership(self, mark: _Mark, record: Record) -> bool:
-        """One request tells of one member, beside the one whose place it takes."""
+        """Whether a second member appears: one request concerns one member, and the one that it replaces."""
         role, tombstone = mark
         if role is Role.REGEX:
             return not tombstone

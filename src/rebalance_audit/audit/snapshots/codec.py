@@ -1,14 +1,14 @@
-"""Plain values of everything that an audit keeps, and back, by the types of its attributes.
+"""Converts everything that an audit keeps to plain values and back, by the types of its attributes.
 
-Every class that keeps state over more than one write annotates it in its class body; attributes annotated nowhere, or
-in `__init__`, are wiring. Plain values are what JSON has. What is written by other rules than a field's name and value:
+Every class that keeps state over more than one write annotates it in its class body. Attributes without an annotation,
+or annotated in `__init__`, are wiring. Plain values are JSON values. These are not written as field name and value:
 
-- bytes: url-safe base64 without padding; a topic id with `id:` in front, to tell it from a topic's name;
-- enums: their texts where they have some, else their names; sets: sorted lists;
+- bytes: url-safe base64 without padding; a topic id has the prefix `id:`, to distinguish it from a topic's name;
+- enums: their text if they have one, else their name; sets: sorted lists;
 - positions: lists in the order of the fields, without the defaults at the end;
-- partitions: `{topic: [numbers]}`; what is known by partition: `[{"is": value, "of": partitions}, …]`;
-- maps whose keys are no texts: lists of pairs; deques: their greatest length and their items;
-- members of classic groups: without what their bytes say.
+- partitions: `{topic: [numbers]}`; maps by partition: `[{"is": value, "of": partitions}, …]`;
+- maps whose keys are not strings: lists of pairs; deques: their maximum length and their items;
+- members of classic groups: without the fields that are decoded from their bytes.
 """
 
 import base64
@@ -34,12 +34,12 @@ from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
 from rebalance_audit.replay.slot import Group
 
 Plain = Any
-"""What JSON has."""
+"""A JSON value."""
 
 _ID: Final = "id:"
 _NAME: Final = "name:"
 _FIELDS_ALWAYS: Final = 4
-"""Fields of a position in front of those of a transaction."""
+"""Number of a position's fields before those of a transaction."""
 _NO_TRANSACTION: Final = tuple(Position._field_defaults.values())[1:]
 
 
@@ -49,31 +49,31 @@ def bytes_text(data: bytes) -> str:
 
 
 def text_bytes(text: str) -> bytes:
-    """The bytes of `bytes_text`."""
+    """The inverse of `bytes_text`."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def topic_text(topic: Topic) -> str:
-    """A topic id or a topic name; Kafka's names have no colon, those of damaged records may."""
+    """A topic id or name as text. Kafka's topic names have no colon, but those of damaged records may."""
     if isinstance(topic, bytes):
         return _ID + bytes_text(topic)
     return _NAME + topic if topic.startswith((_ID, _NAME)) else topic
 
 
 def text_topic(text: str) -> Topic:
-    """The topic of `topic_text`."""
+    """The inverse of `topic_text`."""
     if text.startswith(_ID):
         return text_bytes(text.removeprefix(_ID))
     return text.removeprefix(_NAME)
 
 
 def partitions_plain(partitions: Partitions) -> dict[str, list[int]]:
-    """`{topic: [numbers]}`."""
+    """The partitions as `{topic: [numbers]}`."""
     return {topic_text(topic): sorted(numbers) for topic, numbers in partitions.items()}
 
 
 def plain_partitions(plain: Mapping[str, list[int]]) -> dict[Topic, frozenset[int]]:
-    """The partitions of `partitions_plain`."""
+    """The inverse of `partitions_plain`."""
     return {text_topic(text): frozenset(numbers) for text, numbers in plain.items()}
 
 
@@ -86,7 +86,7 @@ def _position_plain(position: Position) -> list[Plain]:
 def _by_partition(
     value: Iterable[tuple[TopicPartition, Any]], to_plain: Callable[[Any], Plain]
 ) -> list[Plain]:
-    """Neighbours with one value are written together: a member takes its partitions in one record."""
+    """Write neighbours with the same value together: a member takes its partitions in one record."""
     runs: list[Plain] = []
     last: object = runs
     numbers: dict[str, list[int]] = {}
@@ -142,12 +142,12 @@ def _is_map_of(kind: Any, key: object) -> bool:
 
 
 def _is_map_of_others(kind: Any) -> bool:
-    """Keys that JSON does not have, and that are no partitions either."""
+    """Whether it is a map whose keys are neither JSON keys nor partitions."""
     return get_origin(kind) is dict and get_args(kind)[0] not in (str, TopicPartition)
 
 
 def _is_map_by_number(kind: Any) -> bool:
-    """What is known by topic, and there by partition number."""
+    """Whether it is a map of topics to maps by partition number."""
     return _is_map_of(kind, Topic) and _is_map_of(get_args(kind)[1], int)
 
 
@@ -281,7 +281,7 @@ _CONVERTER: Final = _converter()
 
 
 class PartCodec:
-    """Plain values of one class's state, `{attribute without underscore: plain value}`."""
+    """Converts the state of one class to `{attribute without underscore: plain value}` and back."""
 
     def __init__(self, cls: type) -> None:
         self._attributes = [
@@ -296,11 +296,11 @@ class PartCodec:
         ]
 
     def plain(self, part: object) -> dict[str, Plain]:
-        """All of the part's state."""
+        """The part's whole state."""
         return {key: hook(getattr(part, name)) for name, key, _, hook, _ in self._attributes}
 
     def restore(self, part: object, plain: Mapping[str, Plain]) -> None:
-        """Give a new part the state; what `plain` lacks stays as it is at a beginning."""
+        """Restore the state of a new part; attributes missing from `plain` keep their initial values."""
         left = set(plain)
         for name, key, kind, _, hook in self._attributes:
             if key in plain:
@@ -311,7 +311,7 @@ class PartCodec:
 
 
 def state_types(cls: type) -> dict[str, Any]:
-    """Attribute -> type of everything that the class annotates as its state."""
+    """Attribute -> type, for everything that the class annotates as its state."""
     return {
         name: kind
         for name, kind in get_type_hints(cls).items()

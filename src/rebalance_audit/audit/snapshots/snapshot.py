@@ -1,6 +1,6 @@
-"""Snapshots of audits: what surrounds the state in one, and when one can no longer be used.
+"""Snapshots of audits: what a snapshot holds besides the state, and when it can no longer be used.
 
-A snapshot is readable: one entry per part of the audit, with what differs from an audit that has seen nothing yet.
+A snapshot is human-readable: one entry per part of the audit, with its differences from a new audit.
 """
 
 import zlib
@@ -20,7 +20,7 @@ from rebalance_audit.audit.snapshots.codec import PartCodec, Plain
 from rebalance_audit.audit.snapshots.shapes import shapes_of
 
 STATE_FORMAT: Final = 8
-"""Raise it when a snapshot holds something else than before, or the audit makes other rows of it."""
+"""Raise this number when a snapshot's content changes, or when the audit makes different rows from it."""
 
 _SURROUNDINGS: Final = (
     "format",
@@ -35,18 +35,18 @@ _DIGITS: Final = 12
 
 
 class SnapshotNotUsable(ValueError):  # noqa: N818 - it says what is the matter
-    """The audit cannot go on from this snapshot: the group has to be audited from its first record."""
+    """The audit cannot continue from this snapshot; the group has to be audited from its first record."""
 
 
 class _Beginning(NamedTuple):
-    """One part of an audit that has seen nothing yet."""
+    """One part of a new audit."""
 
     codec: PartCodec
     plain: Mapping[str, Plain]
 
 
 def state_of(audit: GroupAudit) -> dict[str, object]:
-    """The snapshot of an audit."""
+    """The snapshot of an audit, as JSON values."""
     state: dict[str, object] = {
         "format": STATE_FORMAT,
         "shapes": shapes(),
@@ -69,7 +69,7 @@ def state_of(audit: GroupAudit) -> dict[str, object]:
 def resumed(
     state: Mapping[str, Plain], emit: Emit, options: AuditOptions | None = None
 ) -> GroupAudit:
-    """The audit of a snapshot. Raises SnapshotNotUsable."""
+    """The audit that continues from the snapshot `state`. Raises SnapshotNotUsable."""
     options = options or AuditOptions()
     group_id, log_partition = _require_usable(state, options)
     audit = GroupAudit(group_id, log_partition, emit, options)
@@ -89,13 +89,13 @@ def resumed(
 
 
 def shapes() -> str:
-    """A fingerprint of everything that a snapshot can hold: it tells a STATE_FORMAT that was not raised."""
+    """A fingerprint of everything that a snapshot can hold; it reveals a change without a raised STATE_FORMAT."""
     return _digest("\n".join(shape_lines()))
 
 
 @cache
 def shape_lines() -> tuple[str, ...]:
-    """The shapes in words: a line for each class, then a new audit's state."""
+    """The shapes as text: one line for each class, then a new audit's state."""
     beginnings = _beginnings(_rules_of(AuditOptions()))
     classes = shapes_of(type(part) for part in _new_audit(AuditOptions()).parts().values())
     at_first = (f"{name} = {beginning.plain}" for name, beginning in beginnings.items())
@@ -103,7 +103,7 @@ def shape_lines() -> tuple[str, ...]:
 
 
 def _require_usable(state: Mapping[str, object], options: AuditOptions) -> tuple[str, int]:
-    """Group id and log partition of a snapshot that is whole and of this program."""
+    """(Group id, log partition) of a complete snapshot of this program. Raises SnapshotNotUsable for any other."""
     if state.get("format") != STATE_FORMAT:
         raise SnapshotNotUsable(
             f"a snapshot of format {state.get('format')!r}, this program reads {STATE_FORMAT}"
@@ -128,7 +128,7 @@ _Rules: TypeAlias = tuple[DepartureRules, FindingRules, bool]
 
 
 def _rules_of(options: AuditOptions) -> _Rules:
-    """What rows depend on beside the log and the names."""
+    """What rows depend on besides the log and the names."""
     return options.rules, options.findings, options.with_findings
 
 
@@ -161,6 +161,6 @@ def _digest(text: str) -> str:
 
 
 def checksum_of(state: Mapping[str, object]) -> int:
-    """Of everything in a snapshot but the checksum itself."""
+    """The checksum of everything in a snapshot except the checksum itself."""
     body = {name: plain for name, plain in state.items() if name != "checksum"}
     return zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))
