@@ -22,7 +22,7 @@ class Log(NamedTuple):
     """One log."""
 
     groups: Mapping[str, Records]
-    """Group id -> its records but commits."""
+    """Group id -> its records without offset commits."""
     options: AuditOptions
     """With the names that the log has, and its end."""
 

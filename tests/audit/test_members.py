@@ -9,7 +9,7 @@ from tests.audit.group.test_consumer_stories import A_JOINS, B_JOINS, pick, tabl
 
 
 def test_a_fenced_member_that_comes_back_is_one_row() -> None:
-    """A Java client keeps its member id after it was fenced: first seen from the first stay, the rest from the last."""
+    """A fenced Java client keeps its member id: first seen is from the first stint, the rest from the last one."""
     got = tables(
         A_JOINS,
         B_JOINS,
@@ -25,7 +25,7 @@ def test_a_fenced_member_that_comes_back_is_one_row() -> None:
 
 
 def stint(number: int, left_at: int | None) -> Row:
-    """A stay that began with the record at offset `number`."""
+    """A stint that began with the record at offset `number`."""
     return {
         "group_id": "g",
         "incarnation": 0,
@@ -43,14 +43,14 @@ def stint(number: int, left_at: int | None) -> Row:
 
 @given(st.permutations(range(4)))
 def test_the_order_of_stints_does_not_matter(order: list[int]) -> None:
-    """The lake meets stints in any order and must come to the same row."""
+    """The lake gets stints in any order and must make the same row."""
     merged = merge_stints([stint(number, number + 10) for number in order])
     assert pick(merged, "first_epoch", "left_at", "stints") == [(0, 13, 4)]
 
 
 @given(st.integers(0, 4), st.integers(0, 4), st.booleans())
 def test_a_row_merged_before_takes_what_is_new(known: int, repeated: int, grown: bool) -> None:
-    """Stints that the row of an earlier run holds count once; the one it ends with may have gone on since."""
+    """Stints in the row of an earlier run count once; its last stint may have gone on since."""
     stints = [stint(number, number + 10) for number in range(5)]
     before = merge_stints([*stints[:known], stint(known, None if grown else known + 10)])
     again = stints[min(known, repeated) :]

@@ -1,4 +1,4 @@
-"""What an audit was told of topics, and whether it would be told the same again."""
+"""What sources told an audit about topics, and whether they would give the same answers again."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ Lives = Sequence[tuple[int | None, int | None]]
 def test_lives_matter_up_to_the_last_moment_that_was_asked_about(
     told: Lives, later: Lives, is_news: bool
 ) -> None:
-    """Asked about 300 and 500: what happened to the topic after that changes no answer."""
+    """The audit asks about 300 and 500: what happens to the topic after that changes no answer."""
     answers = {"foo": told}
     outside = Outside(AuditOptions(topic_lives=lambda topic: answers[topic]))
     before = [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
@@ -51,7 +51,7 @@ def test_lives_matter_up_to_the_last_moment_that_was_asked_about(
 def test_deletions_matter_up_to_the_moment_that_was_asked_about(
     told_ms: int | None, later_ms: int | None, is_news: bool
 ) -> None:
-    """Asked whether the topic was deleted by 500."""
+    """The audit asks whether the topic was deleted by 500."""
     answers = {TOPIC_IDS["foo"]: told_ms}
     outside = Outside(AuditOptions(topic_deleted_at=answers.__getitem__))
     assert outside.topic_deleted(TOPIC_IDS["foo"], 500) == (told_ms is not None and told_ms <= 500)
@@ -60,7 +60,7 @@ def test_deletions_matter_up_to_the_moment_that_was_asked_about(
 
 
 def test_of_too_many_topics_without_a_name_any_may_be_news() -> None:
-    """They are not all kept, so a snapshot that lacked so many names is not gone on from."""
+    """Not all of them are kept, so an audit does not continue from a snapshot that lacks so many names."""
     outside = Outside(AuditOptions())
     for number in range(10_000):
         assert outside.topic_name(number.to_bytes(16)) is None

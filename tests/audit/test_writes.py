@@ -1,4 +1,4 @@
-"""Records are cut into writes by time, offset and the order that one request allows."""
+"""Records are split into writes by time, offset and the order that one request allows."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.dsl import log
 CASES = {
     "a join is one write": ["5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"],
     "two leaves in one millisecond": ["8t A; 7t A; 5t A; 3 4", "8t B; 7t B; 5t B; 3 5"],
-    # Whether the target came with the leave or with a heartbeat in the same millisecond decides nothing.
+    # Whether the target came with the leave or with a heartbeat in the same millisecond does not matter.
     "a leave and its target": ["8t A; 7t A; 5t A; 3 4; 7 B 0-5; 6 4; 8 B 4/3 0-5"],
     "heartbeats of two members": [
         "8 A 3/2 UNREVOKED 0-2|3-5",
@@ -46,7 +46,7 @@ CASES = {
 
 @pytest.mark.parametrize("writes", CASES.values(), ids=CASES.keys())
 def test_contiguous_writes_of_one_millisecond_are_told_apart(writes: list[str]) -> None:
-    """Even at one timestamp and without an offset between them, each request's records stand alone."""
+    """Even with the same timestamp and adjacent offsets, each request's records are a write of their own."""
     records = log((1000, "; ".join(writes)))
     splitter = WriteSplitter()
     begins = [number for number, entry in enumerate(records) if splitter.begins(*entry)]
@@ -55,7 +55,7 @@ def test_contiguous_writes_of_one_millisecond_are_told_apart(writes: list[str]) 
 
 
 def test_time_offset_and_coordinator_separate_writes() -> None:
-    """A new timestamp, a hole in the offsets or a new leader epoch begins a write whatever the record types say."""
+    """A new timestamp, a gap in the offsets or a new leader epoch begins a write, whatever the record types."""
     (first, at), (second, then) = log((1000, "5 A; 3 2"))
     for moved in (
         then._replace(record_timestamp_ms=1001),

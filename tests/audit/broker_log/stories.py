@@ -12,11 +12,11 @@ from rebalance_audit.audit.rows import Row
 from tests.dsl import TOPIC_NAMES, Log
 
 Line = tuple[int, str] | tuple[int, str, str]
-"""Time in ms, message, and the broker where it is not broker 1."""
+"""Time in ms, message, and the broker if it is not broker 1."""
 
 
 def facts(*lines: Line) -> list[BrokerFact]:
-    """The facts of some lines about the groups of partition 0."""
+    """The facts of these lines about the groups of partition 0."""
     found: list[BrokerFact] = []
     for number, (at_ms, message, *broker) in enumerate(lines, 1):
         line = LogLine(at_ms, broker[0] if broker else "1", 0, message)
@@ -33,7 +33,7 @@ def audit(records: Log, lines: Iterable[Line] = ()) -> dict[str, list[Row]]:
 
 
 def causes(tables: dict[str, list[Row]], epoch: int) -> list[str]:
-    """`cause certainty member` of an epoch's causes in order; the member where there is one."""
+    """`cause certainty member` of an epoch's causes in order; the member if there is one."""
     rows = [row for row in tables["rebalance_causes"] if row["epoch"] == epoch]
     return [
         " ".join(filter(None, (row["cause"], row["certainty"], row["member_id"])))

@@ -1,4 +1,4 @@
-"""Clocks of brokers' logs: straight ones, wrong time zones, wrong clocks, and logs of other clusters."""
+"""Clocks of brokers' logs: right clocks, wrong time zones, wrong clocks, and logs of other clusters."""
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_a_few_lines_are_left_as_they_are() -> None:
 
 
 def test_lines_without_records() -> None:
-    """Where no epoch is in both there is nothing to compare, and nothing to tell."""
+    """If no epoch is in both, there is nothing to compare and nothing to report."""
     found = align((5, "Stabilized group other generation 1 with 1 members."))
     assert found.notes == []
     assert found.log.unmatched({"g"}) == {"other": 1}

@@ -1,4 +1,4 @@
-"""Group epochs with a broker's log beside the records: why members went, and what records lost."""
+"""Group epochs with a broker's log in addition to the records: why members went, and what lost records held."""
 
 import pytest
 
@@ -81,14 +81,14 @@ def test_the_nearest_of_two_lines() -> None:
 
 
 def test_another_groups_lines_say_nothing() -> None:
-    """Lines go by group."""
+    """Lines count only for their own group."""
     line = "[GroupId other] Member B left the consumer group."
     tables = audit(log(JOIN_A, JOIN_B, B_GOES), [(9_000, line)])
     assert causes(tables, 3) == ["member_departed probable B"]
 
 
 def test_a_scan_with_the_same_result_brings_no_epoch_about() -> None:
-    """Kafka scans behind a heartbeat; with the same topics as before only their metadata can have changed."""
+    """Kafka scans after a heartbeat; with the same topics as before, only their metadata can have changed."""
     records = log(
         (1_000, "5 A regex=^f; 16 ^f foo; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5"),
         (9_000, "16 ^f foo; 3 2 h7"),
@@ -130,7 +130,7 @@ def test_a_join_in_the_log_alone_need_not_have_bumped() -> None:
 
 
 def test_what_compaction_took() -> None:
-    """Of the write only the epoch is left: the records know no cause, the log does."""
+    """Only the epoch is left of the write: the records show no cause, the log does."""
     records = log(JOIN_A, JOIN_B, (9_000, "3 7"))
     assert causes(audit(records), 7) == ["unknown possible"]
     lines = [

@@ -1,4 +1,4 @@
-"""Classic generations with a broker's log beside the records: triggers, ends of members, join phases, doubts."""
+"""Classic generations with a broker's log in addition to the records: triggers, departures, join phases, doubts."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def epoch_row(tables: dict[str, list[Row]], epoch: int) -> Row:
 
 
 def left_how(tables: dict[str, list[Row]], member_id: str) -> tuple[str, str]:
-    """How a member went, and how sure that is."""
+    """How a member went, and how certain that is."""
     row = next(row for row in tables["members"] if row["member_id"] == member_id)
     return row["left_how"], row["left_certainty"]
 
@@ -151,7 +151,7 @@ def test_a_cooperative_follower_that_gave_up_partitions() -> None:
 
 
 def test_several_causes_in_order() -> None:
-    """What began the join phase comes first, what happened during it behind: that began nothing."""
+    """What began the join phase comes first; what happened during it comes after, as it began nothing."""
     tables = audit(
         log(
             (1_010, "2 1 range A=0-2 B=3-5 state_at=1000"),
@@ -191,7 +191,7 @@ def test_a_group_that_is_loaded_over_capacity(reason: str) -> None:
 
 
 def test_the_old_coordinator_counts_as_well() -> None:
-    """The coordinator of 2.x and 3.x words things otherwise, with the same result."""
+    """The coordinator of 2.x and 3.x has other wordings, with the same result."""
     tables = audit(
         log(*RECORDS[:2]),
         [
@@ -237,7 +237,7 @@ def test_the_old_coordinator_counts_as_well() -> None:
     ],
 )
 def test_half_a_log_proves_nothing(lines: list[Line], expected: str) -> None:
-    """Only a join phase that the log holds from one end to the other, at one broker, decides."""
+    """Only a join phase that one broker's log holds from begin to end decides."""
     assert causes(audit(log(*RECORDS[:2]), lines), 2) == [expected]
 
 
@@ -347,7 +347,7 @@ def test_a_departure_without_its_join_phase() -> None:
     ],
 )
 def test_contradictions_are_findings(lines: list[Line], said: str) -> None:
-    """What the records deny is reported, and decides nothing."""
+    """What the records contradict is reported, and decides nothing."""
     tables = audit(log(*RECORDS[:2]), lines)
     (finding,) = (row for row in tables["findings"] if row["kind"] == "broker_log_contradiction")
     assert said in finding["detail"]

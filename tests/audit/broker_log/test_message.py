@@ -300,12 +300,12 @@ def test_a_line_is_read(release: str, message: str, kind: FactKind, fields: obje
     ],
 )
 def test_other_messages_are_passed_over(message: str) -> None:
-    """What is in no wording decides nothing."""
+    """A message that matches no wording decides nothing."""
     assert read_message(message) is None
 
 
 def test_deleted_groups_are_listed() -> None:
-    """One line may speak of several groups."""
+    """One line may be about several groups."""
     text = "The following groups were deleted: a, b c. A total of 7 offsets were removed."
     found = read_message(text)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Files of brokers' logs: layouts, time zones, compression, rotation, and lines that are none of ours."""
+"""Files of brokers' logs: layouts, time zones, compression, rotation, and irrelevant lines."""
 
 import gzip
 from datetime import UTC, datetime, timedelta, timezone
@@ -51,13 +51,13 @@ LAYOUTS = {
 
 
 def facts(*paths: Path, zone: str = "UTC") -> list[BrokerFact]:
-    """Everything that the files say."""
+    """All facts in the files."""
     return list(read_facts(paths, zone_of(zone)))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout: str, tmp_path: Path) -> None:
-    """Time, broker and message come out of every usual layout, whatever a shipper puts in front of the line."""
+    """Time, broker and message are read from every usual layout, whatever prefix a log shipper adds."""
     (tmp_path / "server.log").write_text(LAYOUTS[layout] + "\n", encoding="utf-8")
     (fact,) = facts(tmp_path / "server.log")
     assert (fact.at_ms, fact.broker, fact.group_id, fact.epoch) == (AT_MS, "1", "g", 5)
@@ -71,7 +71,7 @@ def test_layouts(layout: str, tmp_path: Path) -> None:
     st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()),
 )
 def test_any_time_in_any_zone(at_ms: int, quarters: int, group: str) -> None:
-    """A line without a zone is of the zone that was given; a group id may hold anything that can be printed."""
+    """A line without a zone has the given zone; a group id may hold any printable characters."""
     zone = timezone(timedelta(minutes=15 * quarters))
     wall = datetime.fromtimestamp(at_ms // 1000, zone).strftime("%Y-%m-%d %H:%M:%S")
     stamp = f"{wall},{at_ms % 1000:03d}"
@@ -97,7 +97,7 @@ def test_zones_by_name(zone: str, hours: int | None, tmp_path: Path) -> None:
 
 
 def test_the_hour_that_comes_twice(tmp_path: Path) -> None:
-    """In autumn the clock goes back: the second 02:30 of a file is an hour behind the first."""
+    """In autumn the clock goes back: the second 02:30 of a file is an hour after the first."""
     lines = [
         f"[2024-10-27 {at},000] INFO {NEW}{EMPTY} ({LOGGER})"
         for at in ("01:59:00", "02:30:00", "02:59:59", "02:00:00", "02:30:00", "03:10:00")
@@ -152,7 +152,7 @@ def test_messages_over_several_lines(tmp_path: Path) -> None:
     ],
 )
 def test_lines_that_are_none_of_ours(line: str, tmp_path: Path) -> None:
-    """Lines without a time, a mark or a known message are passed over, and the ones behind them are read."""
+    """Lines without a time, a mark or a known message are skipped, and the lines after them are read."""
     text = f"{line}\n{LAYOUTS['UTC']}\n"
     (tmp_path / "server.log").write_text(text, encoding="utf-8")
     assert [fact.at_ms for fact in facts(tmp_path / "server.log")] == [AT_MS]

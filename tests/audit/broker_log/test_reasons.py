@@ -106,7 +106,7 @@ def test_what_set_a_rebalance_off(
 
 
 def test_an_unknown_reason_decides_nothing() -> None:
-    """A wording of a release to come is not guessed at."""
+    """The wording of a future release is not guessed at."""
     assert trigger_of("The moon is full") is None
 
 

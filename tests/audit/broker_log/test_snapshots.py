@@ -1,4 +1,4 @@
-"""Brokers' logs beside resumed audits: the log comes with a run and is no part of a snapshot."""
+"""Brokers' logs with resumed audits: every run gets the log anew, and it is not part of a snapshot."""
 
 from collections import Counter, defaultdict
 
@@ -25,7 +25,7 @@ def groups_of(capture: str) -> dict[str, Piece]:
 
 
 def rows_in_pieces(pieces: list[Piece], options: AuditOptions) -> Counter[bytes]:
-    """Every row that is handed out when the audit is put away behind each piece and brought back for the next."""
+    """Every row that is emitted when the audit is saved after each piece and resumed for the next."""
     rows: Counter[bytes] = Counter()
 
     def emit(table: str, row: Row) -> None:

@@ -1,4 +1,4 @@
-"""What bumps a group epoch and what does not, by Kafka's rule and by a real broker that was driven by hand."""
+"""What bumps a group epoch and what does not, by Kafka's rules and by a real broker driven by hand."""
 
 import json
 from functools import cache
@@ -72,7 +72,7 @@ def test_every_occasion_has_its_rule() -> None:
 
 
 def test_an_effect_that_releases_do_not_share_is_open() -> None:
-    """Which release wrote a record is often not to be told."""
+    """Often the records do not show which release wrote them."""
     change = Occasion.ASSIGNOR_CHANGED
     assert effect_of(change, GroupType.CONSUMER, ["4.3"]) is Effect.NEVER
     assert effect_of(change, GroupType.CONSUMER, ["4.3", "4.4"]) is Effect.MAY_BUMP

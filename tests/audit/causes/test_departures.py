@@ -1,4 +1,4 @@
-"""How a member went: what the log can tell apart, rule by rule, and what it leaves open."""
+"""How a member went: what the log can distinguish, rule by rule, and what it leaves open."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ def departure(rules: DepartureRules, *writes: tuple[int, str]) -> Row:
 def test_what_times_and_company_tell(
     writes: list[tuple[int, str]], cause: str, alternatives: list[str]
 ) -> None:
-    """Leave, expiry, timeout and removal write the same records; each is claimed only where something favours it."""
+    """Leave, expiry, timeout and removal write the same records; each is claimed only if something favours it."""
     row = departure(DepartureRules(), *writes)
     assert (row["cause"], row["certainty"], row["alternatives"]) == (
         cause,

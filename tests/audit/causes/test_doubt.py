@@ -1,4 +1,4 @@
-"""Logs with holes, made by Kafka's rules: what may be missing takes the proof away until the group is known again."""
+"""Logs with gaps, made by Kafka's rules: nothing is proven until the group is known again."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_a_lost_member_record_takes_later_proof_away() -> None:
 
 
 def test_doubt_ends_when_the_group_is_known_again() -> None:
-    """Everybody has told what it subscribes to and has reached an epoch behind the hole."""
+    """Every member has written its subscription and has reached an epoch after the gap."""
     again = [
         (9_000, GROWN.format(5, 9, 3)),
         (9_200, "5 A host=/new"),
@@ -81,7 +81,7 @@ def test_doubt_ends_when_the_group_is_known_again() -> None:
 
 
 def test_an_epoch_that_is_skipped_is_not_the_only_one_in_doubt() -> None:
-    """Whoever joined in the hole may do what the next epoch is put down to."""
+    """A member that joined in the gap may have caused the next epoch."""
     got = told(
         A_JOINS, B_JOINS, *A_GIVES, (9_000, GROWN.format(5, 9, 3)), (12_000, "3 6 h10; 8 A 6/5 0-2")
     )
@@ -128,7 +128,7 @@ def test_an_expression_that_nobody_is_known_to_have() -> None:
 
 
 def test_a_row_with_a_gap_is_not_proven_in_a_classic_group() -> None:
-    """An empty group admits nothing but a join, as long as nothing of it is lost."""
+    """An empty group admits only a join, as long as none of its records is lost."""
     begins = [(1_000, "2 0 state_at=1000"), (4_000, "2 1 range A=0-5"), (9_000, "2 2")]
     joins = (20_000, "2 3 range B=0-5")
     assert verdicts(told(*begins, joins))[-1][1:] == ("complete", "member_joined", "proven")
@@ -146,7 +146,7 @@ def test_what_compaction_left_at_the_start_is_the_group_as_it_was() -> None:
 
 
 def test_durations_over_two_clocks_are_never_negative() -> None:
-    """The next coordinator's clock is 5 s behind: what ends before it began lasted nobody knows how long."""
+    """The next coordinator's clock is 5 s behind: the duration of what ends before it began is unknown."""
     moved = [(1_900, "8 A 2/2 UNREVOKED 0-2|3-5"), (1_950, "8 A 3/2 0-2"), (1_990, "8 B 3/3 3-5")]
     got = told((5_000, A_JOINS[1]), (6_500, B_JOINS[1]), *moved)
     for table, rows in got.items():
@@ -162,7 +162,7 @@ def test_durations_over_two_clocks_are_never_negative() -> None:
 
 
 def test_who_owned_what_before_the_log_begins_is_not_complete() -> None:
-    """Compaction keeps the last assignment: since when it held nobody can tell."""
+    """Compaction keeps the last assignment; since when it held is unknown."""
     got = told((1_000, "5 A; 8 A 4/4 0-2; 3 5 h7; 7 A 0-2; 6 5"), (1_500, "8 A 5/4 0-3"))
     assert {(row["topic_partition"], row["completeness"]) for row in got["ownership"]} >= {
         (0, "gap"),

@@ -1,4 +1,4 @@
-"""What the tests of findings share: audit a story with thresholds and names of one's own."""
+"""What the tests of findings share: the audit of a story with given thresholds and names."""
 
 from collections.abc import Sequence
 from dataclasses import replace

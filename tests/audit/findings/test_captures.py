@@ -53,7 +53,7 @@ def test_ordinary_groups_have_no_findings(capture: str) -> None:
     ],
 )
 def test_what_was_done_to_a_group_is_found(capture: str, group_id: str, kind: str) -> None:
-    """The stories of the captures: a static restart with another topic, a slow revoker, a fail-over, a migration."""
+    """The stories of the captures: a static restart with another topic, a slow revoker, a failover, a migration."""
     assert kinds(capture)[group_id, kind]
 
 

@@ -7,7 +7,7 @@ STATIC = (1000, "2 1 range A@i1=0-2 B@i2=3-5")
 
 
 def back_with(topics: str) -> Write:
-    """A comes back under a new member id, with a subscription of its own, and gets its old assignment."""
+    """A returns under a new member id with a different subscription, and gets its old assignment."""
     return (5000, f"2 1 range A2@i1=0-2 B@i2=3-5 state_at=1000 topics:A2={topics}")
 
 
@@ -68,7 +68,7 @@ def test_a_partition_that_got_lost() -> None:
 
 
 def test_two_owners_in_one_generation() -> None:
-    """A client-side assignor that hands out a partition twice."""
+    """A client-side assignor that assigns a partition twice."""
     row = only(findings((1000, "2 1 range A=0-3 B=3-5")), "two_owners")
     assert pick(row, "severity", "topics") == ("critical", ["foo"])
     assert row["evidence"][0]["fact"] == "foo-3 is assigned to A and B"
@@ -111,7 +111,7 @@ def test_one_member_that_lost_its_partitions_is_no_eager_group() -> None:
 
 
 def test_a_group_that_went_back() -> None:
-    """The classic generation behind a consumer group's last epoch is a downgrade; a classic group alone is none."""
+    """The classic generation after a consumer group's last epoch is a downgrade; one of a classic group is not."""
     consumer = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
     leaves = (5000, "8t A; 7t A; 6t; 5t A; 3t; 2 2 range B=0-5 state_at=5000")
     back = (6000, "2 3 range B=0-5")

@@ -13,7 +13,7 @@ GONE_A = "8t A; 7t A; 5t A; 3 4"
 
 
 def handed_over(after_ms: int) -> list[Write]:
-    """A gives up its partitions so long after it was told, and B gets them."""
+    """A gives up its partitions that long after it was told to, and B gets them."""
     return [
         A_JOINS,
         B_JOINS,
@@ -73,7 +73,7 @@ def test_an_epoch_that_never_got_a_target() -> None:
 
 
 def test_a_target_that_came_late() -> None:
-    """A target after the threshold is told as late, one within some heartbeats not at all."""
+    """A target after the threshold is reported as late, one within a few heartbeats is not reported."""
     late = [*handed_over(500), (60_000, GONE_A), (100_000, "7 B 0-5; 6 4; 8 B 4/3 0-5")]
     assert "came late, after 40.0 s" in only(findings(*late), "epoch_without_target")["detail"]
     early = [*late[:-1], (65_000, "7 B 0-5; 6 4; 8 B 4/3 0-5")]
@@ -155,7 +155,7 @@ def moved_at(at_ms: int, *writes: Write) -> Log:
 
 
 def test_a_coordinator_that_took_members_with_it() -> None:
-    """Most members gone right behind a new leader epoch: the brokers did it, probably, not the clients."""
+    """Most members gone right after a new leader epoch: probably the brokers caused it, not the clients."""
     lost = [*handed_over(500), (60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]
     _, row = found_in(moved_at(60_000, *lost))
     assert pick(row, "kind", "severity", "member_ids", "from_at", "to_at") == (
@@ -171,7 +171,7 @@ def test_a_coordinator_that_took_members_with_it() -> None:
 
 
 def test_one_member_that_goes_behind_a_move_may_have_left_by_itself() -> None:
-    """It is told, without blaming the move; long after the move it is not told at all."""
+    """It is reported without blaming the move; long after the move it is not reported at all."""
     left = [*handed_over(500), (60_000, GONE_A), (60_400, "7 B 0-5; 6 4; 8 B 4/3 0-5")]
     (row,) = found_in(moved_at(60_000, *left))
     assert row["severity"] == "info"
@@ -200,7 +200,7 @@ def test_a_dead_group() -> None:
 
 
 def test_a_migration_that_stays_half_done() -> None:
-    """A classic member beside a consumer one for over an hour is named; a quick migration is none."""
+    """A classic member beside a consumer member for over an hour is reported; a quick migration is not."""
     mixed = [
         (1000, "5 A session=6000; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
         B_JOINS,

@@ -1,4 +1,4 @@
-"""Classic groups: every record is a finished generation; the audit compares it with the one before."""
+"""Classic groups: every record is a finished generation; the audit compares it with the previous one."""
 
 import pytest
 
@@ -56,7 +56,7 @@ DOWNGRADED = (12_000, "3t; 2 1 range A=0-5 state_at=11995")
 @pytest.mark.parametrize(
     ("writes", "leader_epochs", "bounds"),
     [
-        # The next member joins behind the write and in front of the stamp that the append gives it.
+        # The next member joins after the write but before the append time that the record gets.
         ([CREATED, FIRST, (9030, "2 2 range A=0-5 state_at=4100")], (0, 0, 0), (4000, 4100)),
         (
             [(1005, "2 0 state_at=1000"), (4250, "2 1 range A=0-5 state_at=1003")],
@@ -64,9 +64,9 @@ DOWNGRADED = (12_000, "3t; 2 1 range A=0-5 state_at=11995")
             (1000, 1003),
         ),
         ([CREATED, FIRST, RETURNS, (9030, "2 2 range B@i1=0-5 state_at=9000")], None, (4250, 9000)),
-        # The clock of the next coordinator is behind: nothing of the one before bounds it.
+        # The next coordinator's clock is behind: no time of the previous coordinator is a bound.
         ([CREATED, FIRST, (9030, "2 2 range A=0-5 state_at=3900")], (0, 0, 1), (None, 3900)),
-        # Versions 0 and 1 of the value have no time of their own.
+        # Versions 0 and 1 of the value hold no time.
         (
             [CREATED, (4250, "2 1 range A=0-5 state_at=-1"), (9030, "2 2 range A=0-5 state_at=-1")],
             None,
@@ -89,7 +89,7 @@ def test_bounds_of_the_join_phase(
     leader_epochs: tuple[int | None, ...] | None,
     bounds: tuple[int | None, int],
 ) -> None:
-    """The coordinator's own times bound it, never the stamp of a record that the next phase may be older than."""
+    """The coordinator's own times bound it; a record timestamp that may be later than the next phase never does."""
     records = log(*writes)
     if leader_epochs is not None:
         led_by = dict(zip((at_ms for at_ms, _ in writes), leader_epochs, strict=True))
@@ -110,7 +110,7 @@ UNSEEN = [
     "subscription_changed",
     "topic_metadata_changed",
 ]
-"""What can have begun any rebalance of a living group without a trace."""
+"""Causes that can have begun any rebalance of a living group without a trace."""
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ UNSEEN = [
 def test_the_difference_of_two_generations_is_the_likely_cause(
     before: str, after: str, cause: str, certainty: str, alternatives: list[str]
 ) -> None:
-    """The log does not hold what began the rebalance: the difference is likely, what leaves no trace is named."""
+    """The log does not hold what began the rebalance: the difference is probable, traceless causes are alternatives."""
     got = tables(CREATED, (4000, f"2 1 range {before}"), (9000, f"2 2 range {after}"))
     assert pick(got["rebalance_causes"], "cause", "certainty", epoch=2) == [(cause, certainty)]
     ((named,),) = pick(got["rebalance_causes"], "alternatives", epoch=2)
@@ -148,7 +148,7 @@ def test_the_difference_of_two_generations_is_the_likely_cause(
 
 
 def test_only_a_join_can_begin_a_rebalance_of_an_empty_group() -> None:
-    """Nobody else is there to leave, to rejoin or to change its mind: the join is proven."""
+    """No other member is there to leave, to rejoin or to change its subscription: the join is proven."""
     got = tables(CREATED, FIRST, (7000, "2 2 - state_at=7000"), (9000, "2 3 range B=0-5"))
     assert pick(got["rebalance_causes"], "cause", "certainty", "alternatives", epoch=3) == [
         ("member_joined", "proven", [])
@@ -156,7 +156,7 @@ def test_only_a_join_can_begin_a_rebalance_of_an_empty_group() -> None:
 
 
 def test_several_differences_are_not_proven() -> None:
-    """A join and a departure met in one join phase: both are facts, which came first is not known."""
+    """A join and a departure met in one join phase: both are facts, but which came first is unknown."""
     got = tables(CREATED, (4000, "2 1 range A=0-2 B=3-5"), (9000, "2 2 range A=0-2 C=3-5"))
     assert pick(got["rebalance_causes"], "cause", "certainty", "member_id", epoch=2) == [
         ("member_joined", "probable", "C"),
@@ -192,7 +192,7 @@ def test_several_differences_are_not_proven() -> None:
 def test_timers_that_cannot_have_fired_are_ruled_out(
     later_ms: int, instance: str, cause: str, alternatives: set[str]
 ) -> None:
-    """Sessions (6 s) and rebalance timeouts (60 s) count from the end of the join phase before."""
+    """Sessions (6 s) and rebalance timeouts (60 s) count from the end of the previous join phase."""
     got = tables(
         CREATED,
         (4000, f"2 1 range A=0-2 B{instance}=3-5 state_at=3900"),
@@ -226,7 +226,7 @@ def test_generations_that_left_no_record() -> None:
 
 
 def test_a_log_that_begins_in_the_middle() -> None:
-    """Nothing to compare with: the cause is unknown, the join phase has no bound before, the epoch is marked."""
+    """Nothing to compare with: the cause is unknown, the join phase has no lower bound, the epoch is marked."""
     got = tables((4000, "2 7 range A=0-5"))
     assert pick(
         got["epochs"], "epoch", "previous_epoch", "join_started_earliest", "sync_ms", "completeness"
@@ -241,7 +241,7 @@ def test_the_sync_of_a_static_generation_is_unknown_where_the_log_begins() -> No
 
 
 def test_a_static_member_returns_in_the_same_generation() -> None:
-    """No new generation: the ids are linked, and its partitions pass on at once."""
+    """No new generation: the ids are linked, and the partitions pass to the new id at once."""
     got = tables(
         CREATED,
         (4000, "2 1 range A@i1=0-2 B@i2=3-5"),
@@ -274,7 +274,7 @@ def test_a_static_member_returns_in_the_same_generation() -> None:
 
 
 def test_cooperative_rebalance_in_two_steps() -> None:
-    """The first generation only revokes, the second hands out: between the two records the partitions stood still."""
+    """The first generation only revokes, the second assigns: between the two records the partitions had no owner."""
     got = tables(
         CREATED,
         (4000, "2 1 cooperative-sticky A=0-5"),
@@ -296,7 +296,7 @@ def test_cooperative_rebalance_in_two_steps() -> None:
         (1, 0, 0, 6, 0),
         (2, 0, 3, 0, 0),
         (3, 1500, 0, 3, 3),
-        (4, 2460, 0, 0, 0),  # its members do not say that they kept anything
+        (4, 2460, 0, 0, 0),  # its members do not list any owned partitions
     ]
     assert pick(
         got["rebalances"], "first_epoch", "last_epoch", "ended_at", "partitions_moved", "outcome"
@@ -310,7 +310,7 @@ def test_cooperative_rebalance_in_two_steps() -> None:
 
 
 def test_an_emptied_group_and_its_next_member() -> None:
-    """The last member gone is a generation of its own; the generation after it is no new incarnation."""
+    """The last member's departure is a generation of its own; the next generation is not a new incarnation."""
     got = tables(CREATED, FIRST, (7000, "2 2 - state_at=7000"), (9000, "2 3 range B=0-5"))
     assert pick(got["epochs"], "incarnation", "epoch", "outcome", "members") == [
         (0, 1, "converged", 1),
@@ -366,7 +366,7 @@ def test_upgrade_and_downgrade_carry_the_epoch_over() -> None:
 
 
 def test_a_tombstone_ends_the_incarnation() -> None:
-    """After an expired group came back its generations start anew in the next incarnation."""
+    """When an expired group comes back, its generations restart in the next incarnation."""
     got = tables(
         CREATED, FIRST, (7000, "2 2 -"), (8000, "2t"), (9000, "2 0"), (9500, "2 1 range B=0-5")
     )

@@ -1,4 +1,4 @@
-"""Consumer groups: what an operator must read after each kind of event (reference scenarios S1 to S4 and more)."""
+"""Consumer groups: what an operator must see after each kind of event (reference scenarios S1 to S4 and more)."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def pick(rows: list[Row], *columns: str, **where: Any) -> list[tuple[Any, ...]]:
 
 
 def test_a_join_moves_half_of_the_partitions() -> None:
-    """S1: epoch 3 starts with B's join, has its target at once and converges when B gets what A gave up."""
+    """S1: epoch 3 begins with B's join, has its target at once and converges when B gets what A gave up."""
     got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS)
     assert pick(
         got["epochs"],
@@ -71,7 +71,7 @@ def test_a_join_moves_half_of_the_partitions() -> None:
 
 
 def test_a_rebalance_blames_only_its_own_epochs() -> None:
-    """Whom members waited for in an earlier rebalance does not show up in the next one."""
+    """Members that others waited for in an earlier rebalance do not show up in the next one."""
     growth = (9000, "3 4 h2; 7 A 0-2,6; 6 4; 8 A 4/3 0-2,6; 8 B 4/3 3-5")
     got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, growth)
     assert pick(got["rebalances"], "first_epoch", "blocked_by", "slowest_member_id")[1:] == [
@@ -164,7 +164,7 @@ def test_removal_is_never_called_proven() -> None:
 
 
 def test_a_member_that_keeps_partitions_until_its_rebalance_timeout() -> None:
-    """S2: removal exactly one rebalance timeout after the revocation was asked for points to that timer."""
+    """S2: a removal exactly one rebalance timeout after the revocation was requested points to that timer."""
     got = tables(A_JOINS, B_JOINS, A_REVOKES, (302500, "8t A; 7t A; 5t A; 3 4"))
     assert pick(got["rebalance_causes"], "cause", "certainty", epoch=4) == [
         ("member_rebalance_timeout", "probable")
@@ -224,7 +224,7 @@ def test_a_static_member_returns_without_an_epoch() -> None:
 
 
 def test_a_static_member_that_stays_away() -> None:
-    """A member last seen leaving for a while and then removed has expired."""
+    """A member last seen leaving temporarily and then removed has expired."""
     got = tables(
         (1000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
         (5000, "8 A -2/0 0-5"),
@@ -238,7 +238,7 @@ def test_a_static_member_that_stays_away() -> None:
 
 
 def test_growth_of_a_topic() -> None:
-    """A new hash without any member's record can only be the topics; new partitions were unowned since the epoch."""
+    """A new hash without a member's record can only be the topics; new partitions are unowned since the epoch."""
     got = tables(A_JOINS, (2000, "3 3 h2; 7 A 0-7; 6 3; 8 A 3/2 0-7"))
     assert pick(got["rebalance_causes"], "cause", "certainty", "alternatives", epoch=3) == [
         ("topic_metadata_changed", "proven", [])
@@ -267,7 +267,7 @@ def test_subscriptions_and_expressions() -> None:
 
 
 def test_a_log_that_begins_in_the_middle() -> None:
-    """After compaction the first epoch has no known cause and says so; the next one is whole again."""
+    """After compaction the first epoch has no known cause and says so; the next one is complete again."""
     got = tables(
         (1000, "5 A; 7 A 0-5; 6 7; 8 A 7/6 0-5; 3 7"), (2000, "5 B; 3 8; 7 B 3-5; 7 A 0-2; 6 8")
     )
@@ -279,7 +279,7 @@ def test_a_log_that_begins_in_the_middle() -> None:
 
 
 def test_nothing_is_compared_with_an_epoch_that_is_lost() -> None:
-    """How many joined or moved is not known where the log begins in the middle, and partitions are not unowned."""
+    """If the log begins in the middle, the numbers of joins and moves are unknown, and no partition is unowned."""
     got = tables((1000, "5 A; 7 A 0-5; 6 7; 3 7"), (1500, "8 A 7/6 0-5"))
     columns = ("members_joined", "partitions_moved", "partitions_added", "unowned_partition_ms")
     assert pick(got["epochs"], *columns) == [(None, None, None, 0)]

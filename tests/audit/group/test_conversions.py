@@ -1,4 +1,4 @@
-"""Groups that change their protocol, members that come back under the same id, and how a log's first epoch is told."""
+"""Groups that change their protocol, members that return under the same id, and how a group's first epoch is found."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_who_has_a_partition_goes_on_having_it_over_an_upgrade_and_a_downgrade()
 
 
 def test_an_upgrade_in_the_middle_of_a_rebalance() -> None:
-    """The generation that was to get its assignment becomes an epoch; what began its join phase left no record."""
+    """The generation that waited for its assignment becomes an epoch; what began its join phase left no record."""
     upgrade = (9_000, f"{TAKEN_OVER.format(2)}; {B_JOINS.format(3)}")
     got = tables(CREATED, ALONE, upgrade, (9_500, "8 A 3/2 0-2"), (9_600, "8 B 3/3 3-5"))
     assert causes(got, 2) == [("unknown", "possible")]
@@ -73,7 +73,7 @@ def test_an_upgrade_in_the_middle_of_a_rebalance() -> None:
 
 
 def test_an_upgrade_of_members_that_no_generation_showed() -> None:
-    """Members that still waited for their first assignment come over: a join phase had begun by one of them."""
+    """Members that still waited for their first assignment come over: one of them had begun a join phase."""
     upgrade = (9_000, f"{TAKEN_OVER.format(1)}; {B_JOINS.format(2)}")
     assert causes(tables(CREATED, upgrade), 1) == [("member_joined", "probable")]
 
@@ -106,7 +106,7 @@ def test_an_upgrade_of_members_that_the_last_record_lacks_deletes_no_group(recor
 
 
 def test_a_consumer_group_in_place_of_an_empty_classic_one_counts_anew() -> None:
-    """Nobody comes along: the tombstone of the classic group is its deletion."""
+    """No member comes over: the tombstone of the classic group is its deletion."""
     anew = (9_000, "2t; 5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
     got = tables(CREATED, ALONE, (6_000, "2 2"), anew)
     assert [(row["incarnation"], row["epoch"]) for row in got["epochs"]] == [(0, 1), (0, 2), (1, 2)]
@@ -184,7 +184,7 @@ def test_a_bump_that_its_own_request_overtakes_never_was() -> None:
 
 
 def test_a_bump_of_classic_members_that_another_request_follows_stays() -> None:
-    """The tombstones right behind it, in the same millisecond, are those of a member that leaves."""
+    """The tombstones right after it, in the same millisecond, are those of a member that leaves."""
     joins = (
         1_000,
         "5 A session=6000; 5 B session=6000; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 A 2/0 0-2; 8 B 2/0 3-5",

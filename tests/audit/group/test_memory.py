@@ -1,4 +1,4 @@
-"""The audit keeps the group as it stands, not its history."""
+"""The audit keeps the group's current state, not its history."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -23,7 +23,7 @@ from tests.support.memory import Kept, kept_by
 
 
 def restarts(times: int) -> Iterator[tuple[int, str]]:
-    """A member that stays and one that leaves and returns under a new id, again and again."""
+    """A member that stays, and one that repeatedly leaves and returns under a new id."""
     yield 1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"
     for number in range(times):
         at_ms, epoch, name = 10_000 * (number + 1), 3 + 2 * number, f"B{number}"
@@ -60,17 +60,17 @@ def kept_before_the_end(
 
 
 SLACK = Kept(12_288, 150)
-"""Room for tables that double; the member ids of all restarts in a set would take three times as much."""
+"""Allows for hash tables that double in size; a set of all restarts' member ids would take three times as much."""
 
 
 def assert_no_growth(few: Kept, many: Kept, slack: Kept = SLACK) -> None:
-    """A longer history leaves no more."""
+    """A longer history leaves no more in memory."""
     assert many.size_bytes < few.size_bytes + slack.size_bytes
     assert many.blocks < few.blocks + slack.blocks
 
 
 def test_memory_does_not_grow_with_the_history() -> None:
-    """Four hundred restarts leave as much behind in the audit as fifty do."""
+    """Four hundred restarts leave as much in the audit's memory as fifty do."""
     assert_no_growth(*(kept_before_the_end(log(*restarts(times))) for times in (50, 400)))
 
 
@@ -78,14 +78,14 @@ def test_memory_does_not_grow_with_the_history() -> None:
 def test_lives_of_a_group_leave_nothing_behind(
     history: Callable[[int], Iterator[Write]],
 ) -> None:
-    """Static members, other topics, expressions, epochs without a target, deletions: two lives weigh as much as ten."""
+    """Static members, other topics, expressions, epochs without a target, deletions: two lives take as much as ten."""
     assert_no_growth(*(kept_before_the_end(numbered(history(lives))) for lives in (2, 10)))
 
 
 def test_a_rebalance_without_an_end_keeps_no_more_of_those_who_held_it_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A group that never comes to rest: a client that comes and goes with each epoch, all in one rebalance."""
+    """A group that never becomes stable: a client comes and goes with each epoch, all in one rebalance."""
     monkeypatch.setattr(rebalance, "BLOCKERS_MAX", 20)
     (row,) = [
         row

@@ -1,4 +1,4 @@
-"""An audit that is put away and brought back hands out the rows of one that saw the whole log."""
+"""An audit that is saved and resumed emits the rows of one that saw the whole log."""
 
 import random
 from collections.abc import Callable, Collection, Iterable
@@ -31,7 +31,7 @@ def audit(
     cut: Callable[[int], bool],
     gaps: Collection[int] = (),
 ) -> Emitted:
-    """Rows of the records, put away and brought back behind every record whose number `cut` names."""
+    """Rows of the records; the audit is saved and resumed after every record whose number `cut` names."""
     rows: Emitted = []
 
     def emit(table: str, row: Row) -> None:
@@ -54,7 +54,7 @@ def audit(
 
 
 def in_order(rows: Iterable[tuple[str, Row]]) -> list[bytes]:
-    """Rows of all tables, so that equal lists are equal tables."""
+    """Rows of all tables in a form in which equal lists mean equal tables."""
     return sorted(orjson.dumps(row, option=orjson.OPT_SORT_KEYS) for row in rows)
 
 
@@ -64,13 +64,13 @@ def never(_number: int) -> bool:
 
 
 def always(_number: int) -> bool:
-    """A cut behind every record."""
+    """A cut after every record."""
     return True
 
 
 @pytest.mark.parametrize("capture", NAMES)
 def test_a_cut_behind_every_record_changes_no_row(capture: str) -> None:
-    """Real logs of both protocols, put away as often as can be, also in the middle of writes."""
+    """Real logs of both protocols, saved after every record, also in the middle of writes."""
     log = read_capture(capture)
     for group_id, records in log.groups.items():
         whole = audit(group_id, records, log.options, never)
@@ -78,7 +78,7 @@ def test_a_cut_behind_every_record_changes_no_row(capture: str) -> None:
 
 
 def eager_rules(chance: random.Random) -> FindingRules:
-    """Thresholds so low that short simulations have findings of most kinds."""
+    """Thresholds low enough for short simulations to have findings of most kinds."""
     values = {
         field.name: max(1, field.default // 100) if field.name.endswith("_ms") else 1
         for field in fields(FindingRules)
@@ -98,7 +98,7 @@ def simulated(dialect: Dialect) -> Log:
 @pytest.mark.parametrize("damage", ["none", "lost records", "undecodable records"])
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_cuts_in_simulated_logs_change_no_row(dialect: Dialect, damage: str) -> None:
-    """Every release, with faults, compaction and findings, cut at random places several times over."""
+    """Every release, with faults, compaction and findings, cut several times at random places."""
     log, chance = simulated(dialect), random.Random(dialect.name + damage)
     options = replace(log.options, findings=eager_rules(chance))
     tables = set()
@@ -117,7 +117,7 @@ def test_cuts_in_simulated_logs_change_no_row(dialect: Dialect, damage: str) -> 
 
 @pytest.mark.parametrize("capture", ["consumer-static", "classic-static", "oddities"])
 def test_runs_one_after_the_other_come_to_one_row_per_member(capture: str) -> None:
-    """A lake that merges each run's stays, the provisional ones too, with its rows has those of one run."""
+    """A lake that merges each run's stints into its rows, also provisional ones, has the rows of a single run."""
     log = read_capture(capture)
     for group_id, records in log.groups.items():
         whole = [
@@ -144,7 +144,7 @@ def test_runs_one_after_the_other_come_to_one_row_per_member(capture: str) -> No
 
 @pytest.mark.parametrize("capture", ["consumer-protocol", "migration", "classic-cooperative"])
 def test_rows_stay_while_the_log_grows_elsewhere_until_they_are_due(capture: str) -> None:
-    """`due_ms` is the first log end with other rows: not a millisecond earlier, and there they are."""
+    """`due_ms` is the first log end with different rows: they differ there, and not a millisecond earlier."""
     log = read_capture(capture)
     dues = 0
     for group_id, records in log.groups.items():

@@ -22,7 +22,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
 SHAPES = {8: "5352b45ed3d2"}
-"""STATE_FORMAT -> the shapes that it stands for. A snapshot of other shapes needs another format."""
+"""STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
     "GroupAudit": "_classic _findings _life _modern _options _splitter options outside "
@@ -36,14 +36,14 @@ KEPT_ELSEWHERE = {
     "GroupFindings": "_emit _life _span _watchers "
     "_on_began _on_change _on_ended _on_members _on_settled _on_wrote",
 }
-"""Attributes that are no state: what the caller gives, what follows from it, and parts with a state of their own."""
+"""Attributes that are not state: what the caller gives, what follows from it, and parts with their own state."""
 
 OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _missing _step_of _verdicts",
     "GroupFindings": "_arrivals _departures due_ms",
 }
-"""Attributes that are set anew for each write that is judged; a snapshot has the write that is not judged yet."""
+"""Attributes set anew for each judged write; a snapshot holds the write that is not judged yet."""
 
 STORY = log(
     (1000, "5 A; 3 2; 7 A 0-2; 6 2; 8 A 2/0 0-2"),
@@ -54,11 +54,11 @@ STORY = log(
 
 
 def nothing(_table: str, _row: Row) -> None:
-    """Rows do not matter here."""
+    """Discard the rows, which do not matter here."""
 
 
 def put_away(options: AuditOptions | None = None) -> dict[str, Any]:
-    """A snapshot in the middle of a rebalance, as it comes back from a table."""
+    """A snapshot taken in the middle of a rebalance, as read back from a table."""
     running = GroupAudit("g", 0, nothing, options)
     for record, position in STORY:
         running.feed(record, position)
@@ -67,7 +67,7 @@ def put_away(options: AuditOptions | None = None) -> dict[str, Any]:
 
 
 def test_a_person_can_read_it() -> None:
-    """Members, epochs, partitions and times stand under their names; what is as at a beginning is left out."""
+    """Members, epochs, partitions and times have their names; values equal to a new audit's are left out."""
     state = put_away()
     group = state["group"]["slot"]["group"]
     foo = topic_text(TOPIC_IDS["foo"])
@@ -88,17 +88,17 @@ def test_a_person_can_read_it() -> None:
     "topic", ["orders", "id:orders", "name:orders", "name:id:x", "", "ü:ö", bytes(range(16))]
 )
 def test_topic_ids_and_names_are_told_apart(topic: str | bytes) -> None:
-    """Also names that no broker allows, as a damaged record may hold them."""
+    """Including names that no broker allows but that a damaged record may hold."""
     assert text_topic(topic_text(topic)) == topic
 
 
 def without(state: dict[str, Any], name: str) -> dict[str, Any]:
-    """The state but for one entry."""
+    """The state without one entry."""
     return {key: value for key, value in state.items() if key != name}
 
 
 def grown(state: dict[str, Any]) -> dict[str, Any]:
-    """The state with one figure another."""
+    """The state with one number changed."""
     state["life"]["joined_since"] = 5
     return state
 
@@ -118,7 +118,7 @@ def grown(state: dict[str, Any]) -> dict[str, Any]:
 def test_a_damaged_snapshot_or_one_of_another_format_is_refused(
     spoil: Callable[[dict[str, Any]], dict[str, Any]], reason: str
 ) -> None:
-    """The caller then audits the group from its first record: nothing goes on from a state that may be wrong."""
+    """The caller then audits the group from its first record: no audit continues from a state that may be wrong."""
     with pytest.raises(SnapshotNotUsable, match=reason):
         GroupAudit.resume(spoil(put_away()), nothing)
 
@@ -134,7 +134,7 @@ def test_a_damaged_snapshot_or_one_of_another_format_is_refused(
     ],
 )
 def test_a_whole_snapshot_with_other_contents_is_refused(entry: str, plain: object) -> None:
-    """The checksum is right and the contents are not those of this program: said in words, not by a stray error."""
+    """The checksum is right but the contents are not this program's: the error says so in words."""
     state = put_away() | {entry: plain}
     state["checksum"] = snapshot.checksum_of(state)
     with pytest.raises(SnapshotNotUsable, match="does not hold what it should"):
@@ -150,14 +150,14 @@ def test_a_whole_snapshot_with_other_contents_is_refused(entry: str, plain: obje
     ],
 )
 def test_other_thresholds_need_the_log_from_its_start(options: AuditOptions) -> None:
-    """Rows that went out already were judged by the ones before."""
+    """Rows emitted earlier were judged by the old thresholds."""
     with pytest.raises(SnapshotNotUsable, match="thresholds"):
         GroupAudit.resume(put_away(), nothing, options)
     GroupAudit.resume(put_away(options), nothing, options)
 
 
 def test_a_name_that_becomes_known_refuses_only_snapshots_that_lacked_it() -> None:
-    """Rows that went out without the topic's name would have it now."""
+    """Rows that were emitted without the topic's name would have it now."""
     named = AuditOptions(topic_name=TOPIC_NAMES.get)
     state = put_away()
     assert text_topic("id:" + state["outside"]["unnamed"][0]) == TOPIC_IDS["foo"]
@@ -168,7 +168,7 @@ def test_a_name_that_becomes_known_refuses_only_snapshots_that_lacked_it() -> No
 
 
 def test_shapes_stand_for_the_format() -> None:
-    """Whoever changes what a snapshot holds raises STATE_FORMAT, so that older ones are audited anew."""
+    """A change of what a snapshot holds must raise STATE_FORMAT, so that groups with older ones are audited anew."""
     assert {STATE_FORMAT: shapes()} == SHAPES, "\n".join(shape_lines())
 
 

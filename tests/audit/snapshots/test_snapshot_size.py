@@ -1,4 +1,4 @@
-"""A snapshot is as large as the group that it is of."""
+"""The size of a snapshot depends on the size of its group."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,11 +16,11 @@ EPOCH_BYTES = 600
 
 
 def nothing(_table: str, _row: Row) -> None:
-    """Rows do not matter here."""
+    """Discard the rows, which do not matter here."""
 
 
 def new_clients(writes: Iterable[tuple[int, str]]) -> dict[str, Any]:
-    """The snapshot behind the writes, in which each member comes with a client id and a host of its own."""
+    """The snapshot after the writes, in which each member has its own client id and host."""
     running = GroupAudit(GROUP_ID, 0, nothing)
     for number, (record, position) in enumerate(log(*writes)):
         value = record.value
@@ -32,13 +32,13 @@ def new_clients(writes: Iterable[tuple[int, str]]) -> dict[str, Any]:
 
 
 def test_it_does_not_grow_with_the_history() -> None:
-    """Clients that come once and go are forgotten when the windows of the findings have passed them."""
+    """Clients that come once and go are forgotten when the windows of the findings have passed."""
     short, long = (len(orjson.dumps(new_clients(restarts(times)))) for times in (150, 450))
     assert long < short + 1024
 
 
 def test_epochs_without_a_target_keep_no_members() -> None:
-    """A hundred members join before anybody gets a target: an epoch each, but not a hundred members in each."""
+    """A hundred members join before anybody gets a target: one epoch for each, but not a hundred members in each."""
     joins = ((1000 * number, f"5 M{number}; 3 {number + 2}") for number in range(100))
     state = new_clients(joins)
     assert len(state["life"]["awaiting"]) > 90
