@@ -16,9 +16,9 @@ def bump_for_topics(
     regexes: Mapping[str, frozenset[str]],
     reasons: Sequence[BumpReason] = (),
 ) -> int | None:
-    """Compare these topics and those of the expressions with those on record; drafts [4]? [3]?.
+    """Compare these topics, and those that the expressions match, with those on record; drafts [4]? [3]?.
 
-    With reasons the epoch moves in any case. Returns the new group epoch, None where it stays.
+    With any reason the epoch is bumped in any case. Returns the new group epoch, None where it stays.
     """
     names = frozenset(topic_names).union(*regexes.values())
     group = work.group

@@ -33,9 +33,9 @@ class Joined(NamedTuple):
     response: JoinGroupResponse
     bumped: bool = False
     downgraded: LiveGroup | None = None
-    """The classic group that it made by replacing the last member of the consumer protocol."""
+    """The classic group that it made when it replaced the last member of the consumer protocol."""
     rebalance: bool = False
-    """The assignment of the downgraded group is older than its epoch."""
+    """Whether the assignment of the downgraded group is older than its epoch."""
 
 
 def join(work: Work, request: JoinGroupRequest, ids: IdSource, new_topics_version: int) -> Joined:

@@ -1,7 +1,7 @@
 """Members of a consumer group that still speak the classic protocol: JoinGroup, SyncGroup and Heartbeat for one member.
 
-There is no barrier: each member goes its own way. JoinGroup updates the group and takes the member's next step,
-SyncGroup tells the result, and Heartbeat asks the member to join again when there is a next step to take.
+There is no join barrier: members rebalance independently. JoinGroup updates the group and takes the member's next step,
+SyncGroup returns the assignment, and Heartbeat asks the member to join again when it has a next step to take.
 """
 
 from dataclasses import replace
@@ -40,9 +40,9 @@ MEMBER_ID_REQUIRED_VERSION = 4
 
 
 def require_joinable(work: Work, request: JoinGroupRequest) -> None:
-    """Raises RefusedError (INCONSISTENT_GROUP_PROTOCOL) where classic members, or these protocols, are not let in.
+    """Raises RefusedError (INCONSISTENT_GROUP_PROTOCOL) where classic members, or these protocols, are not admitted.
 
-    One of the protocols must be one that all classic members of the group support.
+    At least one of the protocols must be supported by all classic members of the group.
     """
     config = work.config
     if not work.release.online_migration or config.migration_policy is MigrationPolicy.DISABLED:
@@ -74,7 +74,7 @@ def subscription_of(request: JoinGroupRequest) -> Subscription:
 
 
 def joining_member(work: Work, request: JoinGroupRequest, member_id: str) -> ModernMember:
-    """The member that joins; drafts the records of a static one's replacement, which need not have left.
+    """The member that joins; drafts the records that replace a static one, which need not have left first.
 
     Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID).
     """
@@ -92,7 +92,7 @@ def joining_member(work: Work, request: JoinGroupRequest, member_id: str) -> Mod
 def described_by_join(
     member: ModernMember, request: JoinGroupRequest, subscription: Subscription
 ) -> ModernMember:
-    """The member with what its JoinGroup tells; it has no regular expression."""
+    """The member as its JoinGroup describes it; it has no regular expression."""
     timeout_ms = request.rebalance_timeout_ms
     return replace(
         member,
@@ -112,12 +112,12 @@ def described_by_join(
 
 
 def owned_in_subscription(work: Work, subscription: Subscription) -> Partitions:
-    """What the member says it owns; an eager one owns nothing when it joins."""
+    """What the member says it owns; an eager member owns nothing when it joins."""
     return partitions_by_id(subscription.owned_partitions, work.image)
 
 
 def sync(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
-    """Tell the member what it has.
+    """Return the member's assignment.
 
     Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL,
     REBALANCE_IN_PROGRESS).
@@ -132,7 +132,7 @@ def sync(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"The group protocol is {PROTOCOL_TYPE}, {protocol_name}.",
         )
-    # A member that must revoke has joined again already: first it is told what to keep.
+    # A member that must revoke has already joined again: it is first told what it keeps.
     if work.assignment_epoch > member.member_epoch and member.member_state != UNREVOKED:
         _expect_join(work, member)
         raise RefusedError(
@@ -150,7 +150,7 @@ def sync(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
 
 
 def heartbeat(work: Work, request: HeartbeatRequest) -> ErrorCode:
-    """Whether the member has a step to take.
+    """NONE, or REBALANCE_IN_PROGRESS where the member has a step to take.
 
     Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION).
     """
@@ -191,7 +191,7 @@ def _waits_for_others(work: Work, member: ModernMember) -> bool:
 
 
 def _expect_join(work: Work, member: ModernMember) -> None:
-    """The member was told to join again: its time for that runs from the first time it was told."""
+    """The member was told to join again: its time to do so runs from the first time it was told."""
     if member.member_id not in work.soft.joining:
         work.soft.joining.add(member.member_id)
         work.arm(TimerKind.JOIN, member.rebalance_timeout_ms, member.member_id)

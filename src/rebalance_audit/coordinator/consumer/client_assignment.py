@@ -1,8 +1,8 @@
-"""Targets computed by a member: who is asked, what it is given, and whether its result is taken.
+"""Targets computed by a member: which member is asked, what it is given, and whether its result is accepted.
 
-One run at a time (KIP-848, Client Side Mode). A member that is asked has its rebalance timeout to deliver the target;
-after that another one is asked, and the first is not fenced for it. A result is judged by what its member was given,
-and installed even if the group has moved on since: then the next run begins.
+There is one run at a time (KIP-848, Client Side Mode). A member that is asked has its rebalance timeout to deliver the
+target; after that another one is asked, and the first is not fenced for it. A result is validated against what its
+member was given, and installed even if the group has changed since: then the next run begins.
 """
 
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ NO_RESULT = ClientAssignorResult(0, 0, b"")
 def should_compute(
     work: Work, group_epoch: int, assignment_epoch: int, heard: ModernMember
 ) -> bool:
-    """Whether this member is to run the assignor; chooses it where nobody is chosen, and starts its time.
+    """Whether this member is to run the assignor; chooses it where none is chosen, and starts its timeout.
 
-    It is told again with every heartbeat until it asks for the group, since a response may be lost.
+    The member is told with every heartbeat until it asks for the group, since a response may be lost.
     """
     soft = work.soft
     if assignment_epoch >= group_epoch:
@@ -64,7 +64,7 @@ def should_compute(
 
 
 def time_is_up(work: Work, member_id: str) -> None:
-    """The member did not deliver: the next one is chosen, and hears of it with its next heartbeat."""
+    """The member did not deliver in time: the next one is chosen and learns of it with its next heartbeat."""
     run = work.soft.client_run
     if run is None or run.member_id != member_id:
         return
@@ -108,7 +108,7 @@ def _run_of(
 def prepare(
     work: Work, request: ConsumerGroupPrepareAssignmentRequest
 ) -> ConsumerGroupPrepareAssignmentResponse:
-    """Give the chosen member the group as it is now. Raises RefusedError as `_run_of`."""
+    """Give the chosen member the group as it is now. Raises RefusedError as `_run_of` does."""
     run = _run_of(work, request)
     group, image = work.group, work.image
     names = {
@@ -149,9 +149,9 @@ def _prepared(work: Work, member: ModernMember, assignor_name: str) -> PreparedM
 
 
 def install(work: Work, request: ConsumerGroupInstallAssignmentRequest) -> None:
-    """Take the member's result; drafts [7]* [6]. Raises RefusedError as `_run_of`, and INVALID_ASSIGNMENT.
+    """Accept the member's result; drafts [7]* [6]. Raises RefusedError as `_run_of` does, and INVALID_ASSIGNMENT.
 
-    With an error every member keeps its target and is told of the error.
+    If the assignor reports an error, every member keeps its target and is told of the error.
     """
     run = _run_of(work, request)
     if run.facts is None or run.facts.group_epoch != request.group_epoch:
@@ -178,10 +178,10 @@ def _keep_targets(work: Work, error: int) -> None:
 
 
 def _draft_target(work: Work, installed: InstalledMember, instance_id: str | None) -> None:
-    """Draft a member's target; one that left while the assignor ran has none.
+    """Draft a member's target; a member that left while the assignor ran gets none.
 
-    A static member that came back meanwhile under another id takes its share: its return moved no epoch, so nobody
-    would compute it another one.
+    A static member that came back meanwhile under another id gets its share: its return bumped no epoch, so no other
+    target would be computed for it.
     """
     group, member_id = work.group, installed.member_id
     if member_id not in group.members:
@@ -200,7 +200,7 @@ def _draft_target(work: Work, installed: InstalledMember, instance_id: str | Non
 
 
 def _require_whole(facts: PreparedFacts, members: Sequence[InstalledMember]) -> None:
-    """Every partition once, to members of the group, by what the assignor was given."""
+    """Require that each partition is assigned once, to a member of the group, judged by what the assignor was given."""
     given: dict[Topic, set[int]] = {}
     seen: set[str] = set()
     for member in members:

@@ -16,14 +16,14 @@ class ClientChoice(NamedTuple):
 
     assignor_name: str
     runners: tuple[str, ...]
-    """Ids of the members that can run it for everybody, the longest in the group first; never empty."""
+    """Ids of the members that can run it for all, longest in the group first; never empty."""
 
 
 def choose_client_assignor(members: Collection[ModernMember]) -> ClientChoice | None:
     """The client-side assignor of the group; None where a server-side one is to be used.
 
-    Each member votes for its most preferred assignor among those that all support and some member can run; most votes
-    win, of equally many the one that the member longest in the group prefers.
+    Each member votes for its most preferred assignor among those that all members support and at least one can run. The
+    one with the most votes wins; a tie goes to the one that the longest-standing member prefers.
     """
     if not members or not all(member.client_assignors for member in members):
         return None
@@ -40,14 +40,14 @@ def choose_client_assignor(members: Collection[ModernMember]) -> ClientChoice | 
 
 
 def offered(member: ModernMember, name: str) -> ConsumerGroupMemberMetadataAssignor | None:
-    """What a member says of the assignor of that name."""
+    """What a member says about the assignor of that name."""
     return next((each for each in member.client_assignors if each.name == name), None)
 
 
 def overlap(
     assignors: Iterable[ConsumerGroupMemberMetadataAssignor], members: Iterable[ModernMember]
 ) -> bool:
-    """Whether each of a member's assignors has a version in common with each other member's of that name."""
+    """Whether each of a member's assignors shares a version with every other member's assignor of that name."""
     known = [each for member in members for each in member.client_assignors]
     return all(
         mine.minimum_version <= other.maximum_version
@@ -67,7 +67,7 @@ def _common_names(members: Collection[ModernMember]) -> set[str]:
 
 
 def _runners(members: Collection[ModernMember], name: str) -> tuple[str, ...]:
-    """Members whose versions take in everybody's range; where there is none, everybody's version in use."""
+    """Members whose range covers every member's; where there is none, those whose range covers all versions in use."""
     offers = [(member.member_id, offered(member, name)) for member in members]
     ranges = [(member_id, offer) for member_id, offer in offers if offer is not None]
     lowest = min(offer.minimum_version for _, offer in ranges)

@@ -8,7 +8,7 @@ from rebalance_audit.replay.partitions import Partitions
 
 
 class PreparedFacts(NamedTuple):
-    """What the member was given to work on; its result is judged by this, whatever happened since."""
+    """What the member was given to work on; its result is judged by this, whatever has happened since."""
 
     group_epoch: int
     members: Mapping[str, str | None]
@@ -27,6 +27,6 @@ class ClientRun:
     failed: frozenset[str] = frozenset()
     """Members that were chosen for this target and did not deliver in time."""
     notified: bool = False
-    """The member was told, and its time runs."""
+    """Whether the member was told; its timeout then runs."""
     facts: PreparedFacts | None = None
-    """None until the member asks."""
+    """What the member was given; None until it asks."""

@@ -11,9 +11,9 @@ from rebalance_audit.replay.partitions import NOTHING
 
 
 def remove_members(work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> None:
-    """Drafts [8t][7t][5t] per member, [16t]*, [4]?, one [3], and [6] where nobody is left. Their timers end.
+    """Drafts [8t][7t][5t] per member, [16t]*, [4]?, one [3], and [6] where no member is left. Their timers end.
 
-    The records are the same whatever made the members go, even if the topics stay as they were.
+    The records are the same whatever made the members leave, even if the topics stay as they were.
     """
     drafts, group = work.drafts, work.group
     gone = [member.member_id for member in leaving]
@@ -48,8 +48,8 @@ def draft_removal(work: Work, member_id: str) -> None:
 
 
 def leave_for_a_while(work: Work, member: ModernMember) -> None:
-    """Drafts the [8] of a static member that will be back: it keeps what it has, its session goes on running."""
-    # Without epochs of their own the partitions count as assigned at 0: whoever comes back has them from the beginning.
+    """Drafts the [8] of a static member that will come back: it keeps its partitions, and its session keeps running."""
+    # Without epochs of their own the partitions count as assigned at epoch 0: whoever comes back has always had them.
     left = replace(
         member,
         member_epoch=STATIC_LEAVE_EPOCH,
@@ -60,7 +60,7 @@ def leave_for_a_while(work: Work, member: ModernMember) -> None:
 
 
 def replace_member(work: Work, old: ModernMember, new_member_id: str) -> ModernMember:
-    """A static member comes back under another id. Drafts [8t][7t][5t] [5][7][8]; the new member, at epoch 0."""
+    """Replace a static member that came back under another id. Drafts [8t][7t][5t] [5][7][8]; the new one, epoch 0."""
     drafts = work.drafts
     draft_removal(work, old.member_id)
     if old.member_id != new_member_id:

@@ -27,7 +27,7 @@ from rebalance_audit.replay.partitions import Partitions, union
 def describe(
     context: CoordinatorContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
-    """Every group that was asked for, each with its own error."""
+    """Each group that was asked for, with its own error."""
     if not request.group_ids:
         refused = DescribedConsumerGroup("", ErrorCode.INVALID_REQUEST, "GroupIds can't be empty.")
         return ConsumerGroupDescribeResponse((refused,))

@@ -1,6 +1,6 @@
 """The records of one consumer group, one function per record and per tombstone.
 
-A field that a release does not have stays at its default, so that the layout of the release can hold the value.
+A field that a release does not have stays at its default, so that the release's layout can hold the value.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ UNKNOWN_STATE_CODE = 127
 
 
 class Drafts:
-    """Drafts of one group's records in the form of one release."""
+    """Drafts one group's records in the layout of one release."""
 
     __slots__ = ("group_id", "release")
 
     def __init__(self, group_id: str, release: Release) -> None:
-        """Drafts are values; nothing is kept."""
+        """Drafts are values; this keeps none of them."""
         self.group_id = group_id
         self.release = release
 
@@ -122,7 +122,7 @@ class Drafts:
         return RecordDraft(key, None)
 
     def target_epoch(self, assignment_epoch: int, computed_at_ms: int) -> RecordDraft:
-        """[6]: the targets are those of this group epoch."""
+        """[6]: the targets belong to this group epoch."""
         kept = computed_at_ms if self.release.assignment_interval else 0
         value = messages.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, kept)
         return RecordDraft(messages.ConsumerGroupTargetAssignmentMetadataKey(self.group_id), value)
@@ -174,7 +174,7 @@ class Drafts:
     def regex(
         self, expression: str, topic_names: Iterable[str], metadata_version: int, started_at_ms: int
     ) -> RecordDraft:
-        """[16]: the topics of an expression."""
+        """[16]: the topics that an expression matches."""
         value = messages.ConsumerGroupRegularExpressionValue(
             tuple(sorted(topic_names)), metadata_version, started_at_ms
         )
@@ -197,6 +197,6 @@ def _id(topic: bytes | str) -> bytes:
 
 
 def _sorted(partitions: Partitions) -> Iterable[tuple[bytes | str, tuple[int, ...]]]:
-    """Topics by id, partitions ascending: Kafka's order is that of its hash maps and means nothing."""
+    """Topics by id, partitions ascending: Kafka's order is that of its hash maps and carries no meaning."""
     for topic in sorted(partitions, key=_id):
         yield topic, tuple(sorted(partitions[topic]))

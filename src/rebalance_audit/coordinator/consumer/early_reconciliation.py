@@ -1,7 +1,7 @@
 """The state machine of one member as the early access release had it (3.7).
 
-Its records hold no state except what the member waits for: it gives up `pending_revocation` at its old epoch, then
-waits for `pending_assignment` at the new one. A new target starts it again from the beginning.
+Its records hold no state except what the member waits for: the member gives up `pending_revocation` at its old epoch,
+then waits for `pending_assignment` at the new one. A new target starts this again from the beginning.
 """
 
 from collections.abc import Callable
@@ -31,9 +31,9 @@ def reconcile_early(
     around: Surroundings,
     result: ClientAssignorResult | None = None,
 ) -> ModernMember:
-    """The member after its next step; the same object where it stays as it is.
+    """The member after its next step; the same object where nothing changes.
 
-    `result` is what a client-side assignor said of the member's target; the member gets it with the target's epoch.
+    `result` is what a client-side assignor said about the member's target; the member gets it with the target's epoch.
     """
     if member.target_member_epoch != target.assignment_epoch:
         return _start(member, target, around, result)
@@ -75,7 +75,7 @@ def _arrive(
     missing: Partitions,
     result: ClientAssignorResult | None,
 ) -> ModernMember:
-    """Move to the target's epoch with what is free of what is missing."""
+    """Move to the target's epoch with those of the missing partitions that are free."""
     added = _free(missing, around.is_free)
     rest = minus(missing, added)
     return replace(
@@ -92,7 +92,7 @@ def _arrive(
 
 
 def _has_let_go(assigned: Partitions, owned: Partitions) -> bool:
-    """Whether the member owns topics of exactly its assignment and nothing beyond it."""
+    """Whether the member owns exactly the topics of its assignment and no partition beyond it."""
     return owned.keys() == assigned.keys() and not minus(owned, assigned)
 
 

@@ -1,7 +1,7 @@
 """The consumer protocol as rows of the coordinator's dispatch tables: requests and timers of consumer groups.
 
 A handler reads the group as replay left it, drafts records and returns them; a refused request leaves no trace. The
-steps are in the other modules of the package; this one has their order.
+steps are in the package's other modules; this one sets their order.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -96,7 +96,7 @@ class ConsumerHandlers:
     """Serves the consumer protocol for all groups of one coordinator."""
 
     def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:
-        """Groups that change their protocol come from the classic handlers and go to them."""
+        """Groups that change their protocol come from the classic handlers or go to them."""
         self._context = context
         self._classic = classic
         self._soft = SoftState()
@@ -136,7 +136,7 @@ class ConsumerHandlers:
             return Result(replies=(Reply(token, told),))
 
     def prolonged(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Prolonged | None:
-        """What a quiet heartbeat does, without serving it; None for any other."""
+        """What a quiet heartbeat does, without serving it in full; None for any other heartbeat."""
         group_id, member_id, *_ = request
         group = self._context.group(group_id)
         soft = self._soft.known(group_id)
@@ -179,7 +179,7 @@ class ConsumerHandlers:
             self._meter.mark(now_ms)
         outcome = ResultDraft()
         if is_upgrade:
-            # Only now is it certain that the group moves: a refused request must leave the classic group as it is.
+            # Only now is it certain that the group converts: a refused request must leave the classic group as it is.
             self._classic.release(request.group_id, outcome, now_ms)
             for member in work.group.members.values():
                 work.arm_session(member)
@@ -189,7 +189,7 @@ class ConsumerHandlers:
     def _group_to_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, now_ms: int
     ) -> tuple[Work, bool]:
-        """The group, made or converted for one that joins, and whether a classic one ends with this write.
+        """The group, created or converted for a member that joins, and whether this write ends a classic group.
 
         Raises RefusedError (GROUP_ID_NOT_FOUND).
         """
@@ -233,7 +233,7 @@ class ConsumerHandlers:
     # --- members that go ---------------------------------------------------------------------------
 
     def _without(self, work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> Result:
-        """Remove these from the group; if only classic members stay, it becomes a classic group."""
+        """Remove these from the group; if only classic members stay, the group becomes a classic one."""
         if not leaving:
             return work.outcome.result()
         if may_downgrade(work, leaving):
@@ -262,7 +262,7 @@ class ConsumerHandlers:
         return self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
 
     def _revocation_time_is_up(self, work: Work, member_id: str) -> Result:
-        """A member had its rebalance timeout to give partitions up, and is still at the epoch it had then."""
+        """A member did not give partitions up within its rebalance timeout: it is still at the epoch it had then."""
         member = work.group.members.get(member_id)
         expected = work.soft.revoking_epochs.get(member_id)
         if member is None or member.member_epoch != expected:
@@ -361,13 +361,13 @@ class ConsumerHandlers:
         return Result(replies=(Reply(token, describe(self._context, request)),))
 
     def metrics(self, now_ms: int) -> Metrics:
-        """The KIP's metrics now."""
+        """The KIP's metrics at this moment."""
         return measure(self._context.shard, self._meter, now_ms)
 
     # --- what others bring -------------------------------------------------------------------------
 
     def loaded(self, now_ms: int) -> Result:
-        """Sessions run from now; who had to give partitions up has its rebalance timeout for it again."""
+        """Restart all sessions; members that had to give partitions up get their rebalance timeout for that again."""
         outcome = ResultDraft()
         for slot in self._context.shard.groups():
             group = slot.group
@@ -384,11 +384,11 @@ class ConsumerHandlers:
         return outcome.result()
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Keep soft state beside the hard one."""
+        """Update the soft state to what replay changed."""
         self._soft.applied(slot, changes)
 
     def image_changed(self, _now_ms: int) -> Result:
-        """Note topics that are new; groups see changes of theirs with the next heartbeat of any member."""
+        """Note new topics; groups notice changes to their topics with the next heartbeat of any member."""
         image, before = self._context.image, self._image
         self._image = image
         self._new_topics.see(image)
@@ -422,7 +422,7 @@ class ConsumerHandlers:
 
 
 def _leaving_member(work: Work, identity: MemberIdentity) -> ModernMember:
-    """The member of a LeaveGroup; an administrator names static members by instance id alone.
+    """The member that a LeaveGroup names; an administrator names static members by instance id alone.
 
     Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID).
     """

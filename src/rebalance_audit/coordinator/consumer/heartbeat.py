@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat of a member that joins or stays: who it is, whether its epoch is right, what it told."""
+"""ConsumerGroupHeartbeat of a member that joins or stays: who sent it, whether its epoch is right, what it reports."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -25,15 +25,15 @@ class Sender(NamedTuple):
     """Who sent a heartbeat."""
 
     before: ModernMember
-    """What its description is compared with: the member as it is, new, or the one that it replaces."""
+    """What its description is compared with: the member as it is, a new one, or the one that it replaces."""
     base: ModernMember
-    """What the request is applied to; `before` but for one release."""
+    """What the request is applied to; the same as `before` except in one release."""
     replaced: bool = False
-    """A static member came back under another id, and its target has to follow (3.7)."""
+    """Whether a static member came back under another id, so that its target has to follow (3.7)."""
 
 
 def require_room(work: Work, member_id: str, instance_id: str | None) -> None:
-    """Raises RefusedError (GROUP_MAX_SIZE_REACHED) where a new member would be one too many."""
+    """Raises RefusedError (GROUP_MAX_SIZE_REACHED) where a new member would exceed the group's maximum size."""
     group = work.group
     if work.release.static_passes_full_group and instance_id in group.static_members:
         return
@@ -46,7 +46,7 @@ def require_room(work: Work, member_id: str, instance_id: str | None) -> None:
 
 
 def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str) -> Sender:
-    """Find, make or replace the member; drafts the records of a replacement.
+    """Find, create or replace the member; drafts the records of a replacement.
 
     Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID).
     """
@@ -65,7 +65,7 @@ def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str
         member = new_or_known(work, member_id)
         return Sender(member, member)
     if holder.member_id == member_id and _waits_for_first_target(holder):
-        # It has not joined anew: the instance is its own (KIP-848), not another's.
+        # The member has not joined anew: the instance is its own (KIP-848), not another's.
         return Sender(holder, holder)
     if holder.classic is None and holder.member_epoch != STATIC_LEAVE_EPOCH:
         raise RefusedError(
@@ -84,14 +84,14 @@ def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str
 
 
 def _waits_for_first_target(member: ModernMember) -> bool:
-    """Whether it is at epoch 0 because no client-side assignor has answered yet."""
+    """Whether the member is at epoch 0 because no client-side assignor has answered yet."""
     return (
         member.member_epoch == JOIN_EPOCH and not member.assigned and not member.pending_revocation
     )
 
 
 def new_or_known(work: Work, member_id: str) -> ModernMember:
-    """The member of that id, a blank one where there is none."""
+    """The member of that id; a blank one where there is none."""
     return work.group.members.get(member_id) or ModernMember(member_id)
 
 
@@ -100,7 +100,7 @@ def _require_epoch(
 ) -> None:
     """Fence a member whose epoch is not the one it should have.
 
-    The epoch before is accepted from a member that owns nothing beyond its assignment: the response that told of the
+    The previous epoch is accepted from a member that owns nothing beyond its assignment: the response that carried the
     new epoch may have been lost.
     """
     received, known = request.member_epoch, member.member_epoch
@@ -129,7 +129,7 @@ def owned_in_heartbeat(request: ConsumerGroupHeartbeatRequest) -> Partitions | N
 
 
 def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> ModernMember:
-    """The member with what the request tells of it; what is left out stays."""
+    """The member as the request describes it; fields left out stay as they are."""
 
     def told(value: str | None, known: str | None) -> str | None:
         return known if value is None else value
@@ -169,7 +169,7 @@ def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> 
 
 
 def require_common_versions(work: Work, updated: ModernMember) -> None:
-    """Raises RefusedError (UNSUPPORTED_ASSIGNOR) for versions that another member does not know at all."""
+    """Raises RefusedError (UNSUPPORTED_ASSIGNOR) for versions that share nothing with those of another member."""
     if not updated.client_assignors:
         return
     others = dict(work.members_with(updated))
@@ -189,7 +189,7 @@ def response_to(
     *,
     should_compute: bool,
 ) -> ConsumerGroupHeartbeatResponse:
-    """The member's epoch; its assignment where it changed, or where the member may not know it."""
+    """The member's epoch, and its assignment where that changed or where the member may not know it."""
     is_full = (
         request.rebalance_timeout_ms != -1
         and (
@@ -213,7 +213,7 @@ def response_to(
 
 
 def assignment_of(member: ModernMember) -> HeartbeatAssignment:
-    """What the member may use, and in the early access form what it waits for."""
+    """What the member may use and, in the early access release, what it waits for."""
     result = member.client_assignor_result
     assignment = HeartbeatAssignment(
         told_partitions(member.assigned), told_partitions(member.pending_assignment)
@@ -222,7 +222,7 @@ def assignment_of(member: ModernMember) -> HeartbeatAssignment:
 
 
 def told_partitions(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
-    """Partitions as responses tell them, topics by id."""
+    """Partitions as responses give them, topics by id."""
     return tuple(
         TopicIdPartitions(topic, tuple(sorted(partitions[topic])))
         for topic in sorted(topic for topic in partitions if isinstance(topic, bytes))

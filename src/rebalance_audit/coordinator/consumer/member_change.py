@@ -1,6 +1,6 @@
-"""What a member brings to its group with a heartbeat or a JoinGroup, in Kafka's three steps.
+"""What a heartbeat or a JoinGroup changes in its group, in Kafka's three steps.
 
-1. `note_member`: the member's description, and the group epoch if that or the topics changed.
+1. `note_member`: the member's description; bumps the group epoch if that or the topics changed.
 2. `retarget`: the target assignment, if it is older than the group epoch and due.
 3. `settle`: the member's own step towards its target.
 """
@@ -41,7 +41,7 @@ class MemberChange(NamedTuple):
     group_epoch: int
     bumped: bool
     subscription_changed: bool
-    """The member's names or expression are others than before."""
+    """Whether the member's topic names or expression differ from before."""
 
 
 def note_member(
@@ -49,7 +49,7 @@ def note_member(
 ) -> MemberChange:
     """Step 1; drafts [5]? [16t]? [4]? [3]? [4t]?. Raises RefusedError (INVALID_REGULAR_EXPRESSION).
 
-    `member` is the member before the request: as replay has it, new, or a copy of the static member it replaces.
+    `member` is the member before the request: as replay has it, a new one, or a copy of the static member it replaces.
     """
     names_changed = False
     if updated != member:
@@ -82,7 +82,7 @@ def note_member(
 
 
 def _as_seen(member: ModernMember, triggers: Sequence[Trigger]) -> list[Trigger]:
-    """Whatever a member brings that was not there before, it brings by joining; an assignor is named as well."""
+    """Everything that a new member brings counts as its joining; an assignor is named as well."""
     if member.described or not triggers:
         return list(triggers)
     also = [each for each in triggers if each is Trigger.SERVER_ASSIGNOR_CHANGED]
@@ -98,7 +98,7 @@ def _assignor_changed(work: Work, member: ModernMember, updated: ModernMember) -
 
 
 def _client_assignors_changed(member: ModernMember, updated: ModernMember) -> bool:
-    """New assignors, metadata or versions, or a reason to assign anew."""
+    """Whether its assignors, their metadata or versions are new, or it gives a reason to assign anew."""
     told = updated.client_assignors
     return told is not member.client_assignors and (
         told != member.client_assignors or any(assignor.reason for assignor in told)
@@ -124,9 +124,9 @@ def _check_topics(
 def retarget(
     work: Work, change: MemberChange, updated: ModernMember, *, replaced: bool = False
 ) -> Target:
-    """Step 2; drafts [7]* [6] when a target is computed. The target that holds for the member then.
+    """Step 2; drafts [7]* [6] when a target is computed. Returns the member's target that then holds.
 
-    Where a client-side assignor is to run nothing is computed here, and a member that was replaced hands its target
+    Where a client-side assignor is to run, nothing is computed here, and a member that was replaced hands its target
     over; `replaced` as in `compute_target`.
     """
     if work.assignment_epoch >= change.group_epoch and not replaced:
@@ -195,7 +195,7 @@ def _has_arrived(member: ModernMember, target: Target) -> bool:
 
 
 def _watch_revocation(work: Work, member: ModernMember) -> None:
-    """A member that must give partitions up has its rebalance timeout for it, from the record that says so."""
+    """A member that must give partitions up has its rebalance timeout for that, from the record that tells it to."""
     member_id = member.member_id
     if member.member_state == UNREVOKED:
         work.soft.revoking_epochs[member_id] = member.member_epoch

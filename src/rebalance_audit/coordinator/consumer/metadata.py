@@ -1,4 +1,4 @@
-"""What a consumer group records of its topics, to see whether they changed."""
+"""What a consumer group records about its topics, to tell whether they changed."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from rebalance_audit.coordinator.handling import TopicDescription, TopicImage
 from rebalance_audit.replay.modern.group import RecordedTopic
 
 NO_TOPICS = 0
-"""Hash of a group none of whose topics exist."""
+"""Hash of a group none of whose topics exists."""
 
 
 def metadata_hash(topic_names: Iterable[str], image: TopicImage) -> int:
     """A signed 64-bit hash over the existing topics: ids, names, partition counts, racks.
 
-    Good for equality only, as Kafka's own is (another function: XXH3), so hashes of the two never meet in one group.
+    It serves for equality only, as Kafka's own does (XXH3, another function), so one group never holds hashes of both.
     """
     hasher = hashlib.blake2b(digest_size=8)
     found = False
@@ -35,7 +35,7 @@ def _topic_digest(topic: TopicDescription) -> bytes:
 
 
 def recorded_shapes(topic_names: Iterable[str], image: TopicImage) -> dict[str, RecordedTopic]:
-    """The existing topics as the record of 3.7 to 4.0 holds them; racks only where one is known."""
+    """The existing topics as the record of 3.7 to 4.0 holds them; racks only where at least one is known."""
     shapes: dict[str, RecordedTopic] = {}
     for name in sorted(topic_names):
         topic = image.topic(name)

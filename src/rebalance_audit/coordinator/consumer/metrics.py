@@ -1,6 +1,6 @@
 """The metrics that KIP-848 names, as values of one coordinator at one moment.
 
-Those that measure threads, queues and loads belong to the machine that runs a coordinator and are not here.
+Metrics of threads, queues and loads belong to the machine that runs a coordinator; they are not here.
 """
 
 from collections import Counter, deque
@@ -16,34 +16,34 @@ CONSUMER_GROUP_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", "
 
 
 class Metrics(NamedTuple):
-    """Values by the KIP's names."""
+    """Values under the KIP's names."""
 
     group_count: Mapping[GroupType, int]
     """`group-count` by protocol."""
     consumer_group_count: Mapping[str, int]
     """`consumer-group-count` by state; Dead is always 0, since nothing keeps a deleted group."""
     consumer_group_rebalance_count: int
-    """Group epochs bumped by heartbeats, JoinGroups and resolved expressions; not by members that went."""
+    """Group epochs bumped by heartbeats, JoinGroups and resolved expressions; not by members that left."""
     consumer_group_rebalance_rate: float
-    """Of the same, per second over the last 30 seconds."""
+    """The same rebalances, per second over the last 30 seconds."""
 
 
 class RebalanceMeter:
-    """Counts rebalances of consumer groups; soft state, as a broker's meters are."""
+    """Counts rebalances of consumer groups; soft state, like a broker's meters."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Nothing is counted yet."""
         self.count = 0
         self._recent_ms: deque[int] = deque()
 
     def mark(self, now_ms: int) -> None:
-        """A group epoch was bumped."""
+        """Count one bump of a group epoch."""
         self.count += 1
         self._recent_ms.append(now_ms)
         self._forget(now_ms)
 
     def rate(self, now_ms: int) -> float:
-        """Rebalances per second of the window that ends now."""
+        """Rebalances per second over the window that ends now."""
         self._forget(now_ms)
         return len(self._recent_ms) * 1000 / RATE_WINDOW_MS
 

@@ -1,7 +1,7 @@
 """Groups that change their protocol while they run (KIP-848, Supporting Online Consumer Group Upgrade).
 
 Upgrade: the first member of the consumer protocol joins a classic group, and the generation becomes the group's first
-epoch, with the leader's assignment as target. Downgrade: the last such member goes, and the group epoch becomes the
+epoch, with the leader's assignment as target. Downgrade: the last such member leaves, and the group epoch becomes the
 generation, with the targets as assignment.
 """
 
@@ -61,7 +61,7 @@ def upgraded(
     Raises RefusedError (GROUP_ID_NOT_FOUND) where the group must stay as it is.
     """
     _require_upgradable(live, config, drafts)
-    # In its first join phase a group has voted for nothing yet, and may have lost everybody who could.
+    # In its first join phase a group has no elected protocol yet, and may have lost every member that could vote.
     protocol_name = live.protocol_name or (live.vote() if live.members else "")
     found = [_member_of(live, member, protocol_name, image) for member in live.in_order()]
     by_id = {member.member_id: member for member in found}
@@ -98,7 +98,7 @@ def _member_of(
 ) -> Member:
     """A classic member as a member of the consumer group: stable at the generation with what it had."""
     subscription = decode_subscription(member.metadata_for(protocol_name))
-    # One that has not synced yet has no assignment.
+    # A member that has not synced yet has no assignment.
     assignment = decode_assignment(member.assignment) if member.assignment else Assignment((), None)
     if subscription is None or assignment is None:
         raise _stays(live, "the embedded consumer protocol is malformed")
@@ -127,7 +127,7 @@ def _member_of(
 
 
 def partitions_by_id(partitions: TopicPartitions, image: TopicImage) -> Partitions:
-    """Partitions told by topic name as those of the living topics' ids."""
+    """Partitions given by topic name, under the ids of the topics that now have these names."""
     return partitions_of(
         (topic.topic_id, numbers)
         for name, numbers in partitions
@@ -136,7 +136,7 @@ def partitions_by_id(partitions: TopicPartitions, image: TopicImage) -> Partitio
 
 
 def partitions_by_name(partitions: Partitions, image: TopicImage) -> TopicPartitions:
-    """The other way round, by name; topics that are gone are left out."""
+    """Partitions given by topic id, under their names; topics that are gone are left out."""
     named = (
         (topic.name, tuple(sorted(numbers)))
         for topic_id, numbers in partitions.items()
@@ -155,7 +155,7 @@ def _topics_and_epoch(
 
 
 def _rehearsed(group_id: str, records: Collection[RecordDraft]) -> ModernGroup:
-    """The group that replay will make of these records: what the request that brings them goes on with."""
+    """The group that replay will make of these records; the request that drafts them continues with it."""
     slot = GroupSlot(group_id)
     for log_offset, draft in enumerate(records):
         record = Record(_TYPE_OF_KEY[type(draft.key)], draft.key, draft.value, 0)
@@ -170,7 +170,7 @@ def _rehearsed(group_id: str, records: Collection[RecordDraft]) -> ModernGroup:
 
 
 def may_downgrade(work: Work, leaving: Collection[Member], joining: Member | None = None) -> bool:
-    """Whether the group becomes a classic one when these go (and this one comes back as a classic member)."""
+    """Whether the group becomes a classic one when these leave (and this one comes back as a classic member)."""
     members, config = work.group.members, work.config
     staying = len(members) - len(leaving) + (joining is not None)
     gone = {member.member_id for member in leaving}
@@ -192,8 +192,8 @@ def downgraded(
 ) -> LiveGroup:
     """Drafts [8t]* [7t]* [6t] [5t]* [16t]* [4t] [3t]; the classic group, stable with the targets as assignment.
 
-    `joining` is a static member and the one whose place, and whose records, it has just taken. The generation is the
-    group epoch from before this write, as Kafka has it, also where the write bumps it. The group's own record is left
+    `joining` is a static member and the member whose place, and whose records, it has just taken. The generation is the
+    group epoch from before this write, as in Kafka, even where the write bumps it. The group's own record is left
     to the classic side.
     """
     gone = {member.member_id for member in leaving}
@@ -246,7 +246,7 @@ def _draft_end(work: Work, joining: tuple[Member, Member] | None) -> None:
 
 
 def in_table_order(work: Work) -> list[str]:
-    """The members in the order in which Kafka goes through its table of them."""
+    """The members in the order in which Kafka iterates its table of them."""
     return timeline_order(list(work.group.members), work.soft.table_entries_max)
 
 

@@ -21,14 +21,14 @@ class EpochChecks:
     """The checks, for all consumer groups of one coordinator."""
 
     def __init__(self, context: CoordinatorContext) -> None:
-        """Only the release is of interest."""
+        """Of the context, only the release matters here."""
         self._context = context
 
     def commit_error(self, group: ModernGroup, committer: RequestedCommit) -> ErrorCode:
-        """NONE where this commit may be written.
+        """NONE where this commit may be written, else the error that refuses it.
 
-        Nobody's member (epoch below 0) may commit while the group is empty; a transaction may name no member at all.
-        From 4.3 on an older epoch is good where every partition was assigned no later than it.
+        A non-member (epoch below 0) may commit while the group is empty; a transaction may name no member at all.
+        From 4.3 on an older epoch is accepted where every partition was assigned no later than at that epoch.
         """
         if group.group_type is not GroupType.CONSUMER:
             return ErrorCode.GROUP_ID_NOT_FOUND
@@ -59,7 +59,7 @@ class EpochChecks:
         return _stale(member)
 
     def fetch_error(self, group: ModernGroup, requested: OffsetFetchRequestGroup) -> ErrorCode:
-        """NONE where this client may read the group's offsets; an administrator names no member and no epoch."""
+        """NONE where this client may read the group's offsets; an administrator names neither member nor epoch."""
         if group.group_type is not GroupType.CONSUMER:
             return ErrorCode.GROUP_ID_NOT_FOUND
         if requested.member_id is None and requested.member_epoch < 0:
@@ -71,7 +71,7 @@ class EpochChecks:
 
 
 def _held_since(member: ModernMember, committer: RequestedCommit) -> bool:
-    """Whether the member holds every partition of the commit since the commit's epoch or longer."""
+    """Whether the member has held every partition of the commit since the commit's epoch or longer."""
     held = (member.assigned, member.pending_revocation)
     return all(
         any(partition.partition_index in each.get(topic.topic_id, ()) for each in held)
@@ -83,7 +83,7 @@ def _held_since(member: ModernMember, committer: RequestedCommit) -> bool:
 
 
 def _stale(member: ModernMember) -> ErrorCode:
-    """A classic member takes the epoch for a generation."""
+    """The error for a stale epoch; a classic member takes the epoch for a generation."""
     if member.classic is None:
         return ErrorCode.STALE_MEMBER_EPOCH
     return ErrorCode.ILLEGAL_GENERATION

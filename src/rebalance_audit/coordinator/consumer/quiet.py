@@ -1,7 +1,7 @@
-"""Heartbeats that do nothing but keep a session alive: most of them, told apart by a look at the member.
+"""Heartbeats that only keep a session alive. Most do, and a look at the member is enough to recognise them.
 
-A shortcut, not a rule: for whatever is called quiet here, the handlers would write no record, answer without news and
-restart the session.
+A shortcut, not a rule: for every heartbeat called quiet here, the handlers would write no record, answer with nothing
+new and restart the session.
 """
 
 from typing import Final
@@ -22,9 +22,9 @@ def is_quiet(
     soft: SoftGroup,
     request: ConsumerGroupHeartbeatRequest,
 ) -> bool:
-    """Whether the heartbeat's member has arrived, and its group, and their topics are as they were.
+    """Whether the heartbeat's member and its group have reached their target and the topics are unchanged.
 
-    What is left is that regular expressions may be due to be resolved: see `may_resolve`.
+    Regular expressions may still be due to be resolved: see `may_resolve`.
     """
     member_epoch = request.member_epoch
     member = group.members.get(request.member_id)
@@ -62,7 +62,7 @@ def may_resolve(
     new_topics_version: int,
     now_ms: int,
 ) -> bool:
-    """Whether the group's regular expressions may have to be resolved; the handlers look closer."""
+    """Whether the group's regular expressions may have to be resolved; the handlers decide."""
     last = next(iter(group.regex_resolutions.values()), None)
     return (
         last is None

@@ -2,10 +2,10 @@
 
 One pure function; the rules are those of Kafka's CurrentAssignmentBuilder (KIP-848, Member Epoch).
 
-    STABLE       has all of its target. Leaves when the assignment epoch moved.
+    STABLE       has all of its target. Leaves this state when the assignment epoch moves.
     UNREVOKED    must give partitions up; its epoch stays until a heartbeat owns none of them.
     UNRELEASED   is at the target's epoch, but others still hold some of its partitions.
-    UNKNOWN      written by a release that we do not know: the member must start again with nothing.
+    UNKNOWN      written by a release that is not known here: the member must start again with nothing.
 """
 
 from collections.abc import Callable, Container
@@ -45,18 +45,18 @@ class Surroundings(NamedTuple):
     owned: Partitions | None
     """What the member says it owns; None where the heartbeat does not say."""
     is_free: Callable[[Topic, int], bool]
-    """Whether nobody has the partition, assigned or pending revocation."""
+    """Whether no member has the partition, assigned or pending revocation."""
     subscribed: Container[Topic] | None = None
     """Topics that the member is subscribed to; None where the release does not look."""
     subscription_changed: bool = False
-    """The heartbeat changed them, and the release makes the member follow at once."""
+    """Whether the heartbeat changed them and the release makes the member follow at once."""
     own_pending_is_free: bool = True
     assignment_epochs: bool = True
-    """Keep the epoch at which each partition was assigned."""
+    """Whether to keep the epoch at which each partition was assigned."""
 
 
 def reconcile(member: ModernMember, target: Target, around: Surroundings) -> ModernMember:
-    """The member after its next step; the same object where it stays as it is.
+    """The member after its next step; the same object where nothing changes.
 
     Raises RefusedError (FENCED_MEMBER_EPOCH) for a member in an unknown state that owns something.
     """
@@ -85,14 +85,14 @@ def _owns_any(owned: Partitions | None, partitions: Partitions) -> bool:
 def _step(
     member: ModernMember, target: Target, around: Surroundings, *, waiting_epoch: int
 ) -> ModernMember:
-    # The target of a topic that the member has left counts as empty.
+    # The target counts as empty for a topic that the member no longer subscribes to.
     wanted = _only(target.partitions, around.subscribed)
     # To give up = assigned - target; kept = assigned and target.
     revoked = minus(member.assigned, wanted)
     kept = minus(member.assigned, revoked)
     if revoked and _owns_any(around.owned, revoked):
         return _moved(member, around, UNREVOKED, waiting_epoch, kept, revoked)
-    # To add = target - kept, of which only what nobody has.
+    # To add = target - kept, less what another member holds.
     missing = minus(wanted, kept)
     taken: dict[Topic, frozenset[int]] = {}
     for topic, number in each(missing):
@@ -115,12 +115,12 @@ def _step(
 def _available(member: ModernMember, around: Surroundings, topic: Topic, number: int) -> bool:
     if around.is_free(topic, number):
         return True
-    # The member itself may be the owner, by what it was giving up.
+    # The member itself may be the owner, of a partition that it was giving up.
     return around.own_pending_is_free and number in member.pending_revocation.get(topic, ())
 
 
 def _follow_subscription(member: ModernMember, around: Surroundings) -> ModernMember:
-    """Let go of the topics that the member has left, whatever its target says."""
+    """Give up the topics that the member no longer subscribes to, whatever its target says."""
     if not around.subscription_changed:
         return member
     kept = _only(member.assigned, around.subscribed)
@@ -156,7 +156,7 @@ def _moved(
     *,
     assigned_at: dict[TopicPartition, int] | None = None,
 ) -> ModernMember:
-    """The member in its new place. Its previous epoch is the one it had, also where that did not move."""
+    """The member after a step. Its previous epoch is the one it had, even where the epoch did not move."""
     epochs: dict[TopicPartition, int] = {}
     if around.assignment_epochs:
         fresh = assigned_at or {}
@@ -177,7 +177,7 @@ def _moved(
 
 
 def says_the_same(left: ModernMember, right: ModernMember) -> bool:
-    """Whether the current assignment records of both would be equal, however their epochs are told."""
+    """Whether the current assignment records of both would be equal, however their epochs are written."""
     return (
         left.member_epoch == right.member_epoch
         and left.previous_member_epoch == right.previous_member_epoch

@@ -1,7 +1,7 @@
-"""Subscriptions by regular expression: their syntax, when they are resolved, and what the result brings.
+"""Subscriptions by regular expression: their syntax, when they are resolved, and what the result changes.
 
-Expressions follow RE2, as KIP-848 has it, and must match a topic's whole name. They are resolved away from the
-heartbeat: it arms a timer of no length, and the group hears of the topics with the records that the timer makes.
+Expressions follow RE2, as KIP-848 requires, and must match a topic's whole name. They are resolved outside the
+heartbeat: it arms a timer with no delay, and the group learns the topics from the records that the timer drafts.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from rebalance_audit.replay.java_order import hash_map_order
 from rebalance_audit.replay.modern.group import ModernMember
 
 LEAST_INTERVAL_MS: Final = 10_000
-"""Between two resolutions of one group's expressions."""
+"""Least time between two resolutions of one group's expressions, in milliseconds."""
 
 _OPTIONS: Final = re2.Options()
 _OPTIONS.log_errors = False
@@ -27,7 +27,7 @@ _OPTIONS.log_errors = False
 
 @lru_cache(1 << 10)
 def compiled(expression: str) -> Any:
-    """The expression, ready to match. Raises RefusedError (INVALID_REGULAR_EXPRESSION)."""
+    """The compiled expression. Raises RefusedError (INVALID_REGULAR_EXPRESSION)."""
     try:
         return re2.compile(expression, _OPTIONS)
     except (re2.error, UnicodeEncodeError) as problem:
@@ -38,7 +38,7 @@ def compiled(expression: str) -> Any:
 
 
 def matching(expression: str, topic_names: Iterable[str]) -> frozenset[str]:
-    """The topics whose whole name the expression matches; none where it is no expression."""
+    """The topics whose whole name the expression matches; none where it is invalid."""
     try:
         pattern = compiled(expression)
     except RefusedError:
@@ -51,7 +51,7 @@ class RegexChange(NamedTuple):
 
     changed: bool
     bumps: bool
-    """The topics of the new subscription are known, so a new target is due at once."""
+    """Whether the topics of the new subscription are known, so that a new target is due at once."""
 
 
 def follow_regex(
@@ -87,7 +87,7 @@ def _resolve_where_due(
     soft, resolutions = work.soft, work.group.regex_resolutions
     if soft.resolving is not None:
         return
-    # All are resolved together, so any of them tells when and by which image.
+    # All are resolved together, so any of them tells when that was and with which image.
     last = next(iter(resolutions.values()), None)
     if last is not None and work.now_ms <= last.resolved_at_ms + LEAST_INTERVAL_MS:
         return
@@ -108,7 +108,7 @@ def _resolve_where_due(
 
 
 def resolve(work: Work) -> bool:
-    """Search the topics for the expressions that were asked for; drafts [16]* [3]?. True where the epoch is bumped."""
+    """Match the requested expressions with the topics; drafts [16]* [3]?. True where the epoch is bumped."""
     soft, group = work.soft, work.group
     asked, soft.resolving = soft.resolving or frozenset(), None
     regexes = dict(group.regexes)
@@ -118,7 +118,7 @@ def resolve(work: Work) -> bool:
         if not soft.expressions[expression]:
             continue
         topics = matching(expression, names)
-        # An expression without a record counts as one without topics.
+        # An expression without a record counts as one that matches no topic.
         changed = changed or topics != regexes.get(expression, frozenset())
         regexes[expression] = topics
         work.records.append(

@@ -1,4 +1,4 @@
-"""What each release's coordinator does differently with consumer groups, as data (from Kafka's release branches)."""
+"""How each release's coordinator differs in handling consumer groups, as data (from Kafka's release branches)."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -28,11 +28,11 @@ class Release(NamedTuple):
     new_group_bumps: bool = False
     """The first heartbeat bumps a new group even when its topics are not known yet."""
     cleared_regex_bumps: bool = True
-    """To end a subscription by expression bumps the group epoch."""
+    """Ending a subscription by expression bumps the group epoch."""
     regex_refresh_by_time: bool = True
     """Expressions are resolved again after the refresh interval, not only for new topics."""
     forces_subscription: bool = True
-    """A member that changed its subscription gives up the topics it left in the same write."""
+    """A member that changes its subscription gives up the topics it dropped in the same write."""
     zero_epoch_rejoins: bool = True
     """A known member may come with epoch 0 at any time."""
     own_pending_is_free: bool = True
@@ -44,7 +44,7 @@ class Release(NamedTuple):
     static_passes_full_group: bool = True
     """A known instance id is let into a group of maximum size."""
     assignor_change_bumps: bool = False
-    """Another preferred assignor bumps the group epoch; else it waits for the next bump."""
+    """A change of the preferred assignor bumps the group epoch; else it waits for the next bump."""
     emptied_group_has_target: bool = False
     """The last member's departure also moves the assignment epoch."""
 
@@ -79,4 +79,4 @@ RELEASES: Final[Mapping[Dialect, Release]] = {
     Dialect.R4_3: _R4_3,
     Dialect.R4_4: _R4_4,
 }
-"""Newest first: each line is what the release before it did not have yet."""
+"""Newest first: each line lists what the release before did not have yet."""

@@ -1,4 +1,4 @@
-"""What the coordinator remembers about consumer groups besides their records; a fail-over loses it."""
+"""What the coordinator remembers about consumer groups beyond their records; a fail-over loses it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ class SoftGroup:
     """Soft state of one consumer group."""
 
     group: ModernGroup
-    """The group it belongs to: a group created again under the same id starts afresh."""
+    """The group it belongs to: a group created again under the same id starts with new soft state."""
     topics_are_checked: bool = False
-    """The subscribed topics were compared with those on record, and none of them has changed since."""
+    """Whether the subscribed topics were compared with those on record, and none of them has changed since."""
     expressions: Counter[str] = field(default_factory=Counter)
     """Regular expression -> members that subscribe to it."""
     expression_of: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class SoftGroup:
     topic_names_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Member id -> the topics that it names."""
     resolving: frozenset[str] | None = None
-    """Expressions that are being resolved; None when nothing is under way."""
+    """Expressions that are being resolved; None when no resolution is under way."""
     revoking_epochs: dict[str, int] = field(default_factory=dict)
     """Member id -> epoch that its rebalance timer expects it to leave."""
     joining: set[str] = field(default_factory=set)
@@ -44,17 +44,17 @@ class SoftGroup:
     table_entries_max: int = 0
     """What the order of Kafka's member table depends on; see `java_order.timeline_order`."""
     is_draft: bool = False
-    """The group's first records are drafted and not yet replayed."""
+    """Whether the group's first records are drafted and not yet replayed."""
 
     @classmethod
     def of(cls, group: ModernGroup) -> "SoftGroup":
-        """As a coordinator has it after loading the group."""
+        """The soft state that a coordinator has after it loads the group."""
         soft = cls(group)
         soft.belong_to(group)
         return soft
 
     def belong_to(self, group: ModernGroup) -> None:
-        """Take this group for the one that was drafted."""
+        """Belong to this group, which replay made of the draft."""
         self.group = group
         self.is_draft = False
         self.table_entries_max = max(self.table_entries_max, len(group.members) + 1)
@@ -66,7 +66,7 @@ class SoftGroup:
             self.follow_member(member_id)
 
     def follow_member(self, member_id: str) -> None:
-        """Bring the counts of topics and expressions up to date with one member."""
+        """Bring the indexes of topics and expressions up to date with one member."""
         member = self.group.members.get(member_id)
         old_names = self.topic_names_of.pop(member_id, ())
         names = () if member is None else member.subscribed_topic_names
@@ -99,7 +99,7 @@ class NewTopics:
         self._version = -1
 
     def see(self, image: TopicImage) -> int:
-        """Look at the image; the version that last brought a new topic."""
+        """Look at the image; returns the version that last brought a new topic."""
         if image.metadata_version != self._seen_version:
             topics = map(image.topic, image.names())
             topic_ids = frozenset(topic.topic_id for topic in topics if topic is not None)
@@ -114,11 +114,11 @@ class SoftState:
     """Soft state of all consumer groups of one coordinator."""
 
     def __init__(self) -> None:
-        """Nothing is known; groups are looked at when they are first touched."""
+        """Nothing is known; a group's soft state is made when it is first needed."""
         self._groups: dict[str, SoftGroup] = {}
 
     def of(self, group: ModernGroup) -> SoftGroup:
-        """The group's soft state, made when there is none for this very group."""
+        """The group's soft state, made where there is none for this very group."""
         soft = self._groups.get(group.group_id)
         if soft is None or (soft.group is not group and not soft.is_draft):
             soft = self._groups[group.group_id] = SoftGroup.of(group)
@@ -131,7 +131,7 @@ class SoftState:
         return self._groups.get(group_id)
 
     def topics_changed(self, topic_names: AbstractSet[str]) -> None:
-        """These were created, deleted or changed: groups that subscribe to one of them compare again."""
+        """These topics were created, deleted or changed: groups that subscribe to one of them compare again."""
         for soft in self._groups.values():
             named = {name for name, count in soft.topic_names.items() if count}
             subscribed = named.union(*soft.group.regexes.values())
@@ -139,7 +139,7 @@ class SoftState:
                 soft.topics_are_checked = False
 
     def drafted(self, group: ModernGroup) -> SoftGroup:
-        """Soft state for a group that the records of this very request will make."""
+        """Soft state for a group that the records of the current request will make."""
         soft = self._groups[group.group_id] = SoftGroup.of(group)
         soft.is_draft = True
         return soft

@@ -1,4 +1,4 @@
-"""Target assignments by a server-side assignor, as the records that differ from those of the previous one.
+"""Target assignments by a server-side assignor, as the records that differ from those of the previous target.
 
 The rules are those of Kafka's TargetAssignmentBuilder and of ConsumerGroup's choice of the assignor.
 """
@@ -24,7 +24,7 @@ from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
 def topic_names_of(
     member: ModernMember, regexes: Mapping[str, frozenset[str]]
 ) -> frozenset[str] | set[str]:
-    """Names that the member is subscribed to; an expression that is not resolved counts as no topic."""
+    """Names that the member is subscribed to; an unresolved expression counts as no topic."""
     names = set(member.subscribed_topic_names)
     if member.subscribed_topic_regex:
         names |= regexes.get(member.subscribed_topic_regex, frozenset())
@@ -34,13 +34,13 @@ def topic_names_of(
 def topic_ids_of(
     member: ModernMember, regexes: Mapping[str, frozenset[str]], image: TopicImage
 ) -> tuple[bytes, ...]:
-    """Ids of the existing topics among them, in the order of their names."""
+    """Ids of those among them that exist, in the order of their names."""
     found = (image.topic(name) for name in sorted(topic_names_of(member, regexes)))
     return tuple(topic.topic_id for topic in found if topic is not None)
 
 
 def server_assignor(work: Work, updated: ModernMember | None = None) -> str:
-    """The server-side assignor that most members prefer, with one member as it will be."""
+    """The server-side assignor that most members prefer, with one member as it will be after the request."""
     members = work.members_with(updated) if updated is not None else work.group.members
     return effective_assignor(
         (member.server_assignor for member in members.values()), work.config.server_assignors
@@ -48,7 +48,7 @@ def server_assignor(work: Work, updated: ModernMember | None = None) -> str:
 
 
 def may_compute(work: Work) -> bool:
-    """Whether the assignment interval has passed since the target was computed, or nobody knows when that was."""
+    """Whether the assignment interval has passed since the target was computed, or that time is unknown."""
     computed_at_ms = work.group.assignment_timestamp_ms
     interval_ms = work.assignment_interval_ms()
     if computed_at_ms == 0 or interval_ms == 0:
@@ -57,7 +57,7 @@ def may_compute(work: Work) -> bool:
 
 
 def target_as_is(work: Work, member: ModernMember) -> Target:
-    """What the member shall have by the records; a static member that comes back has its predecessor's."""
+    """The member's target on record; a static member that comes back has its predecessor's."""
     holder = work.static_member(member.instance_id)
     member_id = member.member_id if holder is None else holder.member_id
     return Target(work.assignment_epoch, work.group.target_of(member_id))
@@ -66,9 +66,9 @@ def target_as_is(work: Work, member: ModernMember) -> Target:
 def compute_target(
     work: Work, group_epoch: int, updated: ModernMember, *, replaced: bool = False
 ) -> Target:
-    """Compute the group's target, with one member as it will be; drafts [7]* [6].
+    """Compute the group's target, with one member as it will be after the request; drafts [7]* [6].
 
-    `replaced` says that the targets of the replaced member's id are still under that id alone (3.7).
+    `replaced`: the targets of the replaced member are still recorded under its old id alone (3.7).
     """
     group = work.group
     members = work.members_with(updated)
@@ -86,7 +86,7 @@ def compute_target(
 
 
 def _previous_targets(work: Work, updated: ModernMember) -> dict[str, Partitions]:
-    """The targets by the members' coming ids."""
+    """The targets by the ids that the members will have."""
     previous = dict(work.group.targets)
     holder = work.static_member(updated.instance_id)
     if holder is not None and holder.member_id != updated.member_id:

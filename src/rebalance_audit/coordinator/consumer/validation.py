@@ -19,7 +19,7 @@ from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 
 
 class _Rule(NamedTuple):
-    """One thing that a request must not have."""
+    """One thing that a request must not contain."""
 
     broken: Callable[[ConsumerGroupHeartbeatRequest, Release], bool]
     message: str
@@ -93,7 +93,7 @@ _RULES: Final[Sequence[_Rule]] = (
         "The versions of a client-side assignor are invalid.",
     ),
 )
-"""Checked in this order; the first broken one is told."""
+"""Checked in this order; the first broken rule is reported."""
 
 
 def check_heartbeat(

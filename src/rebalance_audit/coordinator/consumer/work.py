@@ -1,4 +1,4 @@
-"""One request or timer on one consumer group: what it reads, and what it decided so far."""
+"""One request or timer on one consumer group: what it reads, and what it has decided so far."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ MEMBER_TIMERS = (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKi
 
 
 class MemberTimes(NamedTuple):
-    """What members of the consumer protocol go by; the broker's settings, or the group's own."""
+    """Times in milliseconds of members that speak the consumer protocol; the group's settings, else the broker's."""
 
     session_timeout_ms: int
     """How long a member may stay silent."""
@@ -64,7 +64,7 @@ class Work:
         self.drafts = Drafts(group.group_id, self.release)
         self.outcome = ResultDraft()
         self.beginning: tuple[BumpReason, ...] = ()
-        """What this request made the group of, where it made it."""
+        """The group that this request made, where it made one."""
 
     @property
     def records(self) -> list[RecordDraft]:
@@ -73,7 +73,7 @@ class Work:
 
     @property
     def group_epoch(self) -> int:
-        """The group's epoch; the release's first one where no record says."""
+        """The group's epoch; the release's first one where no record has it."""
         group = self.group
         if group.has_epoch_record:
             return group.group_epoch
@@ -81,19 +81,19 @@ class Work:
 
     @property
     def assignment_epoch(self) -> int:
-        """Epoch of the targets; the release's first one where no record says."""
+        """Epoch of the targets; the release's first one where no record has it."""
         group = self.group
         if group.has_assignment_record:
             return group.assignment_epoch
         return max(group.assignment_epoch, self.release.first_epoch)
 
     def departed(self, member: ModernMember, trigger: Trigger) -> None:
-        """Tell why a member goes."""
+        """Note why a member leaves."""
         reason = BumpReason(trigger, member.member_id, member.instance_id)
         self.outcome.depart(Departure(self.group.group_id, self.group_epoch + 1, reason))
 
     def is_free(self, topic: Topic, number: int) -> bool:
-        """Whether nobody has the partition."""
+        """Whether no member has the partition."""
         return (topic, number) not in self.group.owners
 
     def timer(self, kind: TimerKind, member_id: str = "") -> Timer:
@@ -101,7 +101,7 @@ class Work:
         return Timer(kind, self.group.group_id, member_id)
 
     def arm(self, kind: TimerKind, delay_ms: int, member_id: str = "") -> None:
-        """Arm a timer, or move its deadline, to so many milliseconds from now."""
+        """Arm a timer, or move its deadline, `delay_ms` milliseconds from now."""
         self.outcome.arm(self.timer(kind, member_id), self.now_ms + delay_ms)
 
     def cancel(self, kind: TimerKind, member_id: str = "") -> None:
@@ -114,7 +114,7 @@ class Work:
             self.cancel(kind, member_id)
 
     def forget_classic_side(self, member_id: str) -> None:
-        """The member speaks the consumer protocol now: it need not join or sync any more."""
+        """The member speaks the consumer protocol now: it need no longer join or sync."""
         self.soft.joining.discard(member_id)
         self.cancel(TimerKind.JOIN, member_id)
         self.cancel(TimerKind.SYNC, member_id)
@@ -139,7 +139,7 @@ class Work:
         return self.setting("consumer.assignment.interval.ms", default)
 
     def arm_session(self, member: ModernMember) -> None:
-        """The member was heard: its session runs from now, by its own timeout if it is a classic one."""
+        """The member was heard from: its session runs from now, with its own timeout if it is a classic member."""
         classic = member.classic
         timeout_ms = self.session_timeout_ms() if classic is None else classic.session_timeout_ms
         self.arm(TimerKind.SESSION, timeout_ms, member.member_id)
@@ -155,14 +155,14 @@ class Work:
         return member
 
     def static_member(self, instance_id: str | None) -> ModernMember | None:
-        """The member that holds an instance id."""
+        """The member that holds an instance id, if there is one."""
         if instance_id is None:
             return None
         member_id = self.group.static_members.get(instance_id)
         return None if member_id is None else self.group.members[member_id]
 
     def instance_holder(self, instance_id: str, member_id: str) -> ModernMember:
-        """The member of an instance id, which must be this one.
+        """The member that holds an instance id; it must have this member id.
 
         Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID).
         """
@@ -180,7 +180,7 @@ class Work:
         return member
 
     def identified(self, member_id: str, instance_id: str | None) -> ModernMember:
-        """The current member of these ids. Raises RefusedError as the two above."""
+        """The current member of these ids. Raises RefusedError as the two above do."""
         if instance_id is None:
             return self.member(member_id)
         return self.instance_holder(instance_id, member_id)
@@ -188,7 +188,7 @@ class Work:
     def members_with(
         self, updated: ModernMember | None = None, without: Iterable[str] = ()
     ) -> Mapping[str, ModernMember]:
-        """The members as they will be: one of them updated, joined or come back, some gone."""
+        """The members as they will be: one of them updated, joined or returned, some gone."""
         members = dict(self.group.members)
         for member_id in without:
             members.pop(member_id, None)
@@ -202,7 +202,7 @@ class Work:
     def topic_names_with(
         self, updated: ModernMember | None = None, without: Iterable[str] = ()
     ) -> set[str]:
-        """What the members of `members_with` name in their subscriptions, without going through them all."""
+        """Topic names in the subscriptions of `members_with`, without iterating over all members."""
         soft = self.soft
         gone = set(without)
         if updated is not None:
