@@ -15,10 +15,10 @@ from rebalance_audit.coordinator.assignors.client_user_data import (
 
 
 class RebalanceProtocol(IntEnum):
-    """What members do with their partitions while they join (KIP-429); the number is the preference."""
+    """What members do with their partitions while they join (KIP-429); of two, the higher number is preferred."""
 
     EAGER = 0
-    """Give up all partitions before joining; the subscription owns nothing."""
+    """Give up all partitions before joining; the subscription lists none as owned."""
     COOPERATIVE = 1
     """Keep all partitions, give up those missing from the new assignment, and join again if there were any."""
 
@@ -27,11 +27,11 @@ class PartitionAssignor(NamedTuple):
     """One assignor as a classic consumer uses it."""
 
     protocols: frozenset[RebalanceProtocol]
-    """What it supports."""
+    """The rebalance protocols that it supports."""
     assign: Assign
     """What the leader computes."""
     user_data: Callable[[Claim | None], bytes | None]
-    """What a member adds to its subscription, by its last assignment and generation (None = it had none yet)."""
+    """User data that a member adds to its subscription, from its last assignment and generation (None = none yet)."""
 
 
 def _no_user_data(_: Claim | None) -> None:
@@ -59,9 +59,9 @@ CLIENT_ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = {
 
 
 def rebalance_protocol(names: Iterable[str]) -> RebalanceProtocol:
-    """The protocol of a consumer configured with these assignors: the most that all of them support.
+    """The protocol of a consumer configured with these assignors: the highest one that all of them support.
 
-    So `cooperative-sticky` beside `range` is eager, whichever the group selects; that is how a rolling change of
+    So `cooperative-sticky` next to `range` is eager, whichever the group selects; that is how a rolling change of
     strategy works. Raises KeyError for an unknown assignor, ValueError for none at all.
     """
     supported = [CLIENT_ASSIGNORS[name].protocols for name in names]

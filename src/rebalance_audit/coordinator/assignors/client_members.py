@@ -12,7 +12,7 @@ from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 
 NamedPartition: TypeAlias = tuple[str, int]
 PartitionLists: TypeAlias = dict[str, list[NamedPartition]]
-"""Member id -> its partitions, in the order they were given to it."""
+"""Member id -> its partitions, in the order in which it was given them."""
 
 
 class JoinedMember(NamedTuple):
@@ -26,12 +26,12 @@ class JoinedMember(NamedTuple):
 Assign: TypeAlias = Callable[[Sequence[JoinedMember], Mapping[str, int]], dict[str, Assignment]]
 """(members in the order of the response, topic name -> partition count) -> assignment of every member.
 
-Topics that do not exist have no count; their subscribers get nothing of them.
+Topics that do not exist have no count; their subscribers get nothing for them.
 """
 
 
 def by_hash(members: Sequence[JoinedMember]) -> list[JoinedMember]:
-    """Members in the order in which the Java client iterates them."""
+    """Members in the order in which the Java client iterates over them."""
     of_id = {member.member_id: member for member in members}
     return [of_id[member_id] for member_id in hash_map_order(of_id)]
 
@@ -49,7 +49,7 @@ def known_topics(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> 
 
 
 def to_assignments(lists: Mapping[str, Sequence[NamedPartition]]) -> dict[str, Assignment]:
-    """What goes into the SyncGroup request; topics in the order of each member's first partition of them."""
+    """Assignments for the SyncGroup request; topics in the order of each member's first partition of them."""
     return {
         member_id: Assignment(grouped(partitions), user_data=None)
         for member_id, partitions in lists.items()

@@ -15,7 +15,7 @@ from rebalance_audit.wire.consumer_protocol import Assignment
 
 
 def assign(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
-    """Deal the partitions of all topics one by one, passing over members that do not subscribe."""
+    """Deal the partitions of all topics one by one, skipping members that do not subscribe."""
     lists: PartitionLists = {member.member_id: [] for member in by_hash(members)}
     circle = by_place(by_hash(members))
     subscribed = [frozenset(member.subscription.topics) for member in circle]

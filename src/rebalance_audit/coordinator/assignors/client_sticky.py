@@ -33,7 +33,7 @@ def assign(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[s
 def assign_cooperatively(
     members: Sequence[JoinedMember], counts: Mapping[str, int]
 ) -> dict[str, Assignment]:
-    """Assign for `cooperative-sticky`, less the partitions whose owners must give them up first."""
+    """Assign for `cooperative-sticky`, leaving out the partitions whose owners must give them up first."""
     lists, moving = _assign(members, counts, _cooperative_claim)
     if moving is None:
         moving = _moving(members, lists)
@@ -67,7 +67,7 @@ def _assign(
     counts: Mapping[str, int],
     claim_of: Callable[[Subscription], Claim],
 ) -> tuple[PartitionLists, frozenset[NamedPartition] | None]:
-    """The full assignment, and the partitions that move between members where the algorithm noted them."""
+    """The full assignment, and the partitions that move between members where the algorithm tracked them."""
     iterated = by_hash(members)
     topics = known_topics(iterated, counts)
     claims = {member.member_id: claim_of(member.subscription) for member in iterated}
@@ -80,7 +80,7 @@ def _assign(
 def _settle(
     members: Sequence[JoinedMember], topics: Mapping[str, int], claims: Mapping[str, Claim]
 ) -> tuple[PartitionLists, frozenset[NamedPartition]]:
-    """What each member may keep, and the partitions that two members claim in one generation, which are nobody's.
+    """What each member may keep, and the partitions that two members claim in one generation, which neither keeps.
 
     Of claims in different generations the newer one counts. As in Kafka the earlier claimant's generation is the one in
     its subscription, even where its claim is in the user data.

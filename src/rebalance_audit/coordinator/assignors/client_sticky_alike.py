@@ -1,6 +1,6 @@
 """Sticky assignment for members that all subscribe to the same topics (the constrained algorithm of the Java client).
 
-Every member gets the floor or the ceiling of the average; it keeps of what it had as much as that allows.
+Every member gets the floor or the ceiling of the average; it keeps as much of what it had as that allows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +47,7 @@ class _Keeping:
         self.shortest, self.longer = divmod(sum(topics.values()), len(owned) or 1)
         self.lists: PartitionLists = {}
         self.given_up: dict[NamedPartition, str] = {}
-        """Partition -> the member that has too many to keep it."""
+        """Partition -> the member that had it and has too many to keep it."""
         below: list[str] = []
         level: list[str] = []
         longer_left = self.longer

@@ -27,7 +27,7 @@ def assign(
     """Assignment of every member.
 
     `members` are in the Java client's order; `owned`: member id -> partitions that it may keep unless it unsubscribed;
-    `claims`: what they said they had, of which older generations are the second choice.
+    `claims`: what they said they had; claims of older generations are the second choice.
     """
     return _Assigning(members, owned, claims, topics).run()
 
@@ -55,7 +55,7 @@ class _Assigning:
                 self.subscribers[topic].append(member_id)
         self.lists: PartitionLists = {}
         self.unsubscribed = False
-        """Whether somebody had partitions of a topic that it no longer wants."""
+        """Whether a member had partitions of a topic that it no longer subscribes to."""
         for member_id, partitions in owned.items():
             kept = [each for each in partitions if each[0] in self.wanted[member_id]]
             self.unsubscribed = self.unsubscribed or len(kept) < len(partitions)
@@ -70,7 +70,7 @@ class _Assigning:
         self.by_load = sorted(map(self.load_rank, self.lists))
         self.moves = PartitionMoves()
         self.balanced: bool | None = None
-        """None = not judged since the last move."""
+        """The result; None = not computed since the last move."""
 
     def load_rank(self, member_id: str) -> tuple[int, bytes, str]:
         return len(self.lists[member_id]), self.ranks[member_id], member_id
@@ -93,7 +93,7 @@ class _Assigning:
         }
 
     def topic_rank(self, topic: str) -> tuple[int, bytes]:
-        """Topics with few subscribers first."""
+        """Sort key: topics with few subscribers first."""
         return len(self.subscribers[topic]), string_rank(topic)
 
     def hand_out(self, partition: NamedPartition) -> None:
@@ -122,7 +122,7 @@ class _Assigning:
     def improve(
         self, free: Sequence[NamedPartition], partitions: Sequence[NamedPartition], *, all_new: bool
     ) -> None:
-        """Move partitions towards balance, those first that were free; undo what did not help."""
+        """Move partitions towards balance, those that were free first; undo the moves if they did not help."""
         before = {member_id: list(had) for member_id, had in self.lists.items()}
         if not self.unsubscribed:
             self.move_for_balance(self.shared(free))
@@ -151,7 +151,7 @@ class _Assigning:
         return moved_any
 
     def better_owner(self, partition: NamedPartition) -> str | None:
-        """A subscriber with at least two partitions less than the owner: the former owner, else the least loaded."""
+        """A subscriber with at least two partitions fewer than the owner: the former owner, else the least loaded."""
         load = len(self.lists[self.owners[partition]])
         former = self.former_owners.get(partition)
         if former is not None and load > len(self.lists[former]) + 1:
@@ -162,7 +162,7 @@ class _Assigning:
         return None
 
     def move(self, partition: NamedPartition, taker: str) -> None:
-        """Give the partition, or one of its topic that would only be moved back, to another member."""
+        """Give the partition to another member, or instead one of its topic that came from that member before."""
         partition = self.moves.better_choice(partition, self.owners[partition], taker)
         giver = self.owners[partition]
         self.by_load.remove(self.load_rank(giver))
@@ -178,7 +178,7 @@ class _Assigning:
         self.balanced = None
 
     def is_balanced(self) -> bool:
-        """Whether no partition could move to a subscriber with at least two partitions less."""
+        """Whether no partition could move to a subscriber with at least two partitions fewer."""
         if self.balanced is None:
             self.balanced = self.judge_balance()
         return self.balanced

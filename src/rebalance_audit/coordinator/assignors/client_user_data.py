@@ -1,4 +1,4 @@
-"""Bytes that the sticky assignors of the Java client keep for themselves in a member's subscription.
+"""User data that the sticky assignors of the Java client put into a member's subscription.
 
 `sticky` rebalances eagerly, so members own nothing when they join; what they had goes here, with its generation
 (StickyAssignor's schemas 0 and 1). `cooperative-sticky` adds the generation for subscriptions that have no field for
@@ -36,7 +36,7 @@ def encode_sticky(claim: Claim) -> bytes:
 
 
 def decode_sticky(user_data: bytes | None) -> Claim:
-    """What a member had by its user data; nothing where the bytes tell nothing or are damaged."""
+    """What a member had, from its user data; nothing where the bytes are empty or damaged."""
     if not user_data:
         return Claim()
     try:
@@ -54,7 +54,7 @@ def encode_generation(generation: int) -> bytes:
 
 
 def decode_generation(user_data: bytes | None) -> int:
-    """Generation by the user data of `cooperative-sticky`, -1 where it tells none."""
+    """Generation from the user data of `cooperative-sticky`, -1 where there is none."""
     if user_data is None or len(user_data) < _INT32.size:
         return NO_GENERATION
     generation: int = _INT32.unpack_from(user_data)[0]

@@ -14,7 +14,7 @@ from rebalance_audit.replay.partitions import Partitions, Topic
 
 
 class SubscriptionType(Enum):
-    """Whether all members subscribe to the same topics; assignors take a shorter way when they do."""
+    """Whether all members subscribe to the same topics; assignors take a faster path when they do."""
 
     HOMOGENEOUS = "homogeneous"
     HETEROGENEOUS = "heterogeneous"
@@ -28,7 +28,7 @@ class MemberSpec(NamedTuple):
     subscribed_topics: tuple[Topic, ...]
     """Ids of the existing topics that its names and its regular expression resolve to, each once."""
     previous_target: Partitions
-    """Its target so far; a static member that returned has that of the member it replaced."""
+    """Its current target; a static member that returned has that of the member it replaced."""
 
 
 class GroupSpec(NamedTuple):
@@ -37,11 +37,11 @@ class GroupSpec(NamedTuple):
     members: tuple[MemberSpec, ...]
     """In the order of `member_order`, which breaks ties."""
     partition_counts: Mapping[Topic, int]
-    """Topic id -> number of partitions, of every subscribed topic at least."""
+    """Topic id -> number of partitions; holds at least every subscribed topic."""
     subscription_type: SubscriptionType
 
     def partition_count(self, topic: Topic) -> int:
-        """Partitions of a subscribed topic. Raises ValueError if it has no count."""
+        """Partition count of a subscribed topic. Raises ValueError if it has none."""
         count = self.partition_counts.get(topic)
         if count is None:
             name = topic if isinstance(topic, str) else topic.hex()
@@ -50,11 +50,11 @@ class GroupSpec(NamedTuple):
 
 
 class Subscribing(NamedTuple):
-    """What one member asks for."""
+    """What one member subscribes to."""
 
     topic_names: Collection[str]
     topic_regex: str
-    """Empty = none."""
+    """Regular expression; empty = none."""
 
 
 def member_order(
@@ -63,7 +63,7 @@ def member_order(
     """Order in which assignors see the members, and in which their target records are written.
 
     `known` are the group's members in the order they came, `entries_max` as in `timeline_order`; `joining` are members
-    that no record names yet. After a reload the order may differ: a target is not a function of the log alone.
+    that no record names yet. After a reload the order may differ: the log alone does not determine a target.
     """
     already = set(known)
     new = (member_id for member_id in joining if member_id not in already)
@@ -73,9 +73,9 @@ def member_order(
 
 
 def subscription_type(members: Collection[Subscribing]) -> SubscriptionType:
-    """Judge by what members ask for, not by the topics it resolves to, as ConsumerGroup.subscriptionType does.
+    """Judged by what members subscribe to, not by the topics it resolves to, as in ConsumerGroup.subscriptionType.
 
-    Names and regular expressions side by side make a group heterogeneous even if they resolve to the same topics.
+    Names and regular expressions in one group make it heterogeneous even if they resolve to the same topics.
     """
     names = Counter(name for member in members for name in set(member.topic_names))
     regexes = Counter(member.topic_regex for member in members if member.topic_regex)

@@ -1,4 +1,4 @@
-"""The assignors that the coordinator runs, by the names that members prefer them by."""
+"""The assignors that the coordinator runs, by the names that members select them by."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,6 +1,6 @@
 """The coordinator's range assignor: contiguous partitions per topic, the same numbers for topics of equal size.
 
-It is never sticky: each target is computed anew. Racks are ignored, as in Kafka since 3.8 (RangeAssignor of the group
+It is not sticky: each target is computed anew. Racks are ignored, as in Kafka since 3.8 (RangeAssignor of the group
 coordinator).
 """
 
@@ -34,7 +34,7 @@ def _subscribers(
 ) -> Iterator[tuple[Topic, Sequence[MemberSpec]]]:
     """Each topic with its subscribers in order."""
     if subscription_type is SubscriptionType.HOMOGENEOUS:
-        # Ten thousand members with a thousand topics each are not looked at one by one.
+        # With ten thousand members and a thousand topics each, a look at every pair would take too long.
         for topic in members[0].subscribed_topics if members else ():
             yield topic, members
         return

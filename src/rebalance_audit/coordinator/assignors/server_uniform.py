@@ -1,7 +1,7 @@
 """The coordinator's uniform assignor: balance first, then stickiness to the previous target.
 
-Here is its way for groups whose members all subscribe to the same topics, as of releases 4.0.1 and 4.1
-(UniformHomogeneousAssignmentBuilder); the way for all other groups is in `server_uniform_mixed`. Racks are ignored, as
+This module serves groups whose members all subscribe to the same topics, as of releases 4.0.1 and 4.1
+(UniformHomogeneousAssignmentBuilder); `server_uniform_mixed` serves all other groups. Racks are ignored, as
 in Kafka since 3.8.
 """
 
@@ -43,7 +43,7 @@ def _assign_alike(spec: GroupSpec) -> Mapping[str, Partitions]:
         unassigned.extend(kept.given_up)
         quota = kept.quota_left
         if takes_extra and quota > 0 and len(spec.members) - index > longer:
-            # Members further on may hold the extra partition already: leave it to them while there are enough.
+            # Later members may already hold the extra partition: leave it to them while there are enough.
             quota -= 1
             takes_extra = False
         if quota > 0:
@@ -90,7 +90,7 @@ def _kept(member: MemberSpec, counts: Mapping[Topic, int], quota: int) -> _Kept:
 
 
 def _unassigned(spec: GroupSpec, counts: Mapping[Topic, int]) -> list[TopicPartition]:
-    """Partitions that are in nobody's previous target."""
+    """Partitions that are in no member's previous target."""
     held: dict[Topic, set[int]] = {topic: set() for topic in counts}
     for member in spec.members:
         for topic, numbers in member.previous_target.items():

@@ -1,6 +1,6 @@
 """The uniform assignor for groups whose members subscribe to different topics (UniformHeterogeneousAssignmentBuilder).
 
-Members keep their previous targets, free partitions go to whoever has least, and then partitions move from the most to
+Members keep their previous targets, free partitions go to the least loaded, and then partitions move from the most to
 the least loaded subscribers of a topic until no topic can be improved.
 """
 
@@ -12,7 +12,7 @@ from rebalance_audit.replay.java_order import topic_rank
 from rebalance_audit.replay.partitions import Partitions, Topic
 
 _ROUNDS_MAX: Final = 16
-"""Overlapping subscriptions can take long to settle; each round about halves the imbalance."""
+"""Most rounds: overlapping subscriptions can take long to settle, and each round about halves the imbalance."""
 
 _NOBODY: Final = -1
 
@@ -45,7 +45,7 @@ class _Assigning:
         return self.targets()
 
     def rank(self, topic: Topic) -> tuple[float, int, tuple[int, int] | bytes]:
-        """Most partitions per subscriber first, then fewest subscribers, then topic id."""
+        """Sort key: most partitions per subscriber first, then fewest subscribers, then topic id."""
         subscriber_count = len(self.subscribers[topic])
         per_subscriber = len(self.owners[topic]) / subscriber_count
         return -per_subscriber, subscriber_count, topic_rank(topic)
@@ -72,7 +72,7 @@ class _Assigning:
             self.loads[receiver] += 1
 
     def balance(self, topics: Sequence[Topic]) -> None:
-        """Balance topic by topic until a whole cycle moved nothing."""
+        """Balance topic by topic until a full cycle moves nothing."""
         last_improved: Topic | None = None
         for _ in range(_ROUNDS_MAX):
             for topic in topics:
@@ -119,7 +119,7 @@ class _Assigning:
 
 
 class _Levels:
-    """Subscribers of one topic by load, and the two ends of them that are worked on.
+    """Subscribers of one topic by load, with the two ends of that order that take and give partitions.
 
     Receivers are the first `receivers_end` members, filled to `receivers_level`; donors are those between
     `donors_start` and `donors_end`, taken down to `donors_level`. Both ranges grow towards each other as their level
@@ -173,7 +173,7 @@ class _Levels:
         return member
 
     def exclude_donor(self) -> None:
-        """Take the donor that came last out of the range: it has no partition of this topic to give."""
+        """Take the last donor out of the range: it has no partition of this topic to give."""
         last, end = self.donor_at + 1, self.donors_end - 1
         self.members[last], self.members[end] = self.members[end], self.members[last]
         self.donors_end = end

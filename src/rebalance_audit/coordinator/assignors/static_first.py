@@ -1,4 +1,4 @@
-"""The order of members in range and round-robin assignors, which lets a restarted static member keep its place."""
+"""The order of members in range and round-robin assignors; a restarted static member keeps its position."""
 
 from rebalance_audit.replay.java_order import string_rank
 
