@@ -1,4 +1,4 @@
-"""ListGroups, DescribeGroups and DeleteGroups: fields and names of Kafka's API schemas."""
+"""ListGroups, DescribeGroups and DeleteGroups, with the fields and names of Kafka's API schemas."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ DESCRIBE_GROUPS_VERSION = 6
 
 
 class ListGroupsRequest(NamedTuple):
-    """Ask for the coordinator's groups. The filters ignore case; an empty one lets all pass."""
+    """List the coordinator's groups. The filters ignore case; an empty one lets all groups pass."""
 
     states_filter: tuple[str, ...] = ()
     types_filter: tuple[str, ...] = ()
 
 
 class ListedGroup(NamedTuple):
-    """One group of the list; state and type are spelled as Kafka spells them."""
+    """One group of the list, with its state and type in Kafka's spelling."""
 
     group_id: str
     protocol_type: str
@@ -24,18 +24,18 @@ class ListedGroup(NamedTuple):
 
 
 class ListGroupsResponse(NamedTuple):
-    """The groups, by group id."""
+    """The groups, ordered by group id."""
 
     error_code: ErrorCode
     groups: tuple[ListedGroup, ...] = ()
 
 
 class DescribeGroupsRequest(NamedTuple):
-    """Ask for classic groups in full."""
+    """Describe classic groups in full."""
 
     groups: tuple[str, ...]
     api_version: int = DESCRIBE_GROUPS_VERSION
-    """Before 6 a group that is unknown is described as Dead instead of GROUP_ID_NOT_FOUND."""
+    """Before version 6 an unknown group is described as Dead instead of GROUP_ID_NOT_FOUND."""
 
 
 class DescribedGroupMember(NamedTuple):
@@ -46,12 +46,12 @@ class DescribedGroupMember(NamedTuple):
     client_id: str
     client_host: str
     member_metadata: bytes
-    """For the protocol of the generation; empty while the group rebalances, as is the assignment."""
+    """Metadata for the protocol of the generation; empty while the group rebalances, as is the assignment."""
     member_assignment: bytes
 
 
 class DescribedGroup(NamedTuple):
-    """One group in full."""
+    """One described group."""
 
     group_id: str
     error_code: ErrorCode = ErrorCode.NONE
@@ -76,13 +76,13 @@ class DeleteGroupsRequest(NamedTuple):
 
 
 class DeletableGroupResult(NamedTuple):
-    """How one deletion ended."""
+    """The result of one deletion."""
 
     group_id: str
     error_code: ErrorCode
 
 
 class DeleteGroupsResponse(NamedTuple):
-    """Each group with its error, in the order they were named."""
+    """Each group with its error, in the order of the request."""
 
     results: tuple[DeletableGroupResult, ...]

@@ -1,7 +1,7 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup: fields and names of Kafka's API schemas.
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup, with the fields and names of Kafka's API schemas.
 
 `api_version`, `client_id` and `client_host` are not fields of the messages: they come from the request's header and
-connection. A request built without an `api_version` is of the newest one.
+the connection. A request built without an `api_version` has the newest version.
 """
 
 from typing import NamedTuple
@@ -9,17 +9,17 @@ from typing import NamedTuple
 from rebalance_audit.coordinator.handling import ErrorCode
 
 UNKNOWN_MEMBER_ID = ""
-"""What a client sends that has no member id yet."""
+"""The member id that a client sends when it has none yet."""
 
 UNKNOWN_GENERATION = -1
-"""In responses: no generation. In offset commits: the committer is no member."""
+"""In responses: no generation. In offset commits: the committer is not a member."""
 
 JOIN_GROUP_VERSION = 9
 LEAVE_GROUP_VERSION = 5
 
 
 class JoinGroupProtocol(NamedTuple):
-    """One protocol that a member supports, most preferred first in its request."""
+    """One protocol that a member supports; its request lists the most preferred first."""
 
     name: str
     metadata: bytes
@@ -32,7 +32,7 @@ class JoinGroupRequest(NamedTuple):
     group_id: str
     session_timeout_ms: int
     rebalance_timeout_ms: int
-    """-1 (version 0 has no such field): the session timeout stands for it."""
+    """-1 (version 0 has no such field): the session timeout is used instead."""
     member_id: str
     protocol_type: str
     protocols: tuple[JoinGroupProtocol, ...]
@@ -41,7 +41,7 @@ class JoinGroupRequest(NamedTuple):
     client_id: str = ""
     client_host: str = "/127.0.0.1"
     api_version: int = JOIN_GROUP_VERSION
-    """From 4 on a new member is told its id first; from 9 on a leader can be told to skip the assignment."""
+    """From version 4 on a new member first gets its id; from 9 on a leader can be told to skip the assignment."""
 
 
 class JoinGroupResponseMember(NamedTuple):
@@ -54,7 +54,7 @@ class JoinGroupResponseMember(NamedTuple):
 
 
 class JoinGroupResponse(NamedTuple):
-    """The generation that the member is part of; its members for the leader only."""
+    """The generation that the member is part of; its members go to the leader only."""
 
     error_code: ErrorCode
     member_id: str
@@ -74,14 +74,14 @@ class SyncGroupAssignment(NamedTuple):
 
 
 class SyncGroupRequest(NamedTuple):
-    """Ask for the member's assignment; the leader brings everybody's."""
+    """Ask for the member's assignment; the leader's request carries all assignments."""
 
     group_id: str
     generation_id: int
     member_id: str
     group_instance_id: str | None = None
     protocol_type: str | None = None
-    """None before version 5, like the name: then it is not compared."""
+    """None before version 5, like the name; it is then not compared."""
     protocol_name: str | None = None
     assignments: tuple[SyncGroupAssignment, ...] = ()
 
@@ -119,7 +119,7 @@ class MemberIdentity(NamedTuple):
 
 
 class LeaveGroupRequest(NamedTuple):
-    """Members leave; an administrator may remove several. Before version 3 it is exactly one, by member id."""
+    """Remove members; an administrator may remove several. Before version 3 it is exactly one, by member id."""
 
     group_id: str
     members: tuple[MemberIdentity, ...]
@@ -127,7 +127,7 @@ class LeaveGroupRequest(NamedTuple):
 
 
 class MemberResponse(NamedTuple):
-    """How one member's leave ended."""
+    """The result of one member's leave."""
 
     member_id: str
     group_instance_id: str | None
@@ -135,7 +135,7 @@ class MemberResponse(NamedTuple):
 
 
 class LeaveGroupResponse(NamedTuple):
-    """How each leave ended. Before version 3 the error of the one member is the response's own."""
+    """The result of each leave. Before version 3 the error of the one member is the response's own."""
 
     error_code: ErrorCode
     members: tuple[MemberResponse, ...] = ()

@@ -1,8 +1,8 @@
-"""The APIs of the consumer protocol: fields and names of KIP-848's schemas, and what Kafka added to them since.
+"""The APIs of the consumer protocol, with the fields and names of KIP-848's schemas and what Kafka has added since.
 
 `api_version`, `client_id` and `client_host` are not fields of the messages: they come from the request's header and
-connection. ConsumerGroupPrepareAssignment and ConsumerGroupInstallAssignment are the KIP's alone, as are the fields
-that client-side assignors need: no Kafka release has them.
+the connection. ConsumerGroupPrepareAssignment and ConsumerGroupInstallAssignment are the KIP's alone, as are the
+fields that client-side assignors need: no Kafka release has them.
 """
 
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from rebalance_audit.coordinator.handling import ErrorCode
 
 JOIN_EPOCH = 0
-"""Member epoch of a request: become a member, or be one again."""
+"""Member epoch of a request that joins, or joins again."""
 
 HEARTBEAT_VERSION = 1
 CLIENT_MADE_IDS_VERSION = 1
-"""From this version of ConsumerGroupHeartbeat on clients make their member id themselves (KIP-1082)."""
+"""From this version of ConsumerGroupHeartbeat on clients generate their member id themselves (KIP-1082)."""
 
 MEMBER_TYPE_CLASSIC = 0
 MEMBER_TYPE_CONSUMER = 1
@@ -32,21 +32,21 @@ class ClientAssignor(NamedTuple):
 
     name: str
     minimum_version: int
-    """-1 also reads what classic members sent, which has no version of its own."""
+    """-1: the assignor also reads what classic members sent, which has no version of its own."""
     maximum_version: int
     reason: int = 0
-    """Other than 0: assign anew."""
+    """Other than 0: the member asks for a new assignment."""
     metadata_version: int = 0
     metadata_bytes: bytes = b""
 
 
 class ConsumerGroupHeartbeatRequest(NamedTuple):
-    """Join, stay in, or leave a group. What did not change since the last heartbeat may be left out."""
+    """Join, stay in, or leave a group. Fields unchanged since the last heartbeat may be left out."""
 
     group_id: str
     member_id: str
     member_epoch: int
-    """0 joins, -1 leaves, -2 leaves for a while (static members); else the epoch of the last response."""
+    """0 joins, -1 leaves, -2 leaves temporarily (static members); else the epoch of the last response."""
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
@@ -64,7 +64,7 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
 
 
 class HeartbeatAssignment(NamedTuple):
-    """What a member has. All but the first field belong to client-side assignors."""
+    """A member's assignment. All but the first field belong to client-side assignors."""
 
     topic_partitions: tuple[TopicIdPartitions, ...]
     """Partitions that the member may use at once."""
@@ -76,7 +76,7 @@ class HeartbeatAssignment(NamedTuple):
 
 
 class ConsumerGroupHeartbeatResponse(NamedTuple):
-    """The member's epoch and, where it is news to the member, its assignment."""
+    """The member's epoch and, where the member may not know it, its assignment."""
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
@@ -85,11 +85,11 @@ class ConsumerGroupHeartbeatResponse(NamedTuple):
     heartbeat_interval_ms: int = 0
     assignment: HeartbeatAssignment | None = None
     should_compute_assignment: bool = False
-    """The member is to run its assignor, by ConsumerGroupPrepareAssignment."""
+    """Whether the member is to run its assignor, beginning with ConsumerGroupPrepareAssignment."""
 
 
 class ConsumerGroupPrepareAssignmentRequest(NamedTuple):
-    """Ask for what a client-side assignor works on."""
+    """Ask for the input of a client-side assignor."""
 
     group_id: str
     member_id: str
@@ -115,7 +115,7 @@ class PreparedMember(NamedTuple):
     subscribed_topic_ids: tuple[bytes, ...]
     assignor: PreparedAssignor
     topic_partitions: tuple[TopicIdPartitions, ...]
-    """Its target so far."""
+    """Its current target."""
 
 
 class PreparedTopic(NamedTuple):
@@ -153,27 +153,27 @@ class ConsumerGroupInstallAssignmentRequest(NamedTuple):
     member_id: str
     member_epoch: int
     group_epoch: int
-    """As ConsumerGroupPrepareAssignment told it."""
+    """The group epoch that ConsumerGroupPrepareAssignment returned."""
     error: int = 0
-    """Other than 0: the assignor could not assign."""
+    """Other than 0: the assignor failed."""
     members: tuple[InstalledMember, ...] = ()
 
 
 class ConsumerGroupInstallAssignmentResponse(NamedTuple):
-    """Whether it was installed."""
+    """Whether the assignment was installed."""
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
 
 
 class ConsumerGroupDescribeRequest(NamedTuple):
-    """Ask for the state of groups."""
+    """Describe consumer groups."""
 
     group_ids: tuple[str, ...]
 
 
 class DescribedTopicPartitions(NamedTuple):
-    """One living topic with some of its partitions."""
+    """One existing topic with some of its partitions."""
 
     topic_id: bytes
     topic_name: str
@@ -181,7 +181,7 @@ class DescribedTopicPartitions(NamedTuple):
 
 
 class DescribedAssignment(NamedTuple):
-    """What a member has or is to have. All but the first field belong to client-side assignors."""
+    """A member's current or target assignment. All but the first field belong to client-side assignors."""
 
     topic_partitions: tuple[DescribedTopicPartitions, ...]
     error: int = 0
@@ -190,7 +190,7 @@ class DescribedAssignment(NamedTuple):
 
 
 class DescribedConsumerMember(NamedTuple):
-    """One member."""
+    """One described member."""
 
     member_id: str
     instance_id: str | None
@@ -201,14 +201,14 @@ class DescribedConsumerMember(NamedTuple):
     subscribed_topic_names: tuple[str, ...]
     subscribed_topic_regex: str
     assignment: DescribedAssignment
-    """With what it has yet to give up."""
+    """Its assignment, including what it has yet to give up."""
     target_assignment: DescribedAssignment
     member_type: int
     """`MEMBER_TYPE_CLASSIC` or `MEMBER_TYPE_CONSUMER`."""
 
 
 class DescribedConsumerGroup(NamedTuple):
-    """One group, or why there is nothing to say of it."""
+    """One described group, or the error that says why it is not."""
 
     group_id: str
     error_code: ErrorCode = ErrorCode.NONE
@@ -221,6 +221,6 @@ class DescribedConsumerGroup(NamedTuple):
 
 
 class ConsumerGroupDescribeResponse(NamedTuple):
-    """The groups in the order they were asked for."""
+    """The groups in the order of the request."""
 
     groups: tuple[DescribedConsumerGroup, ...]

@@ -1,7 +1,7 @@
-"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: fields and names of Kafka's API schemas.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete, with the fields and names of Kafka's API schemas.
 
-Two more that no client sends: the end of a transaction, which the transaction coordinator brings, and the deletion of
-topics, which the metadata log brings.
+Two more are not sent by clients: the end of a transaction, from the transaction coordinator, and the deletion of
+topics, from the metadata log.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ OFFSET_FETCH_VERSION = 10
 TXN_OFFSET_COMMIT_VERSION = 6
 
 NO_OFFSET = -1
-"""The committed offset of a partition that has none."""
+"""Returned as committed offset of a partition that has none."""
 
 
 class OffsetCommitRequestPartition(NamedTuple):
@@ -36,7 +36,7 @@ class OffsetCommitRequestTopic(NamedTuple):
 
 
 class OffsetCommitRequest(NamedTuple):
-    """Commit offsets, as a member (generation or member epoch >= 0) or as nobody's member (-1, "")."""
+    """Commit offsets, as a member (generation or member epoch >= 0) or as no member (-1, "")."""
 
     group_id: str
     topics: tuple[OffsetCommitRequestTopic, ...]
@@ -49,14 +49,14 @@ class OffsetCommitRequest(NamedTuple):
 
 
 class OffsetCommitResponsePartition(NamedTuple):
-    """How one commit ended."""
+    """The result of one commit."""
 
     partition_index: int
     error_code: ErrorCode
 
 
 class OffsetCommitResponseTopic(NamedTuple):
-    """How the commits of one topic ended."""
+    """The results of the commits of one topic."""
 
     name: str
     partitions: tuple[OffsetCommitResponsePartition, ...]
@@ -64,7 +64,7 @@ class OffsetCommitResponseTopic(NamedTuple):
 
 
 class OffsetCommitResponse(NamedTuple):
-    """Each partition with its error; one that concerns the whole request is on every partition."""
+    """Each partition with its error; an error that concerns the whole request is set on every partition."""
 
     topics: tuple[OffsetCommitResponseTopic, ...]
 
@@ -81,7 +81,7 @@ class TxnOffsetCommitRequest(NamedTuple):
     member_id: str = UNKNOWN_MEMBER_ID
     group_instance_id: str | None = None
     api_version: int = TXN_OFFSET_COMMIT_VERSION
-    """Before 6 a group that is not there, or a member epoch that is stale, is an ILLEGAL_GENERATION."""
+    """Before version 6 an unknown group or a stale member epoch is answered with ILLEGAL_GENERATION."""
 
 
 class TxnOffsetCommitResponse(NamedTuple):
@@ -97,7 +97,7 @@ class WriteTxnMarkerRequest(NamedTuple):
     producer_epoch: int
     committed: bool
     coordinator_epoch: int = 0
-    """Of the transaction coordinator."""
+    """Epoch of the transaction coordinator."""
 
 
 class WriteTxnMarkerResponse(NamedTuple):
@@ -115,13 +115,13 @@ class OffsetFetchRequestTopic(NamedTuple):
 
 
 class OffsetFetchRequestGroup(NamedTuple):
-    """What to fetch of one group."""
+    """The offsets of one group to fetch."""
 
     group_id: str
     topics: tuple[OffsetFetchRequestTopic, ...] | None = None
     """None = every partition that has an offset."""
     member_id: str | None = None
-    """From version 9 on; None where the client is no member of a consumer group."""
+    """From version 9 on; None where the client is not a member of a consumer group."""
     member_epoch: int = -1
 
 
@@ -130,7 +130,7 @@ class OffsetFetchRequest(NamedTuple):
 
     groups: tuple[OffsetFetchRequestGroup, ...]
     require_stable: bool = False
-    """Answer UNSTABLE_OFFSET_COMMIT for a partition that an open transaction may still move."""
+    """Answer UNSTABLE_OFFSET_COMMIT for a partition with an offset pending in an open transaction."""
     api_version: int = OFFSET_FETCH_VERSION
 
 
@@ -181,7 +181,7 @@ class OffsetDeleteRequest(NamedTuple):
 
 
 class OffsetDeleteResponseTopic(NamedTuple):
-    """How the deletions of one topic ended."""
+    """The results of the deletions of one topic."""
 
     name: str
     partitions: tuple[OffsetCommitResponsePartition, ...]
@@ -202,6 +202,6 @@ class DeletedTopic(NamedTuple):
 
 
 class TopicsDeleted(NamedTuple):
-    """The metadata log says that topics were deleted: their offsets go. Nobody waits for an answer."""
+    """The metadata log says that topics were deleted: their offsets are deleted too. Nobody waits for an answer."""
 
     topics: tuple[DeletedTopic, ...]
