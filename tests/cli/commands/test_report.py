@@ -139,6 +139,7 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(lake: Path) -> None:
     """Figures, causes with what they mean, findings with advice, every group with its members and gaps."""
     page = report(lake)
     for expected in (
+        "the true time of 31 ms – 14.1 s lies between the two",
         "Cluster blue · 2026-11-21 09:08 to 2026-11-21 09:09",
         "3 groups 11 epochs",
         "11 rebalances",
