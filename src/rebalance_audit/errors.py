@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Final
 
 _GROUPS_NAMED: Final = 10
+_GROUPS_MEANT: Final = 3
 
 
 class LakeError(Exception):
@@ -46,13 +47,21 @@ class UnknownGroup(LookupError):  # noqa: N818 - as above
     def __str__(self) -> str:
         if not self.known:
             return f"no group {self.group_id!r}: the log has no groups at all."
-        if near := get_close_matches(self.group_id, self.known, n=3):
+        if near := self._near():
             meant = " or ".join(map(repr, near))
             return f"no group {self.group_id!r} in this log; did you mean {meant}?"
         some = sorted(self.known)[:_GROUPS_NAMED]
         more = f" and {len(self.known) - len(some):,} more" if len(self.known) > len(some) else ""
         listed = ", ".join(map(repr, some))
         return f"no group {self.group_id!r} in this log, which has {listed}{more}."
+
+    def _near(self) -> list[str]:
+        """At most three groups: those whose names begin with what was asked for, then similar names."""
+        begun = [
+            name for name in sorted(self.known) if self.group_id and name.startswith(self.group_id)
+        ]
+        similar = get_close_matches(self.group_id, self.known, n=_GROUPS_MEANT)
+        return list(dict.fromkeys([*begun, *similar]))[:_GROUPS_MEANT]
 
 
 class UnknownPartition(LookupError):  # noqa: N818 - as above
