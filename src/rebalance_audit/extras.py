@@ -1,9 +1,16 @@
 """Optional dependencies of the package, by extra."""
 
+import json
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from shlex import quote
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from rebalance_audit.errors import MissingExtra
+from rebalance_audit.resources import checkout_root
+
+NAME: Final = "rebalance-audit"
 
 PACKAGES: Final = {
     "quality": ("great_expectations",),
@@ -21,5 +28,28 @@ def require_extra(extra: str) -> None:
     missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
     if missing:
         raise MissingExtra(
-            f"this needs {' and '.join(missing)}, which cannot be imported: install rebalance-audit[{extra}]."
+            f"this needs {' and '.join(missing)}, which cannot be imported: install it with `{install_command(extra)}`."
         )
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation: from the checkout or the file that it came from."""
+    try:
+        return f"pip install -e {quote(f'{checkout_root()}[{extra}]')}"
+    except FileNotFoundError:  # installed
+        return f"pip install {quote(_requirement(extra))}"
+
+
+def _requirement(extra: str) -> str:
+    """The extra of what was installed, by the path or URL that PEP 610 has pip record; by name where it has not."""
+    try:
+        recorded = distribution(NAME).read_text("direct_url.json")
+    except PackageNotFoundError:  # imported from an archive
+        recorded = None
+    if recorded is None:
+        return f"{NAME}[{extra}]"
+    url = str(json.loads(recorded)["url"])
+    parts = urlsplit(url)
+    return (
+        f"{unquote(parts.path)}[{extra}]" if parts.scheme == "file" else f"{NAME}[{extra}] @ {url}"
+    )

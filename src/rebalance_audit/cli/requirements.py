@@ -16,12 +16,12 @@ OLDEST_JAVA: Final = 17
 
 
 def require_packages_of(extra: str) -> None:
-    """Raises click.ClickException if packages of an extra are not installed."""
+    """Raises MissingExtra if packages of an extra are not installed."""
     try:
         require_extra(extra)
     except MissingExtra as error:
-        raise click.ClickException(
-            f"{error} inspect, state and decode work on segments without it."
+        raise MissingExtra(
+            f"{error} inspect, explain, state and decode work on segments without it."
         ) from error
 
 

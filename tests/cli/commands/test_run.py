@@ -100,8 +100,7 @@ def test_without_the_packages_of_spark_the_extra_is_named(monkeypatch: pytest.Mo
     """Who installed the package alone learns what is missing and what works without it."""
     monkeypatch.setattr("rebalance_audit.extras.find_spec", lambda _name: None)
     outcome = call("run", "--source", LOG, "--lake", "lake")
-    assert outcome.code == exit_codes.UNFORESEEN
+    assert outcome.code == exit_codes.BAD_ARGUMENTS
     assert (
-        "install rebalance-audit[spark]. inspect, state and decode work on segments without it."
-        in outcome.err
+        "[spark]'`. inspect, explain, state and decode work on segments without it." in outcome.err
     )
