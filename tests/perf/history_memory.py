@@ -18,6 +18,7 @@ import orjson
 
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.snapshots.snapshot import snapshot_of
 from tests.audit.group.histories import (
     Write,
     classic_history,
@@ -71,7 +72,7 @@ def measure(name: str, total: int, *, traced: bool) -> None:
             gc.collect()  # what stands in circles is no longer held
             kept = f" {tracemalloc.get_traced_memory()[0] / 1024:10,.0f} KiB held" if traced else ""
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            snapshot = len(orjson.dumps(audit.snapshot()))
+            snapshot = len(orjson.dumps(snapshot_of(audit)))
             sys.stdout.write(
                 f"{name:10} {number:10,} records {emitted:11,} rows{kept} {peak:8.1f} MiB at most"
                 f" {snapshot:8,} bytes of snapshot\n"

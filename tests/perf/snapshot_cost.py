@@ -15,6 +15,7 @@ import orjson
 
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of
 from rebalance_audit.replay.changes import Position
 from tests.dsl import record_of
 
@@ -32,17 +33,20 @@ def main() -> None:
     for members in parser.parse_args().members:
         for protocol, writes in (("consumer", consumer_writes), ("classic", classic_writes)):
             running = audited(writes(members))
-            text = orjson.dumps(running.snapshot())
+            text = orjson.dumps(snapshot_of(running))
             state = orjson.loads(text)
 
+            def save(audit: GroupAudit = running) -> object:
+                return snapshot_of(audit)
+
             def resume(state: dict[str, object] = state) -> object:
-                return GroupAudit.resume(state, nothing)
+                return resumed(state, nothing)
 
             repeats = max(3, REPEATS_OF_ONE // members)
             sys.stdout.write(
                 f"{protocol:10} {members:6,} members {len(text):12,} bytes"
                 f" ({len(zlib.compress(text)):,} compressed)"
-                f" write {best_ms(running.snapshot, repeats):8.2f} ms"
+                f" write {best_ms(save, repeats):8.2f} ms"
                 f" read {best_ms(resume, repeats):8.2f} ms\n"
             )
 

@@ -8,6 +8,7 @@ import pytest
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.records import Record, group_id_of
 from tests.audit.broker_log.test_captures import broker_log, records_of_capture
@@ -35,8 +36,8 @@ def rows_in_pieces(pieces: list[Piece], options: AuditOptions) -> Counter[bytes]
     audit = GroupAudit(group_id_of(record.key), position.log_partition, emit, options)
     for number, piece in enumerate(pieces):
         if number:
-            state = orjson.loads(orjson.dumps(audit.snapshot()))
-            audit = GroupAudit.resume(state, emit, options)
+            state = orjson.loads(orjson.dumps(snapshot_of(audit)))
+            audit = resumed(state, emit, options)
         for record, position in piece:
             audit.feed(record, position)
     audit.finish()

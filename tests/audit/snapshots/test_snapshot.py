@@ -16,6 +16,7 @@ from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import MEMBERS, Row
+from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
@@ -43,12 +44,12 @@ def audit(
             running.gap()
         running.feed(record, position)
         if cut(number):
-            put_away = orjson.dumps(running.snapshot())
+            put_away = orjson.dumps(snapshot_of(running))
             final = len(rows)
             running.finish()
             del rows[final:]
-            running = GroupAudit.resume(orjson.loads(put_away), emit, options)
-            assert orjson.dumps(running.snapshot()) == put_away
+            running = resumed(orjson.loads(put_away), emit, options)
+            assert orjson.dumps(snapshot_of(running)) == put_away
     running.finish()
     return rows
 
@@ -133,11 +134,11 @@ def test_runs_one_after_the_other_come_to_one_row_per_member(capture: str) -> No
         running = GroupAudit(group_id, 0, emit, log.options)
         for record, position in records:
             running.feed(record, position)
-            state = running.snapshot()
+            state = snapshot_of(running)
             running.finish()
             lake = merge_stints([*lake, *rows])
             rows.clear()
-            running = GroupAudit.resume(state, emit, log.options)
+            running = resumed(state, emit, log.options)
         expected = merge_stints(whole)
         assert in_order(("", row) for row in lake) == in_order(("", row) for row in expected)
 
@@ -153,17 +154,17 @@ def test_rows_stay_while_the_log_grows_elsewhere_until_they_are_due(capture: str
             running.feed(record, position)
             if number % 4:
                 continue
-            state = running.snapshot()
+            state = snapshot_of(running)
 
             def finished(end_ms: int, state: Any = state) -> tuple[list[bytes], int | None]:
                 rows: Emitted = []
-                resumed = GroupAudit.resume(
+                continued = resumed(
                     state,
                     lambda table, row: rows.append((table, row)),
                     replace(log.options, log_end_ms=end_ms),
                 )
-                resumed.finish()
-                return in_order(rows), resumed.due_ms
+                continued.finish()
+                return in_order(rows), continued.due_ms
 
             before, due_ms = finished(position.record_timestamp_ms)
             if due_ms is None:

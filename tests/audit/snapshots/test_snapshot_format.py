@@ -16,8 +16,10 @@ from rebalance_audit.audit.snapshots.codec import state_types, text_topic, topic
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
+    resumed,
     shape_lines,
     shapes,
+    snapshot_of,
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
@@ -62,7 +64,7 @@ def put_away(options: AuditOptions | None = None) -> dict[str, Any]:
     running = GroupAudit("g", 0, nothing, options)
     for record, position in STORY:
         running.feed(record, position)
-    state: dict[str, Any] = orjson.loads(orjson.dumps(running.snapshot()))
+    state: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_of(running)))
     return state
 
 
@@ -120,7 +122,7 @@ def test_a_damaged_snapshot_or_one_of_another_format_is_refused(
 ) -> None:
     """The caller then audits the group from its first record: no audit continues from a state that may be wrong."""
     with pytest.raises(SnapshotNotUsable, match=reason):
-        GroupAudit.resume(spoil(put_away()), nothing)
+        resumed(spoil(put_away()), nothing)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_a_whole_snapshot_with_other_contents_is_refused(entry: str, plain: obje
     state = put_away() | {entry: plain}
     state["checksum"] = snapshot.checksum_of(state)
     with pytest.raises(SnapshotNotUsable, match="does not hold what it should"):
-        GroupAudit.resume(state, nothing)
+        resumed(state, nothing)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,8 @@ def test_a_whole_snapshot_with_other_contents_is_refused(entry: str, plain: obje
 def test_other_thresholds_need_the_log_from_its_start(options: AuditOptions) -> None:
     """Rows emitted earlier were judged by the old thresholds."""
     with pytest.raises(SnapshotNotUsable, match="thresholds"):
-        GroupAudit.resume(put_away(), nothing, options)
-    GroupAudit.resume(put_away(options), nothing, options)
+        resumed(put_away(), nothing, options)
+    resumed(put_away(options), nothing, options)
 
 
 def test_a_name_that_becomes_known_refuses_only_snapshots_that_lacked_it() -> None:
@@ -161,10 +163,10 @@ def test_a_name_that_becomes_known_refuses_only_snapshots_that_lacked_it() -> No
     named = AuditOptions(topic_name=TOPIC_NAMES.get)
     state = put_away()
     assert text_topic("id:" + state["outside"]["unnamed"][0]) == TOPIC_IDS["foo"]
-    GroupAudit.resume(state, nothing)
+    resumed(state, nothing)
     with pytest.raises(SnapshotNotUsable, match="has a name now"):
-        GroupAudit.resume(state, nothing, named)
-    GroupAudit.resume(put_away(named), nothing, named)
+        resumed(state, nothing, named)
+    resumed(put_away(named), nothing, named)
 
 
 def test_shapes_stand_for_the_format() -> None:

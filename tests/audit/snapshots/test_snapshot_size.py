@@ -7,6 +7,7 @@ import orjson
 
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.snapshots.snapshot import snapshot_of
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataValue
 from tests.audit.group.test_memory import restarts
 from tests.dsl import GROUP_ID, log
@@ -27,7 +28,7 @@ def new_clients(writes: Iterable[tuple[int, str]]) -> dict[str, Any]:
         if isinstance(value, ConsumerGroupMemberMetadataValue):
             value = value._replace(client_id=f"c{number}", client_host=f"/10.0.0.{number}")
         running.feed(record._replace(value=value), position)
-    state: dict[str, Any] = orjson.loads(orjson.dumps(running.snapshot()))
+    state: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_of(running)))
     return state
 
 

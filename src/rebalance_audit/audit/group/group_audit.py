@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit
@@ -50,8 +50,8 @@ class GroupAudit:
     Memory is bounded by the group's current size, not by its history. The caller handles undecodable records: call
     `gap()` in place of each, so that nothing around it is called proven.
 
-    The audit can be saved with `snapshot` at any record and continued with `resume`: the rows of all parts together
-    are those of an audit of the whole log. Rows that `finish` emits at the end of a part hold until the next part.
+    The audit can be saved at any record and continued later (`snapshots`): the rows of all parts together are those of
+    an audit of the whole log. Rows that `finish` emits at the end of a part hold until the next part.
     """
 
     _slot: GroupSlot
@@ -93,25 +93,6 @@ class GroupAudit:
         self._classic = ClassicAudit(self._life)
         self._modern = ModernAudit(self._life)
         self.anomalies = {}
-
-    @staticmethod
-    def resume(
-        state: Mapping[str, Any], emit: Emit, options: AuditOptions | None = None
-    ) -> "GroupAudit":
-        """The audit as it was when it made the snapshot `state`.
-
-        Raises SnapshotNotUsable if the snapshot is damaged or made by another program version, or if thresholds or
-        names have changed since: then the group has to be audited from its first record.
-        """
-        from rebalance_audit.audit.snapshots import snapshot  # noqa: PLC0415 - it would slow down commands
-
-        return snapshot.resumed(state, emit, options)
-
-    def snapshot(self) -> dict[str, object]:
-        """The state as JSON values. Call it before `finish`, which consumes the state."""
-        from rebalance_audit.audit.snapshots import snapshot  # noqa: PLC0415 - as above
-
-        return snapshot.state_of(self)
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state; the state of each is the attributes that its class annotates."""

@@ -45,8 +45,8 @@ class _Beginning(NamedTuple):
     plain: Mapping[str, Plain]
 
 
-def state_of(audit: GroupAudit) -> dict[str, object]:
-    """The snapshot of an audit, as JSON values."""
+def snapshot_of(audit: GroupAudit) -> dict[str, object]:
+    """The snapshot of an audit, as JSON values. Take it before `finish`, which consumes the state."""
     state: dict[str, object] = {
         "format": STATE_FORMAT,
         "shapes": shapes(),
@@ -69,7 +69,11 @@ def state_of(audit: GroupAudit) -> dict[str, object]:
 def resumed(
     state: Mapping[str, Plain], emit: Emit, options: AuditOptions | None = None
 ) -> GroupAudit:
-    """The audit that continues from the snapshot `state`. Raises SnapshotNotUsable."""
+    """The audit as it was when the snapshot `state` was taken.
+
+    Raises SnapshotNotUsable if the snapshot is damaged or made by another program version, or if thresholds or names
+    have changed since: then the group has to be audited from its first record.
+    """
     options = options or AuditOptions()
     group_id, log_partition = _require_usable(state, options)
     audit = GroupAudit(group_id, log_partition, emit, options)

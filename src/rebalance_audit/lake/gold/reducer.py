@@ -19,7 +19,12 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
-from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT, SnapshotNotUsable
+from rebalance_audit.audit.snapshots.snapshot import (
+    STATE_FORMAT,
+    SnapshotNotUsable,
+    resumed,
+    snapshot_of,
+)
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.broker_logs import SentLog
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
@@ -160,7 +165,7 @@ class _Group:
         self._provisional = Provisional(memory.provisional)
         self._asked.asked.update(memory.topics)
         try:
-            self.audit = GroupAudit.resume(memory.audit, self._emit, self._audit_options)
+            self.audit = resumed(memory.audit, self._emit, self._audit_options)
         except SnapshotNotUsable:
             self.is_lost = True
             return
@@ -185,7 +190,7 @@ class _Group:
             self._remember(None, None)
             return
         wants_memory = self._options.with_silver
-        state = self.audit.snapshot() if wants_memory else {}
+        state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True
         if self._gaps_passed < len(self._gaps):
             self.audit.gap()
