@@ -145,6 +145,17 @@ def test_what_compaction_left_at_the_start_is_the_group_as_it_was() -> None:
     ]
 
 
+def test_members_that_compaction_left_without_a_chain_belong_to_the_start() -> None:
+    """The cleaner took the assignments before the first epoch: what then cannot follow is no second hole."""
+    left = "5 A; 5 B; 3 5 h7; 7 A 0-2; 7 B 3-5; 6 5"
+    reached = [(1_500, "8 A 5/4 0-2"), (1_600, "8 B 5/4 3-5")]
+    got = told((1_000, left), *reached, (2_000, GROWN.format(6, 9, 5)))
+    assert verdicts(got) == [
+        (5, "gap", "member_joined", "possible"),
+        (6, "complete", "topic_metadata_changed", "proven"),
+    ]
+
+
 def test_durations_over_two_clocks_are_never_negative() -> None:
     """The next coordinator's clock is 5 s behind: the duration of what ends before it began is unknown."""
     moved = [(1_900, "8 A 2/2 UNREVOKED 0-2|3-5"), (1_950, "8 A 3/2 0-2"), (1_990, "8 B 3/3 3-5")]

@@ -3,6 +3,7 @@
 import pytest
 
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
 from tests.audit.findings.stories import Write, facts, findings, found_in, only, pick
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, Log, log
 
@@ -216,14 +217,18 @@ def test_a_migration_that_stays_half_done() -> None:
 
 def test_expressions_that_differ_only_in_writing() -> None:
     """The parentheses of librdkafka make a second expression of the same; another topic prefix does not."""
-    story = [
-        (1000, "5 A regex=^f.*; 8 A 1/0 -"),
-        (1100, "16 ^f.* foo; 3 2"),
-        (1200, "5 B regex=(^f.*); 8 B 1/0 -"),
-    ]
-    row = only(findings(*story, (1300, "16 (^f.*) foo; 3 3")), "regexes_alike")
+
+    def second(expression: str) -> dict[str, list[Row]]:
+        return findings(
+            (1000, "5 A regex=^f.*; 8 A 1/0 -"),
+            (1100, "16 ^f.* foo; 3 2"),
+            (1200, f"5 B regex={expression}; 8 B 1/0 -"),
+            (1300, f"16 {expression} foo; 3 3"),
+        )
+
+    row = only(second("(^f.*)"), "regexes_alike")
     assert pick(row, "severity", "topics") == ("info", ["foo"])
-    assert findings(*story, (1300, "16 (^fo.*) foo; 3 3")) == {}
+    assert second("(^fo.*)") == {}
 
 
 def test_shares_that_stay_unequal() -> None:

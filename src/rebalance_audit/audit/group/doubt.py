@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rebalance_audit.audit.causes.contradictions import Believed, contradictions
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupEpochBumped
 from rebalance_audit.replay.modern.group import ModernGroup
@@ -80,3 +81,13 @@ class Doubt:
             self.unconfirmed or group.unconverged or group.assignment_epoch <= self.since_epoch
         ):
             self.end()
+
+
+def is_at_start(span: EpochSpan | None, bump: GroupEpochBumped | None) -> bool:
+    """Whether no epoch precedes a write, or only the one at which compaction left the group.
+
+    `span`: the epoch before the write; `bump`: the one that the write makes.
+    """
+    if span is None:
+        return True
+    return bump is None and span.gap and span.previous_epoch is None

@@ -15,7 +15,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
-from rebalance_audit.audit.group.doubt import Doubt
+from rebalance_audit.audit.group.doubt import Doubt, is_at_start
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life, departure_of
@@ -97,7 +97,7 @@ class ModernAudit:
             self._evidence,
             group,
             Believed(life.watches, life.ownership.owner_of),
-            at_start=life.span is None,
+            at_start=is_at_start(life.span, self._evidence.bump),
             lost=life.gap,
         )
         self._contradictions = ()
