@@ -218,11 +218,7 @@ def load_config(file: Path | None = None, flags: Mapping[str, object] | None = N
 
     `flags` are keyed by dotted key (`lake.path`); a flag that was not given is None. Raises ConfigError.
     """
-    layers = [(BASE, tomllib.loads(read_text(BASE)))]
-    if file is not None:
-        layers.append((str(file), _read(file)))
-    layers.append(("environment", _environment()))
-    layers.append((_COMMAND_LINE, _nested(flags or {})))
+    layers = [(BASE, tomllib.loads(read_text(BASE))), *_given(file, flags)]
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:
@@ -234,6 +230,11 @@ def load_config(file: Path | None = None, flags: Mapping[str, object] | None = N
         raise ConfigError(
             "; ".join(_sentence(dict(item), origins) for item in error.errors())
         ) from None
+
+
+def is_given(key: str, file: Path | None = None, flags: Mapping[str, object] | None = None) -> bool:
+    """Whether the file, the environment or a flag sets the key; else its default holds. Raises ConfigError."""
+    return any(key in _keys(layer) for _, layer in _given(file, flags))
 
 
 def effective_config(config: Config) -> str:
@@ -249,6 +250,18 @@ def effective_config(config: Config) -> str:
     values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
     _merge(document, values)
     return tomlkit.dumps(document)
+
+
+def _given(
+    file: Path | None, flags: Mapping[str, object] | None
+) -> list[tuple[str, dict[str, Any]]]:
+    """What is set besides the defaults, each layer with its origin; a later one wins."""
+    own_file = [] if file is None else [(str(file), _read(file))]
+    return [
+        *own_file,
+        ("environment", _environment()),
+        (_COMMAND_LINE, _nested(flags or {})),
+    ]
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -117,8 +117,10 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
     """The same for a lake as for a source."""
     outcome = call("state", "--lake", tmp_path / "lake")
     assert (outcome.code, outcome.out) == (exit_codes.NOT_READABLE, "")
-    assert outcome.err.startswith(f"Error: {tmp_path}/lake/bronze/records cannot be read")
+    assert outcome.err.startswith(f"Error: {tmp_path}/lake/meta/runs cannot be read")
     assert outcome.err.count("\n") == 1
+    named = call("state", "--lake", tmp_path / "lake", "--cluster", "blue")
+    assert named.err.startswith(f"Error: {tmp_path}/lake/bronze/records cannot be read")
 
 
 @pytest.mark.parametrize(
@@ -181,6 +183,17 @@ def test_print_config_shows_what_is_in_force_and_stops() -> None:
     assert shown.code == 0
     assert 'cluster = "blue"' in shown.out
     assert "Groups" not in shown.out
+
+
+@pytest.mark.parametrize("command", ["inspect", "explain", "report", "state"])
+def test_print_config_needs_nothing_to_read(command: str) -> None:
+    """Before or after the command; without it, and in a command without configuration, the argument is missed."""
+    for arguments in ((command, "--print-config"), ("--print-config", command)):
+        outcome = call(*arguments, "--cluster", "blue")
+        assert (outcome.code, outcome.err) == (0, "")
+        assert 'cluster = "blue"' in outcome.out
+    assert call(command).code == exit_codes.BAD_ARGUMENTS
+    assert "Missing argument 'SEGMENTS'." in call("--print-config", "decode").err
 
 
 def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:

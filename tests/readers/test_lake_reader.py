@@ -10,7 +10,7 @@ import rebalance_audit as ra
 from rebalance_audit.arrow_types import arrow_schema
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.resources import checkout_root
-from tests.cli.call import segments
+from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
 LOG = segments("failover")
@@ -105,6 +105,13 @@ def test_the_state_is_that_of_the_segments(earlier: Path) -> None:
     assert lake.state(groups=["fleet"]).groups == audit.state(groups=["fleet"]).groups
     with pytest.raises(ra.UnknownGroup, match="did you mean 'fleet'"):
         lake.state(groups=["fleeet"])
+
+
+def test_the_command_takes_the_only_cluster_of_a_lake(earlier: Path) -> None:
+    """`state` without --cluster answers as with it."""
+    answer = call("state", "--lake", earlier)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer == call("state", "--lake", earlier, "--cluster", "golden")
 
 
 def test_what_is_no_lake_is_refused(audit: ra.Audit, lake: Path, tmp_path: Path) -> None:

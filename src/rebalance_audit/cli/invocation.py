@@ -53,6 +53,23 @@ class Invocation:
             require_packages_of(extra)
         return config
 
+    def config_of_reader(
+        self, flags: Mapping[str, object], extra: str, without: str = NO_LAKE
+    ) -> "Config":
+        """`config_of_lake`, for a command that reads one cluster; if none was named, the only one of the lake.
+
+        Raises as `config_of_lake`, and LakeNotReadable.
+        """
+        config = self.config_of_lake(flags, extra, without=without)
+        from rebalance_audit.config import is_given  # noqa: PLC0415 - 0.3 s
+
+        if is_given("cluster", self.config_file, flags):
+            return config
+        from rebalance_audit.readers.tables import RUNS, clusters  # noqa: PLC0415 - imports Arrow
+
+        there = clusters(config.lake.path, RUNS)
+        return config.model_copy(update={"cluster": there[0]}) if len(there) == 1 else config
+
 
 invocation_of: Final = click.make_pass_decorator(Invocation)
 
@@ -88,6 +105,7 @@ def config_options(command: Command) -> Command:
     shown = click.option(
         "--print-config",
         is_flag=True,
+        is_eager=True,  # known before a missing argument is
         expose_value=False,
         callback=_set,
         help="Print the effective configuration and exit.",

@@ -7,10 +7,37 @@ from typing import Any, Final, TypeVar
 import click
 
 from rebalance_audit.cli import times
+from rebalance_audit.cli.invocation import Invocation
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-segments: Final = click.argument("segments", metavar="SEGMENTS", type=click.Path(path_type=Path))
+
+class _UnlessPrintConfig(click.Parameter):
+    """A parameter that must be given, except where the command only prints its configuration."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """None, or an empty tuple, where a missing value is not needed."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter:
+            invocation = ctx.find_object(Invocation)
+            reads_config = any(param.name == "print_config" for param in ctx.command.params)
+            if invocation is None or not (invocation.print_config and reads_config):
+                raise
+            return () if self.nargs == -1 else None
+
+
+class NeededArgument(_UnlessPrintConfig, click.Argument):
+    """An argument that --print-config makes optional."""
+
+
+class NeededOption(_UnlessPrintConfig, click.Option):
+    """An option that must be given, but not with --print-config."""
+
+
+segments: Final = click.argument(
+    "segments", metavar="SEGMENTS", type=click.Path(path_type=Path), cls=NeededArgument
+)
 """A folder of `__consumer_offsets-P` folders, one such folder, or one segment file."""
 
 groups: Final = click.option(

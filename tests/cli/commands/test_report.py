@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import write_deltalake
 
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
 from tests.cli.call import call, segments
-from tests.support.lake_without_spark import write_lake
+from tests.support.lake_without_spark import arrow_table, write_lake
 
 BLUE = ("--cluster", "blue")
 LIBRARY = checkout_root() / "src/rebalance_audit/report/html/files/echarts"
@@ -291,6 +292,32 @@ def test_what_is_wrong_is_one_sentence_and_no_page(
     assert (outcome.code, outcome.out) == (code, "")
     assert sentence in outcome.err
     assert not out.exists()
+
+
+def test_a_lake_of_one_cluster_needs_no_name_of_it(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That cluster is taken where nothing names one; what is named counts, wherever it is named."""
+    assert "Cluster blue" in report(lake, cluster=()).text
+    explained = call("explain", "--lake", lake, "neu", "--json")
+    assert '"cluster": "blue"' in explained.out
+    file = tmp_path / "own.toml"
+    file.write_text('cluster = "default"\n')
+    unknown = f"{lake} has no run of cluster default; it has blue."
+    assert unknown in call("explain", "--lake", lake, "nobody", "--config", file).err
+    monkeypatch.setenv("REBALANCE_AUDIT_CLUSTER", "default")
+    assert unknown in call("report", "--lake", lake, "--out", tmp_path / "page.html").err
+
+
+def test_a_lake_of_several_clusters_names_them(tmp_path: Path) -> None:
+    """Which one is meant is not guessed."""
+    write_lake(tmp_path, rows_of("g"), "blue")
+    run = [{"run_id": "2", "command": "run", "outcome": "done"}]
+    more = arrow_table("meta.runs", run, "green")
+    write_deltalake(str(tmp_path / "meta" / "runs"), more, mode="append")
+    outcome = call("report", "--lake", tmp_path, "--out", tmp_path / "page.html")
+    assert outcome.code == exit_codes.NOT_READABLE
+    assert f"{tmp_path} has no run of cluster default; it has blue, green." in outcome.err
 
 
 def test_the_chart_library_is_the_one_that_its_provenance_names() -> None:

@@ -47,7 +47,9 @@ _TABLE_OF: Final = {
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("where", nargs=-1, required=True, metavar="[SEGMENTS] GROUP")
+@click.argument(
+    "where", nargs=-1, required=True, metavar="[SEGMENTS] GROUP", cls=options.NeededArgument
+)
 @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
 @options.cluster
 @options.broker_logs
@@ -115,7 +117,7 @@ def _rows_of(
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
     if broker_logs:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
-    config = invocation.config_of_lake(
+    config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
         "readers",
         without="Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",

@@ -27,6 +27,7 @@ Examples:
 @click.option("--lake", metavar="DIR", help="The lake of `run`.")
 @click.option(
     "--out",
+    cls=options.NeededOption,
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE.html",
@@ -66,7 +67,7 @@ def report(
     The page is complete: it can be mailed, archived and opened without a network. It is bounded: however many
     groups there are, those that need attention most are told in detail, and the others can be searched for.
     """
-    config = invocation.config_of_lake({"lake.path": lake, "cluster": cluster}, "report")
+    config = invocation.config_of_reader({"lake.path": lake, "cluster": cluster}, "report")
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow

@@ -54,7 +54,7 @@ def state(
         with bad_arguments():
             found = segment_state(open_log_folder(segments), group_ids, at_ms)
     else:
-        config = invocation.config_of_lake(
+        config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
             "readers",
             without="Nothing to read: give SEGMENTS or --lake DIR.",
