@@ -1,1 +1,1 @@
-"""Simulated brokers: their logs on disk, what they answer and what they write to `server.log`."""
+"""Simulated brokers: their logs on disk, their answers and their `server.log`."""

@@ -20,7 +20,7 @@ _TRANSACTIONAL: Final = 0x10
 _COMMIT: Final = 1
 _GZIP_TIME_AT: Final = 4
 _GZIP_TIME_BYTES: Final = 4
-"""The moment of compression in a gzip header: 0 as Java writes it, so that the same records are the same bytes."""
+"""The modification time in a gzip header: 0 as Java writes it, so that the same records give the same bytes."""
 
 
 class Codec(IntEnum):
@@ -40,11 +40,11 @@ _COMPRESS: Final[Mapping[Codec, Callable[[bytes], bytes]]] = {
     Codec.LZ4: lz4_encode,
     Codec.ZSTD: zstd_encode,
 }
-"""As the batch builder does it."""
+"""The same encoders as the batch builder's."""
 
 
 class LoggedRecord(NamedTuple):
-    """One record as bytes, at its place in the log."""
+    """One record as bytes, at its offset in the log."""
 
     log_offset: int
     record_timestamp_ms: int
@@ -80,8 +80,8 @@ def encode_batch(
 ) -> bytes:
     """One batch of at least one record; with `append_time_ms` it carries LogAppendTime.
 
-    `base_offset` and `last_offset` are the ends that the batch had before a cleaner took records away, and
-    `delete_horizon_ms` is the moment from which its tombstones may go: it stands where the first timestamp was.
+    `base_offset` and `last_offset` are the ends that the batch had before a cleaner removed records, and
+    `delete_horizon_ms` is the time from which its tombstones may be removed: it takes the base timestamp's field.
     """
     base = records[0].log_offset if base_offset is None else base_offset
     transactional = int(producer.producer_id >= 0)
@@ -112,7 +112,7 @@ def encode_batch(
 
 
 def _records_from(records: Sequence[LoggedRecord], base_offset: int, base_ms: int) -> bytes:
-    """The records of a batch, their times relative to any moment; the batch builder takes the first one's."""
+    """The records of a batch, with timestamps relative to any base; the batch builder takes the first record's."""
     out = bytearray()
     for log_offset, at_ms, key, value in records:
         body = b"\0" + _varint(at_ms - base_ms) + _varint(log_offset - base_offset)
@@ -124,7 +124,7 @@ def _records_from(records: Sequence[LoggedRecord], base_offset: int, base_ms: in
 
 
 def _varint(number: int) -> bytes:
-    """Zigzag, seven bits a byte, the lowest first."""
+    """Zigzag varint, seven bits per byte, lowest bits first."""
     coded = (number << 1) ^ (number >> 63)
     out = bytearray()
     while coded > 0x7F:
@@ -159,14 +159,14 @@ def encode_marker(
 def encode_empty_batch(
     base_offset: int, last_offset: int, leader_epoch: int, producer: Producer, at_ms: int
 ) -> bytes:
-    """What a cleaner leaves of a batch whose records are gone but whose producer state must stay."""
+    """What a cleaner leaves of a batch whose records are gone but whose producer state must be kept."""
     delta = last_offset - base_offset
     fields = [base_offset, 0, leader_epoch, 2, 0, 0, delta, -1, at_ms, *producer, -1, 0]
     return _sealed(fields, b"")
 
 
 def _sealed(fields: list[int], body: bytes) -> bytes:
-    """The batch with the length and the checksum that its bytes ask for."""
+    """The batch with the length and the checksum that match its bytes."""
     fields[1] = _HEADER.size - 12 + len(body)
     fields[4] = 0
     fields[4] = crc32c(_HEADER.pack(*fields)[_CRC_COVERS_FROM:] + body)

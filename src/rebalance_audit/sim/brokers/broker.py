@@ -1,8 +1,8 @@
-"""Brokers that serve the partitions of `__consumer_offsets`: what lies between a request and the log.
+"""Brokers that serve the partitions of `__consumer_offsets`: everything between a request and the log.
 
-A result's records are applied at once, as Kafka does, and wait in an open batch; its replies wait with them. When the
-batch is flushed the records are in the log and the replies go out. A broker that dies takes its open batches with it:
-nobody was told of what they held, and the next coordinator replays the log without them.
+A result's records are applied at once, as in Kafka, and wait in an open batch; its replies wait with them. When the
+batch is flushed, the records are in the log and the replies go out. A broker that dies loses its open batches:
+no client was told of their records, and the next coordinator replays the log without them.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,18 +60,18 @@ _INT32_MIN_HASH: Final = -(1 << 31)
 
 
 class Happening(NamedTuple):
-    """Why a coordinator moved: a request or a timer."""
+    """Why a coordinator acted: a request or a timer."""
 
     request: tuple[object, ...] | None
     timer: Timer | None = None
     intent: RebalanceCause | None = None
-    """What the sender of the request wants by it, where the request itself does not tell."""
+    """What the sender wants with the request, where the request itself does not say."""
     bumps: tuple[Bump, ...] = ()
-    """Why the coordinator moved groups on to other epochs or generations."""
+    """Why the coordinator started new epochs or generations of groups."""
     departures: tuple[Departure, ...] = ()
-    """Whom the coordinator let go, and why."""
+    """Which members the coordinator removed, and why."""
     meanwhile: tuple[Meanwhile, ...] = ()
-    """What happened in join phases that were under way."""
+    """What happened in join phases under way."""
 
 
 class Observer(Protocol):
@@ -87,10 +87,10 @@ class Observer(Protocol):
         """A batch is in the log."""
 
     def stopped(self, shard: "ServedPartition") -> None:
-        """A coordinator is gone, with whatever it had not written."""
+        """A coordinator is gone, with everything that it had not written."""
 
     def loaded(self, shard: "ServedPartition", lost: Sequence[LoggedRecord]) -> None:
-        """A coordinator took over; `lost` is what the last one never wrote."""
+        """A coordinator took over; `lost` is what the previous one never wrote."""
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class ServedPartition:
         self._open_replies: list[tuple[int, Response]] = []
         self._deadlines: dict[Timer, int] = {}
         self._wakeups: dict[Timer, int] = {}
-        """Timer -> the moment at which the scheduler looks at it; never later than its deadline."""
+        """Timer -> the time at which the scheduler looks at it, epoch milliseconds; never later than its deadline."""
         self._load()
 
     # --- requests and timers -----------------------------------------------------------------------
@@ -161,7 +161,7 @@ class ServedPartition:
         self._carry_out(result, Happening(request, None, intent))
 
     def prolong(self, request: Response) -> Prolonged | None:
-        """Serve a quiet heartbeat in place; None for a request that must be received in full."""
+        """Serve a quiet heartbeat directly; None for a request that must be received in full."""
         if self._open or not self.is_active:
             return None
         prolonged = self.coordinator.prolonged(request, self._scheduler.now_ms)
@@ -176,7 +176,7 @@ class ServedPartition:
             self._carry_out(result, Happening(None))
 
     def topics_deleted(self, deleted: TopicsDeleted) -> None:
-        """Offsets of deleted topics go."""
+        """Remove the offsets of deleted topics."""
         if self.is_active:
             result = self.coordinator.handle(deleted, 0, self._scheduler.now_ms)
             self._carry_out(result, Happening(deleted))
@@ -277,7 +277,7 @@ class ServedPartition:
         ]
 
     def _write_transaction(self, result: Result) -> Changed:
-        """A transactional batch or a marker: never in one batch with anything else."""
+        """Append a transactional batch or a marker; it never shares a batch with anything else."""
         self.flush()
         transaction = result.transaction
         assert transaction is not None
@@ -296,9 +296,9 @@ class ServedPartition:
         return changed
 
     def append_bulk(self, records: Sequence[LoggedRecord]) -> None:
-        """Append a batch of offset commits that nobody asked for and nobody waits for.
+        """Append a batch of offset commits that no client requested and no client waits for.
 
-        The records begin at `next_offset` behind a flush. Only the last one of every key is applied: the others would
+        The records begin at `next_offset` after a flush. Only the last one of every key is applied: the others would
         be replaced by it at once.
         """
         self.flush()
@@ -355,7 +355,7 @@ class ServedPartition:
             respond(response)
 
     def replayed(self) -> Shard:
-        """A fresh shard with the log and the open batch replayed."""
+        """A new shard with the log and the open batch replayed."""
         shard = Shard(self.number, Policy.LENIENT if self.log.was_cleaned else Policy.STRICT)
         self.log.replay_outcome_into(shard)
         if self._open and self.is_active:
@@ -365,12 +365,12 @@ class ServedPartition:
     # --- fail-over ---------------------------------------------------------------------------------
 
     def resign(self) -> None:
-        """The broker hands the partition over in good order: everything is written first."""
+        """The broker hands the partition over cleanly: everything is written first."""
         self.flush()
         self.die()
 
     def die(self) -> None:
-        """The broker is gone, with what it had not written and whom it had not answered."""
+        """The broker is gone, with its unwritten records and unsent answers."""
         self.is_active = False
         for observer in self._observers:
             observer.stopped(self)
@@ -380,7 +380,7 @@ class ServedPartition:
         self._wakeups.clear()
 
     def configure(self, config: CoordinatorConfig) -> None:
-        """The next coordinator has this configuration."""
+        """Configure the next coordinator with this."""
         assert not self.is_active
         self.config = config
         self._linger_ms = LOG_RULES[config.dialect].linger_ms

@@ -6,14 +6,14 @@ from typing import Final
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch, LogSegment, PartitionLog
 
 DELETE_RETENTION_MS: Final = 86_400_000
-"""`delete.retention.ms`: how long tombstones stay behind their first cleaning."""
+"""`delete.retention.ms`: how long tombstones stay after their first cleaning."""
 
 
 class Cleaner:
-    """Cleans one partition again and again.
+    """Cleans one partition repeatedly.
 
     A batch in which it first meets tombstones, or a marker whose transaction has no data left, gets a delete horizon
-    (KAFKA-8522): the moment from which they may go.
+    (KAFKA-8522): the time from which they may be removed.
     """
 
     def __init__(self, log: PartitionLog, delete_retention_ms: int = DELETE_RETENTION_MS) -> None:
@@ -22,7 +22,7 @@ class Cleaner:
         self._delete_retention_ms = delete_retention_ms
 
     def clean(self, now_ms: int) -> int:
-        """Clean once; how many records went. The active segment and whatever an open transaction holds stay."""
+        """Clean once; how many records were removed. The active segment and what an open transaction holds stay."""
         log = self._log
         if len(log.segments) == 1:
             return 0
@@ -59,10 +59,10 @@ class Cleaner:
         with_data: set[int],
         now_ms: int,
     ) -> bool:
-        """Take from the batch what later records replace; whether it stays at all.
+        """Remove from the batch what later records replace; returns whether the batch stays.
 
-        A batch that loses nothing keeps its bytes. Another one is written anew, and a record of a topic with
-        LogAppendTime then has no other time than its batch (MemoryRecords.filterTo).
+        A batch that loses nothing keeps its bytes. Any other batch is written anew, and a record of a topic with
+        LogAppendTime then has no time but its batch's (MemoryRecords.filterTo).
         """
         count, horizon_ms = batch.record_count(), batch.delete_horizon_ms
         expired = batch.delete_horizon_ms is not None and now_ms >= batch.delete_horizon_ms
@@ -112,7 +112,7 @@ def _latest(segments: list[LogSegment], aborted: set[int]) -> dict[bytes, int]:
 
 
 def _first_unstable_offset(log: PartitionLog) -> int:
-    """Where the oldest open transaction begins; the end of the log when there is none."""
+    """Offset at which the oldest open transaction begins; the end of the log when none is open."""
     opened: dict[int, int] = {}
     for batch in log.batches():
         producer_id = batch.producer.producer_id

@@ -1,4 +1,4 @@
-"""What a release does to the bytes of a record and to the batches that hold it."""
+"""How a release writes the bytes of records and the batches that hold them."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ _EARLY_VALUES: Final = (
 )
 _GROUP_METADATA_VERSION: Final = 3
 _EXPIRING_COMMIT_VERSION: Final = 1
-"""The one version that holds an expiry."""
+"""The only value version of offset commits that holds an expiry."""
 
 
 TOPIC_ID_FROM_VERSION: Final = 4
-"""Of offset commits."""
+"""Record types of offset commits."""
 
 
 class LogRules(NamedTuple):
@@ -41,7 +41,7 @@ class LogRules(NamedTuple):
     commit_version: int
     """Value version of offset commits without an expiry."""
     linger_ms: int
-    """How long a batch stays open for further writes. Adaptive since 4.2: until no more events wait, so the same ms."""
+    """How long a batch stays open for further writes. Since 4.2 adaptive: until no more events wait, so the same ms."""
 
 
 LOG_RULES: Final[Mapping[Dialect, LogRules]] = {
@@ -65,7 +65,7 @@ def value_version_of(draft: RecordDraft, dialect: Dialect) -> int:
 
 
 _encode_key: Final = lru_cache(1 << 14, typed=True)(encode_key)
-"""Keys repeat with every commit. Typed, since keys of different types with the same fields are equal."""
+"""Caches keys, since they repeat with every commit. Typed, since keys of different types can have equal fields."""
 _COMMIT_HEAD_3: Final = struct.Struct(">hqih").pack
 _COMMIT_HEAD_4: Final = struct.Struct(">hqiB").pack
 _COMMIT_TIME: Final = struct.Struct(">q").pack
@@ -75,7 +75,7 @@ _NO_TAGS: Final = b"\x00"
 
 
 def _encode_commit(value: OffsetCommitValue, value_version: int) -> bytes | None:
-    """An offset commit straight to bytes, as most records are some; None for what is not the usual one."""
+    """Encode an offset commit directly, since most records are commits; None for an unusual one."""
     committed, text, commit_ms, leader_epoch, _, topic_id = value
     metadata = text.encode()
     size = len(metadata)
@@ -95,7 +95,7 @@ Commit: TypeAlias = tuple[OffsetCommitKey, OffsetCommitValue]
 
 
 def plain_commits(drafts: Sequence[RecordDraft], dialect: Dialect) -> Sequence[Commit] | None:
-    """The drafts as offset commits whose bytes say exactly what they say; None where one of them is something else."""
+    """The drafts as offset commits with exactly their content; None where one of them is something else."""
     if not isinstance(drafts[0].key, OffsetCommitKey):
         return None
     version = LOG_RULES[dialect].commit_version
@@ -112,7 +112,7 @@ def plain_commits(drafts: Sequence[RecordDraft], dialect: Dialect) -> Sequence[C
 
 
 def encode_commits(commits: Sequence[Commit], dialect: Dialect) -> list[tuple[bytes, bytes]]:
-    """Keys and values of plain commits, as `encode_draft` writes each of them."""
+    """Keys and values of plain commits, the same bytes as `encode_draft` writes."""
     version = LOG_RULES[dialect].commit_version
     encoded: list[tuple[bytes, bytes]] = []
     for key, value in commits:

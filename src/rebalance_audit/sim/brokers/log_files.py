@@ -11,7 +11,7 @@ METADATA_FOLDER: Final = "__cluster_metadata-0"
 
 
 def write_log(log: PartitionLog, folder: Path) -> None:
-    """Write the segments of one partition, or what is missing of them there; empty segments get no file."""
+    """Write the segments of one partition, or what the files there lack of them; empty segments get no file."""
     for segment in log.segments:
         if log.folder == folder:
             segment.spill()
@@ -27,7 +27,7 @@ def write_log(log: PartitionLog, folder: Path) -> None:
 
 
 def write_folder(logs: Iterable[PartitionLog], metadata_log: bytes, folder: Path) -> None:
-    """Write every partition that holds anything, and the metadata log for the names of topics."""
+    """Write every partition that holds anything, and the metadata log for topic names."""
     for log in logs:
         write_log(log, folder)
     if metadata_log:

@@ -24,7 +24,7 @@ from rebalance_audit.wire.segments.segment_file import read_batches
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 MEMORY_BYTES_MAX: Final = 1 << 18
-"""How much of a segment is kept as objects, which take several times the bytes, before it goes to its file."""
+"""How many bytes of a segment stay in memory before they go to its file; as objects they take several times as much."""
 MANY_RECORDS: Final = 500
 _COMMIT_PREFIX: Final = int(RecordType.OFFSET_COMMIT).to_bytes(2, "big")
 _BATCH_OVERHEAD_BYTES: Final = 61
@@ -41,23 +41,23 @@ class Marker(NamedTuple):
 
 @dataclass(slots=True)
 class LoggedBatch:
-    """One batch; what a cleaner takes from it leaves its ends as they were."""
+    """One batch; when a cleaner removes records, its first and last offset stay as they were."""
 
     base_offset: int
     last_offset: int
     leader_epoch: int
     records: list[LoggedRecord]
-    """Empty for a marker and for a batch that was cleaned out."""
+    """Empty for a marker and for a batch whose records were all removed."""
     max_timestamp_ms: int
     producer: Producer = NO_PRODUCER
     marker: Marker | None = None
     codec: Codec = Codec.NONE
     append_time_ms: int | None = None
-    """Set where the topic stamps batches with the time of their append."""
+    """Set where the topic stamps batches with the time of their append; epoch milliseconds."""
     delete_horizon_ms: int | None = None
-    """When tombstones may go; a cleaner sets it when it first meets them."""
+    """When tombstones may be removed; a cleaner sets it when it first meets them."""
     packed: bytes | None = None
-    """The whole batch as bytes, where `records` may hold only the last one of every key: all that replay needs."""
+    """The whole batch as bytes; `records` may then hold only the last one of every key, which is all replay needs."""
 
     def record_count(self) -> int:
         """How many records the batch has."""
@@ -66,7 +66,7 @@ class LoggedBatch:
         return len(self.records)
 
     def size_bytes(self) -> int:
-        """About how many bytes the batch takes."""
+        """Approximate size of the batch in bytes."""
         if self.packed is not None:
             return len(self.packed)
         return _BATCH_OVERHEAD_BYTES + sum(
@@ -110,21 +110,21 @@ class LoggedBatch:
 
 @dataclass(slots=True)
 class LogSegment:
-    """Batches of one segment file; those at its beginning may be in the file already."""
+    """Batches of one segment file; the first ones may already be in the file."""
 
     base_offset: int
     path: Path | None = None
-    """Where the file is to be; None where everything stays in memory."""
+    """Path of the file; None where everything stays in memory."""
     batches: list[LoggedBatch] = field(default_factory=list)
-    """Those in memory."""
+    """The batches in memory."""
     memory_bytes: int = 0
-    """What they take."""
+    """Their approximate size in bytes."""
     size_bytes: int = 0
     last_offset: int = -1
     has_file: bool = False
 
     def append(self, batch: LoggedBatch, size_bytes: int) -> None:
-        """Append a batch, and bring to the file what has become too much to keep."""
+        """Append a batch, and write to the file when too much is in memory."""
         self.batches.append(batch)
         self.size_bytes += size_bytes
         self.memory_bytes += size_bytes
@@ -133,7 +133,7 @@ class LogSegment:
             self.spill()
 
     def spill(self) -> None:
-        """Bring the batches in memory to the file, where there is to be one."""
+        """Write the batches in memory to the file, where there is one."""
         if self.path is None or not self.batches:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,13 +144,13 @@ class LogSegment:
         self.memory_bytes = 0
 
     def read(self, *, with_bytes: bool = False) -> Iterator[LoggedBatch]:
-        """Its batches in offset order; with their bytes, where they come from the file and that is asked for."""
+        """Its batches in offset order; those from the file with their bytes, where that is asked for."""
         if self.has_file and self.path is not None:
             yield from read_back(self.path, with_bytes=with_bytes)
         yield from self.batches
 
     def rewrite(self, batches: Iterable[LoggedBatch]) -> None:
-        """Put other batches in the place of its own; they may be made from those as they are read."""
+        """Replace its batches with others, which may be made from them while they are read."""
         self.size_bytes = 0
         if not self.has_file or self.path is None:
             kept = self.batches = list(batches)
@@ -172,13 +172,13 @@ class PartitionLog:
     """The batches of one partition; the last segment is the active one."""
 
     def __init__(self, log_partition: int, segment_bytes: int, folder: Path | None = None) -> None:
-        """An empty log; with a folder its segments go there as they grow, without one it stays in memory."""
+        """An empty log; with a folder its segments are written there as they grow, without one it stays in memory."""
         self.log_partition = log_partition
         self.folder = folder
         self.segments = [self._segment(0)]
         self.next_offset = 0
         self.was_cleaned = False
-        """A cleaner took records away: what replay meets is no complete history any more."""
+        """Whether a cleaner removed records, so that replay no longer meets a complete history."""
         self._segment_bytes = segment_bytes
 
     def append(self, batch: LoggedBatch) -> None:
@@ -204,14 +204,14 @@ class PartitionLog:
             yield from segment.read()
 
     def replay_into(self, shard: Shard) -> None:
-        """Bring a shard to the end of the log, as a coordinator does that loads it."""
+        """Bring a shard to the end of the log, as a loading coordinator does."""
         for batch in self.batches():
             replay_batch(self.log_partition, batch, shard)
 
     def replay_outcome_into(self, shard: Shard) -> None:
-        """The same, but of offset commits that follow each other only the last one of every key is read.
+        """The same, but reads only the last record of every key among consecutive offset commits.
 
-        What a partition holds in the end is the same; the order in which its groups first appeared is not.
+        The final state of the partition is the same; the order in which its groups first appeared is not.
         """
         waiting: dict[bytes, tuple[LoggedRecord, LoggedBatch]] = {}
         for batch in self.batches():
@@ -225,7 +225,7 @@ class PartitionLog:
 
 
 def segment_path(folder: Path, log_partition: int, base_offset: int) -> Path:
-    """Where a broker keeps a segment: the partition's folder, and 20 digits."""
+    """Path at which a broker keeps a segment: the partition's folder, and 20 digits."""
     return folder / f"{OFFSETS_TOPIC}-{log_partition}" / segment_name(base_offset)
 
 
@@ -235,7 +235,7 @@ def segment_name(base_offset: int) -> str:
 
 
 def read_back(path: Path, *, with_bytes: bool = False) -> Iterator[LoggedBatch]:
-    """Batches of a file that was written here."""
+    """Batches of a file that this module wrote."""
     with path.open("rb") as file:
         for batch in read_batches(path):
             assert isinstance(batch, Batch), batch
@@ -276,7 +276,7 @@ def _logged(batch: Batch) -> LoggedBatch:
 def replay_batch(
     log_partition: int, batch: LoggedBatch, shard: Shard
 ) -> list[tuple[GroupSlot, list[Change]]]:
-    """Apply a batch from its bytes on; what each record changed."""
+    """Apply a batch from its bytes; returns what each record changed."""
     producer_id = batch.producer.producer_id
     marker = batch.marker
     if marker is not None:
@@ -307,7 +307,7 @@ def replay_batch(
 
 
 def _is_plain(records: Sequence[LoggedRecord]) -> bool:
-    """Whether these are offset commits and nothing else, no tombstones among them."""
+    """Whether all records are offset commits, without tombstones."""
     return all(
         key is not None and value is not None and key[:2] == _COMMIT_PREFIX
         for _, _, key, value in records
@@ -324,7 +324,7 @@ def _replay_commits(
 
 
 def _effective(records: list[LoggedRecord], producer_id: int) -> Sequence[LoggedRecord]:
-    """The records that count: in a large batch of plain commits the last one of every key."""
+    """The records that count: in a large batch of plain commits, the last one of every key."""
     if len(records) < MANY_RECORDS or producer_id >= 0:
         return records
     last_of_key = {record.key: record for record in records}

@@ -1,4 +1,4 @@
-"""What a broker answers that cannot serve a request now: the same error in every API's own shape."""
+"""Answers of a broker that cannot serve a request now: the same error in each API's own response."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -86,5 +86,5 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode], tuple[object, ...]]]] 
 
 
 def refusal(request: Request, error: ErrorCode) -> tuple[object, ...]:
-    """The response to the request that says nothing but this error."""
+    """The response to the request with nothing but this error."""
     return _REFUSALS[type(request)](request, error)

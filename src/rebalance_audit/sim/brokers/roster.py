@@ -1,4 +1,4 @@
-"""Who is in a classic group, followed from event to event without going through all of its members each time."""
+"""The members of a classic group, followed from event to event without iterating over all of them each time."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ class Roster:
     """The members as they were after the last event."""
 
     members: dict[str, str | None] = field(default_factory=dict)
-    """Member id -> instance id, in the order they came."""
+    """Member id -> instance id, in the order in which they came."""
     holders: dict[str, str] = field(default_factory=dict)
     """Instance id -> member id."""
 
     @classmethod
     def of(cls, live: LiveGroup) -> "Roster":
-        """The members as they are."""
+        """The current members."""
         roster = cls()
         roster.follow(live, live.members)
         return roster
 
     def touched(self, live: LiveGroup, happening: Happening) -> list[str]:
-        """Ids of members that may have come, gone or changed by this event; those that were there come first.
+        """Ids of members that this event may have added, removed or changed; those present before come first.
 
-        An event touches whom it names, unless others went by it: then the number of members does not fit.
+        An event affects the members that it names. If it removed others too, the number of members does not match.
         """
         named = list(dict.fromkeys(self._named(live, happening)))
         came = sum(each in live.members and each not in self.members for each in named)
@@ -61,14 +61,14 @@ class Roster:
             yield timer.member_id
 
     def gone(self, live: LiveGroup, touched: Iterable[str]) -> dict[str, str | None]:
-        """Of these who went: member id -> instance id."""
+        """Those of these members that are gone: member id -> instance id."""
         members = self.members
         return {
             each: members[each] for each in touched if each in members and each not in live.members
         }
 
     def came(self, live: LiveGroup, touched: Iterable[str]) -> dict[str, str | None]:
-        """Of these who came: member id -> instance id."""
+        """Those of these members that are new: member id -> instance id."""
         return {
             each: live.members[each].instance_id
             for each in touched
@@ -76,7 +76,7 @@ class Roster:
         }
 
     def follow(self, live: LiveGroup, touched: Iterable[str]) -> None:
-        """The event is over: know these members as they are now."""
+        """The event is over: remember these members."""
         for member_id in touched:
             member = live.members.get(member_id)
             if member is not None:

@@ -1,7 +1,7 @@
-"""What the simulated brokers log of their groups: `server.log`, in Kafka's words.
+"""What the simulated brokers log about their groups: `server.log`, in Kafka's words.
 
-It observes the coordinators as anybody in the same process could: requests, timers, what changed. It does not know what
-the clients want; what they do not say in a request is not in the log either.
+It observes what any code in the broker's process could: requests, timers and changes. It does not know the clients'
+intentions; what they do not say in a request is not in the log either.
 """
 
 import zlib
@@ -69,7 +69,7 @@ class BrokerLogWriter:
         self._log(shard, classic.lines(shard.coordinator, happening, groups))
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Of answers only the refusal of an instance id that another member holds is logged."""
+        """Among answers, only the refusal of an instance id that another member holds is logged."""
         error = getattr(response, "error_code", None)
         if (
             isinstance(request, ConsumerGroupHeartbeatRequest)
@@ -92,10 +92,10 @@ class BrokerLogWriter:
             self._put(shard, text)
 
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Neither are writes."""
+        """Writes are not logged either."""
 
     def stopped(self, shard: ServedPartition) -> None:
-        """A broker that dies says nothing, and the last words of one that resigns are of no use to anybody."""
+        """A broker that dies logs nothing, and the last lines of one that resigns matter to no reader."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """A coordinator took over."""

@@ -1,4 +1,4 @@
-"""Lines about classic groups: what a coordinator does in memory shows here alone, long before any record."""
+"""Lines about classic groups. They alone show what a coordinator does in memory, long before any record."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ TIMERS: Final = frozenset(
 )
 NO_REASON: Final = "not provided"
 LOGS_PENDING_JOINS: Final = frozenset(Dialect) - {Dialect.R3_7}
-"""Releases that log it when a member comes with the id that it was given; 3.7 does so at debug level."""
+"""Releases that log when a member comes with the id that it was given; 3.7 does so at debug level."""
 
 
 @dataclass(slots=True)
@@ -42,17 +42,17 @@ class _Before:
     roster: Roster = field(default_factory=Roster)
     pending: set[str] = field(default_factory=set)
     touched: list[str] = field(default_factory=list)
-    """Members that the event at hand may have brought, taken or changed."""
+    """Members that this event may have added, removed or changed."""
 
     @classmethod
     def of(cls, live: LiveGroup) -> "_Before":
-        """The group as it is."""
+        """The group as it is now."""
         before = cls()
         before.follow(live, live.members)
         return before
 
     def given(self, live: LiveGroup) -> str | None:
-        """The member id that this event has handed out, if it has."""
+        """The member id that this event handed out, if it did."""
         newest = next(reversed(live.pending_members), None)
         return None if newest in self.pending else newest
 
@@ -95,7 +95,7 @@ class ClassicLines:
                 converted.append(slot.group_id)
                 yield from self._conversion(slot.group_id, coordinator.live_group(slot.group_id))
             else:
-                # Nobody was in it: it is deleted, and a JoinGroup finds no group.
+                # It had no members: it is deleted, and a JoinGroup finds no group.
                 self._groups.pop(slot.group_id, None)
         group_id = _group_of(happening)
         if group_id is None or group_id in converted:
@@ -119,7 +119,7 @@ class ClassicLines:
         before.follow(live, before.touched)
 
     def _look_at_all(self, coordinator: GroupCoordinator) -> None:
-        """After a load: what is there now is where watching starts."""
+        """After a load: watching starts from the current state."""
         for slot in coordinator.context.shard.groups():
             live = coordinator.live_group(slot.group_id)
             if live is not None and slot.group_id not in self._groups:
@@ -158,7 +158,7 @@ class ClassicLines:
     def _join(
         self, before: _Before, live: LiveGroup, request: JoinGroupRequest
     ) -> tuple[list[str], str | None]:
-        """Lines of a JoinGroup, and the reason that a rebalance would have by it."""
+        """Lines of a JoinGroup, and the reason of the rebalance that it would cause."""
         group_id, state = live.group_id, before.state.value
         told = f"client reason: {request.reason or NO_REASON}"
         given = before.given(live)
@@ -294,7 +294,7 @@ def _assignment(live: LiveGroup, request: SyncGroupRequest) -> str:
 
 
 def _has_started(before: _Before, live: LiveGroup) -> bool:
-    """Whether a join phase began by this event; one whose members all have joined is over at once."""
+    """Whether this event began a join phase; one whose members have all joined is over at once."""
     if live.state is ClassicState.PREPARING_REBALANCE:
         return before.state is not ClassicState.PREPARING_REBALANCE
     return (
@@ -303,7 +303,7 @@ def _has_started(before: _Before, live: LiveGroup) -> bool:
 
 
 def _replaced(before: _Before, live: LiveGroup) -> Mapping[str, tuple[str, str]]:
-    """New member id -> instance id and the member id that had it."""
+    """New member id -> instance id and the member id that held it before."""
     gone = before.roster.gone(live, before.touched)
     held = {instance_id: member_id for member_id, instance_id in gone.items()}
     return {

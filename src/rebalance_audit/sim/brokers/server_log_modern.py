@@ -1,4 +1,4 @@
-"""Lines about groups of the consumer protocol: read off the records that a request or timer made."""
+"""Lines about groups of the consumer protocol, derived from the records that a request or timer made."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -25,7 +25,7 @@ from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.server_log_classic import NO_REASON
 
 LOGS_EVERY_BUMP: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
-"""Releases that log each new epoch, with the hash of the topics; older ones not those of members that go."""
+"""Releases that log each new epoch, with the hash of the topics; older ones do not log those of members that leave."""
 LOGS_SUBSCRIPTIONS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
 """Releases that log changes of a subscription; newer ones do so at debug level."""
 NAMES_PROTOCOL: Final = frozenset(Dialect) - {Dialect.R3_7}
@@ -35,7 +35,7 @@ LOGS_SCANS: Final = LOGS_EVERY_BUMP | {Dialect.R4_0}
 def modern_lines(
     slot: GroupSlot, changes: list[Change], happening: Happening, config: CoordinatorConfig
 ) -> Iterator[str]:
-    """What the coordinator logs of one write of one group; nothing for classic groups and for mere commits."""
+    """What the coordinator logs about one write to one group; nothing for classic groups and plain commits."""
     group = slot.group
     removed = {each.group_type for each in changes if isinstance(each, GroupRemoved)}
     modern = group if isinstance(group, ModernGroup) else None
@@ -60,7 +60,7 @@ class _Lines:
     ) -> None:
         self._group = group
         self._stay = stay
-        """Members that a downgrade takes along: their records are gone, they are not."""
+        """Members that a downgrade takes along: their records are gone, but they are still members."""
         self._changes = changes
         self._happening = happening
         self._config = config
@@ -68,7 +68,7 @@ class _Lines:
         self._becomes_classic = any(isinstance(each, GenerationCompleted) for each in changes)
 
     def all(self, removed: set[GroupType]) -> Iterator[str]:
-        """Every line, in Kafka's order: conversion, members, epoch, target."""
+        """All lines, in Kafka's order: conversion, members, epoch, target."""
         upgraded = self._group is not None and GroupType.CLASSIC in removed
         came_over = upgraded and len(self._joined()) + len(self._gone()) > 1
         if upgraded:

@@ -1,4 +1,4 @@
-"""The cluster's topics: created, grown, deleted and made again, with the metadata log that says so."""
+"""The cluster's topics: created, grown, deleted and created again, and the metadata log that records it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ class TopicImageAt:
     sorted_names: tuple[str, ...]
 
     def topic(self, name: str) -> TopicDescription | None:
-        """The living topic of that name."""
+        """The existing topic of that name."""
         return self.by_name.get(name)
 
     def topic_by_id(self, topic_id: bytes) -> TopicDescription | None:
-        """The living topic of that id."""
+        """The existing topic of that id."""
         return self.by_id.get(topic_id)
 
     def names(self) -> tuple[str, ...]:
-        """Names of all living topics, sorted."""
+        """Names of all existing topics, sorted."""
         return self.sorted_names
 
 
 class Topics:
-    """Changes topics, writes the metadata log, and tells who listens."""
+    """Changes topics, writes the metadata log, and notifies listeners."""
 
     def __init__(self, chance: Chance, now_ms: Callable[[], int]) -> None:
         """No topics yet."""
@@ -48,12 +48,12 @@ class Topics:
         self._next_offset = 0
         self.image = TopicImageAt(0, {}, {}, ())
         self._names: dict[bytes, str] = {}
-        """Of every topic that ever was."""
+        """Names of all topics that ever existed, by id."""
         self.listeners: list[Callable[[], None]] = []
         """Called after every change of the image."""
 
     def create(self, name: str, partition_count: int) -> TopicDescription:
-        """A topic of that name with a fresh id; the name must be free."""
+        """Create a topic of that name with a new id; the name must be free."""
         assert name not in self.image.by_name
         topic = TopicDescription(self._chance.uuid(), name, ((),) * partition_count)
         self._names[topic.topic_id] = name
