@@ -1,1 +1,1 @@
-"""Simulated clients: what consumers of several libraries and protocols do, well or badly."""
+"""Simulated clients: how consumers of several libraries and protocols behave, well or badly."""

@@ -1,4 +1,4 @@
-"""Consumers of the classic protocol: the Java client, eager and cooperative, and librdkafka's habits."""
+"""Consumers of the classic protocol: the Java client, eager and cooperative, and librdkafka's behaviour."""
 
 from functools import partial
 from typing import Final
@@ -46,13 +46,13 @@ from rebalance_audit.wire.consumer_protocol import (
 )
 
 JOIN_GRACE_MS: Final = 5_000
-"""How much longer than its rebalance timeout a client waits for its JoinGroup."""
+"""How much longer than its rebalance timeout a client waits for the JoinGroup response."""
 REJOIN_REASONS: Final = {
     RebalanceCause.TOPIC_METADATA_CHANGED: "cached metadata has changed",
     RebalanceCause.SUBSCRIPTION_CHANGED: "subscription has changed",
     RebalanceCause.COOPERATIVE_FOLLOW_UP: "need to revoke partitions and re-join",
 }
-"""What the Java client gives as the reason of a JoinGroup (ConsumerCoordinator)."""
+"""The reasons that the Java client gives in a JoinGroup (ConsumerCoordinator)."""
 
 METADATA_INTERVAL_MS: Final = 5_000
 LOST: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
@@ -62,7 +62,7 @@ class ClassicClient(Client):
     """One consumer. It is outside, joining, syncing, or a member with an assignment."""
 
     def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
-        """Configured and not started."""
+        """Configured but not started."""
         super().__init__(cluster, config, chance)
         self.phase = "out"
         self._protocol_name: str | None = None
@@ -71,17 +71,17 @@ class ClassicClient(Client):
         self._counts: dict[str, int] = {}
         """Leader: partition counts of the subscribed topics at its last assignment."""
         self._image: object = None
-        """Leader: the topics that it has last found to have these counts."""
+        """Leader: the topics in which it last found these counts."""
         self._next_look = partial(self._run, self._life, self._look_at_topics)
-        """What happens when the client looks after the topics again; the same all through a life."""
+        """The callback that checks the topics again; the same for one life of the process."""
         self._beats = 0
         self._next_beat = self._beat_of(self._life, self._beats)
-        """What happens when the next heartbeat is due; the same all through a life and a generation."""
+        """The callback that sends the next heartbeat; the same for one life and one generation."""
         self._quiet = HeartbeatRequest(self.group_id, NO_GENERATION, "")
         """The last heartbeat, sent again while it is the same member of the same generation."""
         self._held_generation = NO_GENERATION
         self._joined_topics: tuple[str, ...] = ()
-        """What its last JoinGroup said; the application may have changed its mind since."""
+        """The subscription in its last JoinGroup; the application may have changed its mind since."""
 
     @property
     def is_cooperative(self) -> bool:
@@ -90,7 +90,7 @@ class ClassicClient(Client):
 
     @property
     def held_generation(self) -> int:
-        """The generation that it has synced last."""
+        """The generation that it last synced."""
         return self._held_generation
 
     # --- life --------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class ClassicClient(Client):
             self._when_polled(0, lambda: self._rejoin(RebalanceCause.SUBSCRIPTION_CHANGED))
 
     def is_settled(self) -> str | None:
-        """None when it is a member with its assignment in use."""
+        """What it waits for; None when it is a member that uses its assignment."""
         if self.phase != "member":
             return f"{self.name} is {self.phase}"
         return (
@@ -183,7 +183,7 @@ class ClassicClient(Client):
         )
 
     def _reason(self, intent: RebalanceCause | None) -> str | None:
-        """What the member says of its reason to join: the Java client does (KIP-800), librdkafka does not."""
+        """The reason for the JoinGroup: the Java client sends one (KIP-800), librdkafka does not."""
         if self.config.library is not Library.JAVA:
             return None
         words = REJOIN_REASONS.get(intent) if intent is not None else None
@@ -257,7 +257,7 @@ class ClassicClient(Client):
             self._ask("group", request, self._synced, lambda: self._join(None), timeout_ms)
 
     def _assign(self, joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
-        """Compute everybody's assignment, as the leader, unless it is told to keep the one there is."""
+        """Compute the assignment as the leader, unless it is told to keep the current one."""
         members: list[JoinedMember] = []
         for member in joined.members:
             subscription = decode_subscription(member.metadata)
@@ -310,7 +310,7 @@ class ClassicClient(Client):
         revoked = self.owned - self._assigned
         generation = self.generation
         if revoked:
-            # The callback holds up the poll loop: no other rebalance is answered before it is over.
+            # The callback blocks the poll loop: no other rebalance is answered before it is over.
             self.phase = "revoking"
             self._commit(revoked)
             delay_ms = self.config.revoke_ms
@@ -319,7 +319,7 @@ class ClassicClient(Client):
             self._when_polled(1, lambda: self._use(generation))
 
     def _revoked_some(self, revoked: frozenset[HeldPartition], generation: int) -> None:
-        """A cooperative member gave up what it lost, and asks for the rebalance that hands it out."""
+        """A cooperative member gave up what it lost, and asks for the rebalance that reassigns it."""
         if self.phase == "revoking" and generation == self.generation:
             self._drop(revoked & self.owned)
             self.phase = "member"
@@ -387,7 +387,7 @@ class ClassicClient(Client):
         self._drop(self.owned)
 
     def _look_at_topics(self) -> None:
-        """The leader looks after the topics: another partition count means another assignment."""
+        """The leader checks the topics again: a changed partition count calls for a new assignment."""
         self._scheduler.after(METADATA_INTERVAL_MS, self._next_look)
         image = self.cluster.topics.image
         if self.phase != "member" or not self._counts or image is self._image:

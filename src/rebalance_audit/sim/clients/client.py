@@ -1,4 +1,4 @@
-"""What all clients share: a process that runs, freezes, dies and comes back, and asks one thing at a time."""
+"""What all clients share: a process that runs, freezes, dies and restarts, and sends one request at a time."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -41,7 +41,7 @@ _MESSAGES_PER_SECOND: Final = 10
 
 
 class Library(Enum):
-    """Whose habits a classic client has."""
+    """Which library's behaviour a classic client has."""
 
     JAVA = "java"
     LIBRDKAFKA = "librdkafka"
@@ -61,23 +61,23 @@ class ClientConfig:
     """Also the rebalance timeout."""
     request_timeout_ms: int = 5_000
     commit_interval_ms: int = 5_000
-    """0 = no commits."""
+    """Milliseconds between commits; 0 = no commits."""
     revoke_ms: int = 5
     """How long the application takes to give partitions up."""
     assignors: tuple[str, ...] = ("range",)
     """Classic: supported assignors, most preferred first."""
     assigns_for_ms: int = 0
-    """Classic: how long the assignment takes where the member leads."""
+    """Classic: how long the assignment takes when the member leads."""
     server_assignor: str | None = None
     regex: str | None = None
-    """Consumer protocol: subscription by expression, beside or instead of the topics."""
+    """Consumer protocol: subscription by expression, in addition to or instead of the topics."""
     subscribes_after_ms: int = 0
-    """Consumer protocol: the member joins without topics and subscribes so much later; 0: it joins with them."""
+    """Consumer protocol: how long after it joins without topics the member subscribes; 0: it joins with them."""
     client_assignor: str | None = None
-    """Consumer protocol: the assignor that the member runs when it is chosen to (KIP-848, release 3.7)."""
+    """Consumer protocol: the assignor that the member runs when it is chosen (KIP-848, release 3.7)."""
     library: Library = Library.JAVA
     makes_own_id: bool = True
-    """Consumer protocol: the member id is the client's (KIP-1082), else the coordinator's."""
+    """Consumer protocol: whether the client generates the member id (KIP-1082); else the coordinator does."""
 
 
 class _Awaited(NamedTuple):
@@ -89,10 +89,10 @@ class _Awaited(NamedTuple):
 
 
 class Client(ABC):
-    """A consumer process. Events of an earlier life are void; those of a frozen process wait for its thaw."""
+    """A consumer process. Events of an earlier life are ignored; those of a frozen process wait until it resumes."""
 
     def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
-        """Configured and not started."""
+        """Configured but not started."""
         self.cluster = cluster
         self.config = config
         self.chance = chance
@@ -114,12 +114,12 @@ class Client(ABC):
         self._awaited: dict[str, _Awaited] = {}
         """Channel -> the request whose answer it waits for."""
         self._watched: dict[str, int] = {}
-        """Channel -> when the client looks next whether the answer is overdue."""
+        """Channel -> when the client next checks whether the answer is overdue."""
         self._serial = 0
         self._grouped: tuple[object, object, dict[str, list[int]]] = (None, None, {})
         """Partitions, topics, and what `_by_name` made of them."""
         self._next_round = (0, self._commit_round)
-        """Life, and what happens in it when the next commit is due."""
+        """Life, and the callback for when the next commit is due."""
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -152,16 +152,16 @@ class Client(ABC):
             self._end()
 
     def fail(self, error: ErrorCode) -> None:
-        """The process ends by an error that it cannot handle."""
+        """The process ends with an error that it cannot handle."""
         self.failure = error
         self._end()
 
     def freeze(self) -> None:
-        """The process stands still: a long pause of its virtual machine."""
+        """The process freezes: a long pause of its virtual machine."""
         self.frozen = True
 
     def thaw(self) -> None:
-        """The process goes on as if nothing had happened."""
+        """The process continues as if nothing had happened."""
         if not self.frozen:
             return
         self.frozen = False
@@ -171,7 +171,7 @@ class Client(ABC):
             self._run(life, action)
 
     def process_slowly(self, duration_ms: int) -> None:
-        """The application works on what it polled and does not poll for so long."""
+        """The application processes what it polled, and does not poll for this long."""
         if not self.running:
             return
         now_ms = self._scheduler.now_ms
@@ -200,11 +200,11 @@ class Client(ABC):
 
     @abstractmethod
     def is_settled(self) -> str | None:
-        """None when the client is where it wants to be, else what it waits for."""
+        """What it waits for; None when the client is where it wants to be."""
 
     @abstractmethod
     def _commit_identity(self) -> tuple[int, str] | None:
-        """Generation or epoch and member id for commits; None while it is no member."""
+        """Generation or epoch, and member id, for commits; None while it is not a member."""
 
     @property
     def held_generation(self) -> int:
@@ -265,7 +265,7 @@ class Client(ABC):
         *,
         routine: bool = False,
     ) -> None:
-        """Send a request; the last one of a channel is the one whose response counts. `routine` as in `Cluster.ask`."""
+        """Send a request; only the response to the last one of a channel counts. `routine` as in `Cluster.ask`."""
         self._serial += 1
         serial, life = self._serial, self._life
         now_ms = self._scheduler.now_ms
@@ -296,7 +296,7 @@ class Client(ABC):
         self._later(at_ms - self._scheduler.now_ms, lambda: self._look(channel, at_ms))
 
     def _look(self, channel: str, at_ms: int) -> None:
-        """See whether an answer is overdue; most have come long ago, and another request waits for its own."""
+        """Check whether an answer is overdue; most have long arrived, and another request waits for its own."""
         if self._watched.get(channel) != at_ms:
             return
         del self._watched[channel]
@@ -310,13 +310,13 @@ class Client(ABC):
         awaited.no_answer()
 
     def _tell(self, request: tuple[object, ...], *, routine: bool = False) -> None:
-        """Send a request whose response nobody waits for."""
+        """Send a request whose response is not awaited."""
         self.cluster.ask(self.name, self.served, request, _nobody, routine=routine)
 
     # --- offsets -----------------------------------------------------------------------------------
 
     def _by_name(self, partitions: frozenset[HeldPartition]) -> dict[str, list[int]]:
-        """Partitions of the topics that exist, by name; the same as before while neither changed."""
+        """Partitions of the existing topics, by name; the same object while neither changed."""
         image = self.cluster.topics.image
         if self._grouped[0] is not partitions or self._grouped[1] is not image:
             by_name: dict[str, list[int]] = {}
@@ -328,7 +328,7 @@ class Client(ABC):
         return self._grouped[2]
 
     def _fetch_offsets(self) -> None:
-        """Ask where to begin in the partitions that it has."""
+        """Fetch the committed offsets of its partitions."""
         topics = self._by_name(self.owned)
         if not self.running or not topics:
             return
@@ -340,7 +340,7 @@ class Client(ABC):
         self._ask("offsets", request, self._fetched, self._fetch_offsets)
 
     def _fetched(self, response: OffsetFetchResponse) -> None:
-        """Ask again where a transaction may still move an offset, the epoch moved, or no coordinator is there."""
+        """Ask again where a transaction may still move an offset, the epoch changed, or no coordinator is available."""
         (group,) = response.groups
         errors = {
             group.error_code,
@@ -350,7 +350,7 @@ class Client(ABC):
             self._later(RETRY_BACKOFF_MS, self._fetch_offsets)
 
     def _fetch_identity(self) -> tuple[str | None, int]:
-        """Member id and epoch for fetches; only members of the consumer protocol name themselves."""
+        """Member id and epoch for fetches; only members of the consumer protocol identify themselves."""
         return None, NO_GENERATION
 
     def _commit_round(self) -> None:
@@ -397,4 +397,4 @@ class Client(ABC):
 
 
 def _nobody(_: tuple[object, ...]) -> None:
-    """Hears an answer that nobody waits for."""
+    """Receives an answer that is not awaited."""

@@ -1,4 +1,4 @@
-"""Clients that only commit offsets: standalone ones without a group, and transactional producers."""
+"""Clients that only commit offsets: standalone ones that are in no group, and transactional producers."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ _TRANSACTION_TIMEOUT_MS: Final = 60_000
 
 
 class Committer:
-    """Commits the offsets of one topic at an interval, as nobody's member."""
+    """Commits the offsets of one topic at an interval, without being a member."""
 
     def __init__(
         self, cluster: Cluster, group_id: str, topic: str, interval_ms: int, chance: Chance
@@ -43,7 +43,7 @@ class Committer:
         self._cluster.scheduler.after(self._chance.between(1, self._interval_ms), self._round)
 
     def stop(self) -> None:
-        """Commit no more."""
+        """Stop committing."""
         self._running = False
 
     def _round(self) -> None:
@@ -82,7 +82,7 @@ class Committer:
 
 
 class TransactionalCommitter(Committer):
-    """A producer that commits offsets in transactions; some it aborts, and some it never ends itself."""
+    """A producer that commits offsets in transactions; it aborts some, and some it never ends itself."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class TransactionalCommitter(Committer):
         self._cluster.ask(self.name, self._served, request, self._committed)
         scheduler = self._cluster.scheduler
         if self._chance.happens(0.1):
-            # The producer hangs: the transaction coordinator fences it and aborts.
+            # The producer hangs: the transaction coordinator fences it and aborts the transaction.
             scheduler.after(_TRANSACTION_TIMEOUT_MS, self._timed_out)
         else:
             committed = self._chance.happens(0.8)
@@ -128,7 +128,7 @@ class TransactionalCommitter(Committer):
         self._end_transaction(committed=False)
 
     def _end_transaction(self, *, committed: bool) -> None:
-        """Write the marker, again and again until the partition's broker takes it."""
+        """Write the marker; retry until the partition's broker accepts it."""
         request = WriteTxnMarkerRequest(
             self._producer_id, self._producer_epoch, committed, coordinator_epoch=0
         )

@@ -1,4 +1,4 @@
-"""Consumers of the consumer protocol (KIP-848): the coordinator reconciles them, heartbeat by heartbeat."""
+"""Consumers of the consumer protocol (KIP-848): the coordinator reconciles them with every heartbeat."""
 
 from functools import partial
 from typing import Final
@@ -33,24 +33,24 @@ MUST_REJOIN: Final = frozenset(
 
 
 class ConsumerClient(Client):
-    """One consumer; outside, a member, or leaving for a while because the application does not poll."""
+    """One consumer: outside, a member, or temporarily gone because the application does not poll."""
 
     def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
-        """Configured and not started."""
+        """Configured but not started."""
         super().__init__(cluster, config, chance)
         self.generation = LEFT_EPOCH
         self._target: frozenset[HeldPartition] = frozenset()
         self._tells_all = True
-        """The next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
+        """Whether the next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
         self._has_subscribed = True
         self._told_owned: frozenset[HeldPartition] | None = None
         self._is_reconciling = False
         self._rounds = 0
         self._beats_again = False
         self._quiet: ConsumerGroupHeartbeatRequest | None = None
-        """The heartbeat of a member that has nothing to tell, while it is the same member at the same epoch."""
+        """The heartbeat of a member with nothing to report, while it is the same member at the same epoch."""
         self._beat: tuple[int, int, Action] | None = None
-        """Of a life and a round."""
+        """The callback of one life and one round."""
 
     @property
     def member_epoch(self) -> int:
@@ -125,7 +125,7 @@ class ConsumerClient(Client):
         self._tell_subscription()
 
     def _tell_subscription(self) -> None:
-        """Tell it at once, or with the first heartbeat after a join that is under way."""
+        """Report it at once, or with the first heartbeat after a join under way."""
         if not self.running:
             return
         self._tells_all = True
@@ -133,12 +133,12 @@ class ConsumerClient(Client):
             self._later(1, self._beat_now)
 
     def prefer(self, server_assignor: str | None) -> None:
-        """The configuration changes its assignor; it is told with the next heartbeat."""
+        """The configuration changes its assignor, which the next heartbeat reports."""
         self.config.server_assignor = server_assignor
         self._tells_all = True
 
     def is_settled(self) -> str | None:
-        """None when it is a member that uses exactly what it was assigned."""
+        """What it waits for; None when it is a member that uses exactly what it was assigned."""
         if self.member_epoch <= JOIN_EPOCH:
             return f"{self.name} is no member"
         return (
@@ -154,7 +154,7 @@ class ConsumerClient(Client):
     # --- heartbeats --------------------------------------------------------------------------------
 
     def _beat_now(self) -> None:
-        """Send a heartbeat, and the next ones at the coordinator's interval from now on.
+        """Send a heartbeat, and from now on the next ones at the coordinator's interval.
 
         One at a time: while another is under way, this one waits for its answer.
         """
@@ -220,7 +220,7 @@ class ConsumerClient(Client):
         self._scheduler.after(delay_ms, self._beat_of(self._life, self._rounds))
 
     def _beat_of(self, life: int, round_number: int) -> Action:
-        """What happens when the next heartbeat of this round is due: the same until another round begins."""
+        """The callback that sends the next heartbeat of this round; the same until another round begins."""
         if self._beat is None or self._beat[:2] != (life, round_number):
             due = partial(self._run, life, partial(self._next, round_number))
             self._beat = life, round_number, due
@@ -236,7 +236,7 @@ class ConsumerClient(Client):
             self._again_in(prolonged.heartbeat_interval_ms)
 
     def _has_news(self) -> bool:
-        """Whether there is something to tell or to do that a heartbeat would bring about."""
+        """Whether a heartbeat would report or bring about anything."""
         return (
             self._tells_all
             or self._beats_again
@@ -246,7 +246,7 @@ class ConsumerClient(Client):
         )
 
     def _prolong(self) -> Prolonged | None:
-        """Keep the session alive without the detour of a request, where that makes no difference."""
+        """Keep the session alive without a full request, where that makes no difference."""
         quiet = self._quiet
         if (
             quiet is None
@@ -257,7 +257,7 @@ class ConsumerClient(Client):
         return self.cluster.prolong(self.served, quiet)
 
     def _heartbeat(self) -> ConsumerGroupHeartbeatRequest:
-        """What every heartbeat says."""
+        """The fields of every heartbeat."""
         config = self.config
         return ConsumerGroupHeartbeatRequest(
             self.group_id,
@@ -290,7 +290,7 @@ class ConsumerClient(Client):
         return None if name is None else (ClientAssignor(name, 0, 1, 0, 1, b""),)
 
     def _prepare(self) -> None:
-        """Ask for what the assignor works on; the coordinator picks again when nothing comes back."""
+        """Ask for the input of the assignor; the coordinator chooses again when no result arrives."""
         if "assignment" in self._awaited:
             return
         request = ConsumerGroupPrepareAssignmentRequest(
@@ -299,7 +299,7 @@ class ConsumerClient(Client):
         self._ask("assignment", request, self._install, lambda: None)
 
     def _install(self, prepared: ConsumerGroupPrepareAssignmentResponse) -> None:
-        """Deal the partitions of each topic to its subscribers in turn, and bring the result."""
+        """Deal the partitions of each topic to its subscribers in turn, and send the result."""
         if prepared.error_code is not ErrorCode.NONE or self.member_epoch < JOIN_EPOCH:
             return
         dealt: dict[str, list[TopicIdPartitions]] = {
@@ -329,7 +329,7 @@ class ConsumerClient(Client):
     # --- reconciliation ----------------------------------------------------------------------------
 
     def _reconcile(self) -> None:
-        """Give up what is not assigned any more, then use what is new, and say so at once."""
+        """Give up what is no longer assigned, then use what is new, and report both at once."""
         if self._is_reconciling or self.owned == self._target:
             return
         self._is_reconciling = True
