@@ -1,4 +1,4 @@
-"""All rules, applied after every event, and the full comparisons that are made now and then.
+"""All rules, applied after every event, and the full comparisons that are made from time to time.
 
 The rules look at the coordinators and the clients from outside; they share no bookkeeping with either.
 """
@@ -93,7 +93,7 @@ class Invariants:
             self.checks += self._leaders.check_answer(request, response)
 
     def acquired(self, holder: Holder, partition: HeldPartition, others: Iterable[Holder]) -> None:
-        """Check that nobody else may use the partition that a client starts to use."""
+        """Check that no other client may use the partition that a client starts to use."""
         for other in others:
             self.checks += 1
             self._users.check(holder, partition, other)
@@ -105,7 +105,7 @@ class Invariants:
         self._commits.flushed(shard, batch)
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
-        """Whatever was acknowledged is still there; where nothing was lost, all is as it was before."""
+        """Check that what was acknowledged is still there and, where nothing was lost, that all is as before."""
         for group_id in self._numbers.group_ids():
             if self._served_by(group_id) is shard:
                 slot = shard.shard.slot(group_id)
@@ -118,7 +118,7 @@ class Invariants:
         self.checks += self._commits.check(shard)
 
     def stopped(self, shard: ServedPartition) -> None:
-        """Remember the state of a coordinator that is about to go."""
+        """Remember the state of a coordinator that is about to stop."""
         self._reloads.stopped(shard)
         self._commits.stopped(shard)
 

@@ -1,4 +1,4 @@
-"""Rule: an offset commit that was acknowledged is in the log, stays there, and is what the group is told."""
+"""Rule: an acknowledged offset commit is in the log, stays there, and is what the group is told."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,7 +24,7 @@ _TopicPartition = tuple[str, int]
 
 @dataclass(slots=True)
 class _Commits:
-    """Commits of one log partition that are in the log: record key -> offset of the newest record."""
+    """Commits that one log partition holds: record key -> offset of the newest record."""
 
     acknowledged: dict[bytes, int] = field(default_factory=dict)
     pending: dict[int, dict[bytes, int]] = field(default_factory=dict)
@@ -32,9 +32,9 @@ class _Commits:
     newest_base: int = 0
     """Base offset of the newest batch."""
     deleted: set[bytes] = field(default_factory=set)
-    """Commits that ended in the newest batch or since."""
+    """Commits that took effect in the newest batch or later."""
     unanswered: dict[int, list[dict[_TopicPartition, int]]] = field(default_factory=dict)
-    """id of a request -> what each handling of it, the earliest first, has written: partition -> log offset."""
+    """Request id -> what each handling of it wrote, the earliest first: partition -> log offset."""
 
 
 class KeptCommits:
@@ -52,7 +52,7 @@ class KeptCommits:
     ) -> None:
         """Note what a commit wrote.
 
-        A request that the network brought twice is handled twice, and answered in that order.
+        A request that the network delivered twice is handled twice, and answered in that order.
         """
         written = {
             (change.topic, change.topic_partition): change.position.log_offset
@@ -69,10 +69,10 @@ class KeptCommits:
     def check_commit(
         self, shard: ServedPartition, request: OffsetCommitRequest, response: OffsetCommitResponse
     ) -> int:
-        """Raises InvariantBrokenError where a commit is acknowledged that is not in the log.
+        """Raises InvariantBrokenError where an acknowledged commit is not in the log.
 
-        Its own record counts, not what the coordinator holds: a client that was answered a moment ago may have
-        committed again, into the batch that is open by now.
+        The commit's own record counts, not what the coordinator holds: a client that was just answered may have
+        committed again, into the batch that is open now.
         """
         unanswered = self._commits[shard.number].unanswered
         handled = unanswered[id(request)]
@@ -94,9 +94,9 @@ class KeptCommits:
         return checks
 
     def check_fetch(self, shard: ServedPartition, response: OffsetFetchResponse) -> int:
-        """Raises InvariantBrokenError where a group is told of an older commit than it made.
+        """Raises InvariantBrokenError where a group is told of an older commit than its newest.
 
-        It is told of the newest commit that was written before the batch that the answer waited for.
+        The expected commit is the newest one written before the batch that the answer waited for.
         """
         commits = self._commits.get(shard.number)
         if commits is None:

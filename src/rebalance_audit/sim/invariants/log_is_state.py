@@ -25,18 +25,18 @@ class Reloads:
         """Partition of the log -> state of the coordinator that stopped."""
 
     def stopped(self, shard: ServedPartition) -> None:
-        """Remember the state of a coordinator that is about to go."""
+        """Remember the state of a coordinator that is about to stop."""
         self._before[shard.number] = shard.shard
 
     def check(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
-        """Raises InvariantBrokenError where nothing was lost and the new coordinator has another state."""
+        """Raises InvariantBrokenError where nothing was lost but the new coordinator has another state."""
         before = self._before.pop(shard.number, None)
         if before is not None and not lost:
             require_equal(before, shard.shard, f"reload of partition {shard.number}")
 
 
 def require_equal(live: Shard, replayed: Shard, where: str) -> None:
-    """Raises InvariantBrokenError where two shards differ in anything but what a cleaner may take."""
+    """Raises InvariantBrokenError where two shards differ in anything but what a cleaner may remove."""
     left, right = _essence(live), _essence(replayed)
     for group_id in sorted(left.keys() | right.keys()):
         one, other = left.get(group_id), right.get(group_id)

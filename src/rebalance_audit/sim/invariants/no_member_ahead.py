@@ -1,4 +1,4 @@
-"""Rule: a member never runs ahead of the target assignment."""
+"""Rule: a member's epoch is never above that of the target assignment."""
 
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
 from rebalance_audit.sim.invariants.broken import require

@@ -1,4 +1,4 @@
-"""Rule: a generation has one leader, who is a member, and all who are told of it are told of the same."""
+"""Rule: a generation has one leader, who is a member, and no member is told of another one."""
 
 from rebalance_audit.coordinator.handling import ErrorCode, Response
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
@@ -7,15 +7,15 @@ from rebalance_audit.sim.invariants.broken import require
 
 
 class OneLeader:
-    """Remembers who was told to lead which generation."""
+    """Remembers which member was told to lead which generation."""
 
     def __init__(self) -> None:
-        """Nobody was told yet."""
+        """No member was told yet."""
         self._leaders: dict[str, dict[int, str]] = {}
         """Group id -> generation -> its leader."""
 
     def check_group(self, group: ClassicGroup) -> None:
-        """Raises InvariantBrokenError where the recorded leader is no member."""
+        """Raises InvariantBrokenError where the recorded leader is not a member."""
         require(
             not group.members or group.leader_member_id in group.members,
             f"the leader {group.leader_member_id} of {group.group_id} is no member",
@@ -44,9 +44,9 @@ class OneLeader:
         return True
 
     def group_ids(self) -> list[str]:
-        """Groups of which somebody was told a leader."""
+        """Groups in which a member was told a leader."""
         return list(self._leaders)
 
     def forget(self, group_id: str) -> None:
-        """The group is gone, or another coordinator has loaded it: generations may be counted again."""
+        """The group is gone, or another coordinator has loaded it: generation numbers may be used again."""
         self._leaders.pop(group_id, None)

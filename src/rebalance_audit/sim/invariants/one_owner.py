@@ -25,7 +25,7 @@ def check_group(group: ModernGroup) -> None:
 
 
 def check_member(group: ModernGroup, member: ModernMember) -> None:
-    """Raises InvariantBrokenError where another one owns what this member holds."""
+    """Raises InvariantBrokenError where another member owns what this one holds."""
     for partition in _held_by(member):
         owner = group.owners.get(partition)
         if owner != member.member_id:

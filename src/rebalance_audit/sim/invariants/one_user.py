@@ -9,7 +9,7 @@ from rebalance_audit.sim.invariants.broken import InvariantBrokenError
 
 
 class OneUser:
-    """Asks the coordinators whom they take for a member."""
+    """Asks the coordinators which clients they count as members."""
 
     def __init__(self, served_by: Callable[[str], ServedPartition]) -> None:
         """`served_by` finds the partition of a group."""
@@ -23,10 +23,10 @@ class OneUser:
             )
 
     def _may_use(self, holder: Holder) -> bool:
-        """Whether the coordinator takes the client for a member at its epoch: it would accept its commits.
+        """Whether the coordinator counts the client as a member at its epoch, and so would accept its commits.
 
-        One gap is Kafka's own: an upgrade takes the assignments of the last generation for granted, and a cooperative
-        member that has joined that one and not synced goes on with what it had before (see docs/simulator.md).
+        One gap is Kafka's own: an upgrade takes the assignments of the last generation as accepted, and a cooperative
+        member that has joined that generation but not synced keeps using what it had before (see docs/simulator.md).
         """
         served = self._served_by(holder.group_id)
         if not served.is_active:

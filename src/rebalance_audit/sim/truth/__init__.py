@@ -1,1 +1,1 @@
-"""What really happened in a simulation, recorded beside it."""
+"""What really happened in a simulation, recorded while it runs."""

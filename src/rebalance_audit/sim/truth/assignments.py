@@ -1,4 +1,4 @@
-"""Who really held which partition and when members really reached an epoch, by the coordinator's clock."""
+"""Who really held which partition, and when members really reached an epoch, by the coordinator's clock."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.sim.truth.group_look import GroupLook
 
 Place = tuple[str, int]
-"""Topic name and partition: what stays when a group's protocol changes."""
+"""Topic name and partition: a key that outlives a change of the group's protocol."""
 
 
 class Holding(NamedTuple):
-    """One member's time with one partition."""
+    """The interval in which one member held one partition."""
 
     topic: str
     topic_partition: int
@@ -32,10 +32,10 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class AssignmentTruth:
-    """One group; writes come in log order, each as the group stood after it."""
+    """One group; writes come in log order, each with the group as it was after that write."""
 
     held: dict[TopicPartition, tuple[str, int]] = field(default_factory=dict)
-    """Partition, by topic id or name as the protocol has it -> member id and since when."""
+    """Partition, by topic id or name as the protocol has it -> member id and start time."""
     past: list[Holding] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class AssignmentTruth:
     def _renamed(
         self, owners: Mapping[TopicPartition, str | None], name_of: Callable[[bytes], str]
     ) -> dict[TopicPartition, tuple[str, int]]:
-        """What was held, under the keys of the other protocol where the same member goes on holding it."""
+        """What was held, under the keys of the other protocol where the same member still holds it."""
         now = {(_name(partition, name_of), partition[1]): partition for partition in owners}
         return {
             now.get((_name(partition, name_of), partition[1]), partition): since
@@ -102,7 +102,7 @@ class AssignmentTruth:
     def arrive(
         self, incarnation: int, gone: Iterable[str], arrived: Mapping[str, int], now_ms: int
     ) -> None:
-        """Members that stand at an epoch with nothing pending after a write; who went and came back starts anew."""
+        """Members at an epoch with nothing pending after a write; a member that left and came back starts anew."""
         for member_id in gone:
             self.reached.pop(member_id, None)
         for member_id, epoch in arrived.items():
@@ -115,7 +115,7 @@ class AssignmentTruth:
         self.reached.clear()
 
     def holdings(self, name_of: Callable[[bytes], str]) -> Iterator[Holding]:
-        """Everything that was held and still is."""
+        """All intervals, also those that have not ended."""
         yield from self.past
         for partition, (member_id, from_ms) in self.held.items():
             yield Holding(_name(partition, name_of), partition[1], member_id, from_ms, None)
@@ -129,7 +129,7 @@ def _name(partition: TopicPartition, name_of: Callable[[bytes], str]) -> str:
 def assignment_rows(
     group_id: str, truth: AssignmentTruth, name_of: Callable[[bytes], str]
 ) -> Iterator[dict[str, object]]:
-    """Rows of the truth file: who held what by the coordinator's clock, and who reached which epoch when."""
+    """Rows of the truth file: which member held what by the coordinator's clock, and when members reached epochs."""
     for holding in truth.holdings(name_of):
         yield {
             "kind": "assignment",

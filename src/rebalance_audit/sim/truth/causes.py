@@ -1,6 +1,6 @@
-"""The real causes of epochs, in the audit's words: what the coordinator says of its own decisions, and nothing else.
+"""The real causes of epochs, in the audit's words: what the coordinator says about its own decisions, and nothing else.
 
-No record is looked at here, so that a rule of the audit that reads the records wrongly cannot hide.
+No record is read here, so a rule of the audit that misreads the records cannot hide.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,16 +32,16 @@ CAUSES: Final[Mapping[Trigger, RebalanceCause]] = {
     Trigger.STATIC_MEMBER_EXPIRED: RebalanceCause.STATIC_MEMBER_EXPIRED,
     Trigger.REBALANCE_TIMEOUT: RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
 }
-"""Every trigger by the name that the closed list has for it; the list has none for a group over its capacity."""
+"""Each trigger with its name in the closed list, which has none for a group over its capacity."""
 
 _REJOINS: Final = frozenset({Trigger.LEADER_REJOINED, Trigger.METADATA_CHANGED})
 
 Topics = Mapping[str, tuple[object, ...] | None]
-"""Subscribed name -> its topic, if there is one."""
+"""Subscribed name -> its topic, if it exists."""
 
 
 class Reason(NamedTuple):
-    """One thing that set an epoch off."""
+    """One thing that caused an epoch."""
 
     cause: RebalanceCause
     at_ms: int
@@ -50,7 +50,7 @@ class Reason(NamedTuple):
 
 
 def cause_of(reason: BumpReason, happening: Happening) -> RebalanceCause:
-    """The coordinator's reason, or the administrator's whose request it was."""
+    """The coordinator's reason, or that of the administrator who sent the request."""
     if reason.trigger is Trigger.MEMBER_JOINED and reason.instance_id is not None:
         return RebalanceCause.STATIC_MEMBER_JOINED
     if reason.trigger is Trigger.MEMBER_LEFT and happening.intent is not None:
@@ -63,8 +63,8 @@ def reasons_of(
 ) -> list[Reason]:
     """All reasons of one bump, each once.
 
-    `before` are the topics as the group's last epoch had them, None where there was none. A member that joins again
-    knows why better than the coordinator: its reason comes first.
+    `before` are the topics as the group's last epoch had them, None where it had none. A member that joins again
+    knows the reason better than the coordinator: its reason comes first.
     """
     found: dict[Reason, None] = {}
     for reason in bump.reasons:
@@ -82,7 +82,7 @@ def reasons_of(
 def _differences(before: Topics, bump: Bump, *, alone: bool) -> Iterator[RebalanceCause]:
     """What made the topics differ from those on record.
 
-    Where a subscription lost or gained topics, either this very bump has a reason that says so, or an expression was
+    Where a subscription lost or gained topics, either this bump has a reason that says so, or an expression was
     given up earlier without a bump.
     """
     now = bump.topics

@@ -1,4 +1,4 @@
-"""What a coordinator has decided and not recorded yet: it is in its memory, and ends with it."""
+"""What a coordinator has decided but not recorded yet: it exists in memory alone, and is lost with the coordinator."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,24 +9,24 @@ from rebalance_audit.sim.truth.causes import Reason, Topics
 
 
 class Decisions:
-    """The groups of one coordinator: why they move on, and who is gone since their last record.
+    """The groups of one coordinator: why they start new epochs, and which members have gone since their last record.
 
-    An epoch of the consumer protocol is recorded with the decision, a classic generation when its assignment is there.
+    An epoch of the consumer protocol is recorded with the decision, a classic generation with its assignment.
     """
 
     def __init__(self) -> None:
         """Nothing is decided yet."""
         self._reasons: dict[str, dict[int, list[Reason]]] = defaultdict(dict)
-        """Group id -> epoch or generation -> its reasons, the first to happen first."""
+        """Group id -> epoch or generation -> its reasons, the earliest first."""
         self._ends: dict[str, dict[str, RebalanceCause]] = defaultdict(dict)
         """Group id -> member id -> how it ended."""
         self._meanwhile: dict[str, dict[int, list[Reason]]] = defaultdict(dict)
-        """Group id -> epoch or generation -> what happened in it that did not begin it."""
+        """Group id -> epoch or generation -> what happened in it but did not cause it."""
         self.topics: dict[str, Topics] = {}
-        """Group id -> the subscribed topics as its newest epoch has them."""
+        """Group id -> the subscribed topics as of its newest epoch."""
 
     def bumped(self, bump: Bump, reasons: list[Reason]) -> None:
-        """A group goes on to another epoch, or begins the join phase of another generation."""
+        """A group starts another epoch, or the join phase of another generation."""
         group_id, epoch = bump.group_id, bump.epoch
         triggers = {each.trigger for each in bump.reasons}
         if Trigger.GROUP_BEGAN in triggers:
@@ -35,7 +35,7 @@ class Decisions:
             self.topics[group_id] = bump.topics
         begun = self._reasons[group_id]
         if triggers == {Trigger.GROUP_UPGRADED}:
-            # The generation goes on as an epoch, whatever began it; a join phase that was under way is void.
+            # The generation becomes an epoch, whatever began it; a join phase under way is void.
             begun = {each: why for each, why in begun.items() if each <= epoch}
             self._reasons[group_id] = begun
             if begun:
@@ -45,24 +45,24 @@ class Decisions:
         begun.setdefault(epoch, []).extend(reasons)
 
     def happened(self, group_id: str, epoch: int, reason: Reason) -> None:
-        """Something happened on the way to an epoch, whether that began it or not."""
+        """Something happened before an epoch was recorded, whether it caused the epoch or not."""
         self._meanwhile[group_id].setdefault(epoch, []).append(reason)
 
     def meanwhile(self, group_id: str, epoch: int, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
-        """What happened until an epoch that is on record now, beside its reasons."""
+        """What happened before an epoch that is now on record, besides its reasons."""
         found = self._meanwhile.pop(group_id, {})
         beside = (reason for each in sorted(found) if each <= epoch for reason in found[each])
         return tuple(dict.fromkeys(reason for reason in beside if reason not in reasons))
 
     def ended(self, group_id: str, member_id: str | None, cause: RebalanceCause) -> None:
-        """A member is none any more."""
+        """A member has left the group, for whatever reason."""
         assert member_id is not None
         self._ends[group_id][member_id] = cause
 
     def epoch_recorded(self, group_id: str, epoch: int) -> tuple[tuple[Reason, ...], int | None]:
-        """The reasons of an epoch that is on record now, and when it was first decided to go there.
+        """The reasons of an epoch that is now on record, and when it was first decided.
 
-        Generations before it that were never recorded count in: what began them is why there is this one.
+        Earlier generations that were never recorded count too: what began them is also why this one exists.
         """
         begun = self._reasons[group_id]
         counted = sorted(each for each in begun if each <= epoch)

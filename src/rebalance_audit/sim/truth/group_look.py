@@ -1,4 +1,4 @@
-"""What a write may have moved in a group: all of it, or in a large group no more than the members that it named."""
+"""What a write may have moved in a group: all of it or, in a large group, only the members that the write named."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
@@ -23,21 +23,21 @@ class GroupLook(NamedTuple):
     """A group right after a write."""
 
     is_whole: bool
-    """Everything was looked at, and whatever is not named here is not there."""
+    """Everything was looked at: what is not named here does not exist."""
     members: Mapping[str, str | None] = {}
     """Member id -> instance id."""
     gone: Collection[str] = ()
-    """Ids that the write named and that are no members; empty where everything was looked at."""
+    """Ids that the write named and that are not members; empty where everything was looked at."""
     instances: Collection[str] = ()
     """Instance ids that members hold."""
     owners: Mapping[TopicPartition, str | None] = {}
-    """Who holds a partition, by topic id or name as the protocol has it; one that is being given up is still held."""
+    """Which member holds a partition, by topic id or name as the protocol has it; one being given up is still held."""
     arrived: Mapping[str, int] = {}
-    """Member id -> the epoch at which it stands, of members that have nothing to give up or to wait for."""
+    """Member id -> its epoch, for members that have nothing to give up or to wait for."""
 
 
 def look_at(group: object, changes: Iterable[Change]) -> GroupLook:
-    """Look at a group as this write left it; None and other objects are a group that is gone."""
+    """Look at a group as this write left it; None and other objects stand for a group that is gone."""
     if isinstance(group, ClassicGroup):
         return _classic(group, changes)
     if not isinstance(group, ModernGroup):
@@ -91,7 +91,7 @@ def _arrived(group: ModernGroup, members: Iterable[ModernMember]) -> dict[str, i
 
 
 def _classic(group: ClassicGroup, changes: Iterable[Change]) -> GroupLook:
-    """In front of a downgrade, in the same write, a static member may have taken over what another had."""
+    """Before a downgrade, in the same write, a static member may have taken over what another one had."""
     members = group.members.values()
     taken_over = (
         change

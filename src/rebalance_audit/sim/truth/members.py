@@ -34,9 +34,9 @@ class MembersOf:
         ends: Mapping[str, RebalanceCause],
         now_ms: int,
     ) -> None:
-        """Follow the members after a write; `ends` says by member id how those ended that are gone."""
+        """Follow the members after a write; `ends` says by member id how those that are gone ended."""
         for each in changes:
-            # Who came and went in one write: an upgrade brought a member along and its instance took its place.
+            # Came and went in one write: an upgrade brought a member along and its instance took its place.
             if isinstance(each, MemberUnsubscribed) and each.member_id not in look.members:
                 known = MemberTruth(each.member_id, each.instance_id, now_ms)
                 self.present.setdefault(each.member_id, known)
@@ -54,6 +54,6 @@ class MembersOf:
                 self.present[member_id] = MemberTruth(member_id, instance_id, now_ms)
 
     def all(self) -> Iterator[MemberTruth]:
-        """Members that ended, then those that are still there."""
+        """Members that ended, then current ones."""
         yield from self.past
         yield from self.present.values()

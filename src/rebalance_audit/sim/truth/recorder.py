@@ -1,6 +1,7 @@
 """What really happened, as rows: every epoch with its real causes, every member's end, every use of a partition.
 
-What the coordinator does counts once it is in the log: a batch that a dying broker never wrote takes its truth with it.
+What the coordinator does counts once it is in the log: the truth of a batch that a dying broker never wrote is
+dropped with the batch.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,12 +57,12 @@ class EpochTruth:
     target_installed_at_ms: int | None = None
     converged_at_ms: int | None = None
     meanwhile: tuple[Reason, ...] = ()
-    """What else happened in it, or on the way to it, and did not begin it."""
+    """What else happened in it or before its record, but did not cause it."""
     is_empty: bool = False
-    """It left nobody behind; a member that comes later without an epoch of its own does not converge for it."""
+    """Whether it left no members; a member that comes later without an epoch of its own does not converge on it."""
 
     def rows(self) -> Iterator[Row]:
-        """One row per cause, the first to happen first; then one per thing that happened beside."""
+        """One row per cause, the earliest first; then one per thing that happened besides."""
         unknown = Reason(RebalanceCause.UNKNOWN, self.started_at_ms)
         for kind, reason in (
             *(("epoch", reason) for reason in self.reasons or (unknown,)),
@@ -93,25 +94,25 @@ class GroupTruth:
     had_epochs: bool = False
     epochs: list[EpochTruth] = field(default_factory=list)
     awaiting: list[EpochTruth] = field(default_factory=list)
-    """Epochs of the consumer protocol without a target so far."""
+    """Epochs of the consumer protocol that have no target yet."""
     members: MembersOf = field(default_factory=MembersOf)
     assignments: AssignmentTruth = field(default_factory=AssignmentTruth)
     topics: Topics | None = None
-    """Consumer groups: the subscribed topics as the newest epoch has them."""
+    """Consumer groups: the subscribed topics as of the newest epoch."""
 
     def covers(self, topics: Topics | None) -> None:
         """The newest epoch has these topics."""
         self.topics = topics or self.topics
 
     def begin_anew(self) -> None:
-        """The group was deleted, or an empty one starts its counter again."""
+        """The group was deleted, or an empty one starts counting again."""
         self.incarnation += 1
         self.had_epochs = False
         self.awaiting.clear()
         self.assignments.begin_anew()
 
     def taken_over(self, *, goes_on: bool) -> None:
-        """Another protocol took the group's place, and may go on counting."""
+        """Another protocol took the group's place, and may continue its count."""
         if not goes_on and not self.members.present and self.had_epochs:
             self.begin_anew()
 
@@ -122,7 +123,7 @@ class GroupTruth:
         self.had_epochs = True
 
     def happened(self, beside: tuple[Reason, ...]) -> None:
-        """Something happened in the newest epoch without another one."""
+        """Something happened in the newest epoch without causing another one."""
         if beside and self.epochs:
             self.epochs[-1].meanwhile += beside
 
@@ -134,7 +135,7 @@ class GroupTruth:
         self.awaiting = [epoch for epoch in self.awaiting if epoch.epoch > assignment_epoch]
 
     def emptied(self) -> None:
-        """Nobody is left to assign anything to."""
+        """No member is left to assign anything to."""
         self.awaiting.clear()
         if self.epochs:
             self.epochs[-1].is_empty = True
@@ -147,7 +148,7 @@ class GroupTruth:
 
 
 class TruthRecorder:
-    """Observes coordinators and clients, and says at the end what happened."""
+    """Observes coordinators and clients, and reports at the end what happened."""
 
     def __init__(self, now_ms: Callable[[], int], name_of: Callable[[bytes], str]) -> None:
         """Nothing happened yet; `name_of` knows the topics."""
@@ -157,7 +158,7 @@ class TruthRecorder:
         self._decisions: dict[int, Decisions] = {}
         self._pending: dict[int, list[Note]] = {}
         self._alone_behind: dict[int, dict[str, str | None]] = {}
-        """Partition -> groups of which no more than one member is behind their epoch, with that member."""
+        """Partition -> groups of which at most one member is behind the group's epoch, with that member."""
 
     # --- what it observes --------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class TruthRecorder:
             self._note_group(shard, slot, changes, happening, now_ms, notes)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Answers tell nothing that the records do not."""
+        """Answers show nothing that the records do not."""
 
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
         """What was pending is in the log."""
@@ -181,7 +182,7 @@ class TruthRecorder:
             note()
 
     def stopped(self, shard: ServedPartition) -> None:
-        """The end of a coordinator says nothing of its groups."""
+        """The end of a coordinator says nothing about its groups."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """What was not written never happened, and phases in memory are forgotten."""
@@ -193,7 +194,7 @@ class TruthRecorder:
     # --- what it says ------------------------------------------------------------------------------
 
     def rows(self, uses: Sequence[Use]) -> Iterator[Row]:
-        """Everything, group by group in the order they appeared, then the uses of partitions."""
+        """All rows, group by group in the order in which they appeared, then the uses of partitions."""
         for truth in self._groups.values():
             for epoch in truth.epochs:
                 yield from epoch.rows()
@@ -256,7 +257,7 @@ class TruthRecorder:
             bump.group_id == slot.group_id and _UPGRADED in bump.reasons for bump in happening.bumps
         )
         if any(isinstance(change, GroupRemoved) for change in changes):
-            # An upgrade takes along whoever is there, also nobody in the middle of a join phase.
+            # An upgrade takes along all members there are, even none in the middle of a join phase.
             going_on = partial(truth.taken_over, goes_on=upgraded)
             notes.append(truth.begin_anew if group is None else going_on)
         if isinstance(group, ModernGroup):
@@ -304,7 +305,7 @@ class TruthRecorder:
                 notes.append(partial(_add_modern, truth, found, upgraded=upgraded))
             elif isinstance(change, TargetInstalled) and change.new_assignment_epoch >= 0:
                 notes.append(partial(truth.target_installed, change.new_assignment_epoch, now_ms))
-        # What bumped nothing happened in the epoch that there was.
+        # What bumped nothing happened in the epoch that already existed.
         beside = decisions.meanwhile(group.group_id, group.group_epoch + 1, ())
         notes.append(partial(truth.happened, beside))
         if not group.members:
@@ -328,7 +329,7 @@ class TruthRecorder:
             if change.new_generation == (change.old_generation or 0) and not was_modern:
                 continue
             if was_modern:
-                # The epoch was there before: what follows from the downgrade is the next generation's.
+                # The epoch existed before: what follows from the downgrade belongs to the next generation.
                 continue
             generation = change.new_generation
             reasons, join_started_ms = decisions.epoch_recorded(group.group_id, generation)
@@ -348,14 +349,14 @@ class TruthRecorder:
 
 
 def _was_modern(changes: list[Change]) -> bool:
-    """Whether the write took a consumer group away."""
+    """Whether the write removed a consumer group."""
     return any(
         isinstance(each, GroupRemoved) and each.group_type is GroupType.CONSUMER for each in changes
     )
 
 
 def _note_behind(behind: dict[str, str | None], slot: GroupSlot) -> None:
-    """Whether everybody, or all but one, stands at the group's epoch."""
+    """Whether all members, or all but one, are at the group's epoch."""
     group = slot.group
     behind.pop(slot.group_id, None)
     if isinstance(group, ModernGroup) and group.members and len(group.unconverged) <= 1:
@@ -365,7 +366,7 @@ def _note_behind(behind: dict[str, str | None], slot: GroupSlot) -> None:
 def _goes_on_without_rebalance(
     group: ClassicGroup, look: GroupLook, behind: Mapping[str, str | None]
 ) -> bool:
-    """Whether this downgrade is the moment in which the last member of a consumer group reached its epoch.
+    """Whether this downgrade is the moment at which the last member of a consumer group reached its epoch.
 
     A static member took the place of the one that was behind, and the group becomes a classic one in the same write.
     """
@@ -383,7 +384,7 @@ def _add_modern(truth: GroupTruth, epoch: EpochTruth, *, upgraded: bool) -> None
     if not truth.had_epochs and upgraded:
         epoch.reasons = (created, *epoch.reasons)
     elif not truth.had_epochs and created.cause not in {each.cause for each in epoch.reasons}:
-        # Its first members brought no topics that were known, which from 4.3 on leaves no epoch.
+        # Its first members brought no known topics, which from 4.3 on leaves no epoch.
         epoch.meanwhile = (created, *epoch.meanwhile)
     truth.add(epoch)
     truth.awaiting.append(epoch)
