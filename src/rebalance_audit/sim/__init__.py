@@ -1,1 +1,1 @@
-"""A deterministic discrete-event simulator around the group coordinator: logs whose truth is known."""
+"""A deterministic discrete-event simulator around the group coordinator: it makes logs whose truth is known."""

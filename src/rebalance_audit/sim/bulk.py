@@ -1,4 +1,4 @@
-"""A load of offset commits, far more than requests could make: whole batches at a time."""
+"""A load of offset commits, far more than requests could produce: whole batches at a time."""
 
 import struct
 from typing import Final
@@ -22,7 +22,7 @@ _OFFSET_END: Final = _OFFSET_AT + _OFFSET.size
 
 
 class BulkLoad:
-    """Standalone committers without number: every second, each partition gets its share of commits."""
+    """Standalone committers in any number: every second, each partition gets its share of commits."""
 
     def __init__(self, cluster: Cluster, commits_per_minute: int) -> None:
         """Not started; the load has a topic and groups of its own."""
@@ -55,7 +55,7 @@ class BulkLoad:
         self._cluster.scheduler.after(INTERVAL_MS, self._round)
 
     def stop(self) -> None:
-        """Commit no more."""
+        """Stop committing."""
         self._running = False
 
     def _round(self) -> None:
@@ -94,7 +94,7 @@ class BulkLoad:
             )
 
     def _value_around_offset(self, topic_id: bytes, now_ms: int) -> tuple[bytes, bytes]:
-        """What stands before and behind the committed offset in every value of this moment."""
+        """The bytes before and after the committed offset in every value of this moment."""
         dialect = self._cluster.config.dialect
         commit = OffsetCommitValue(0, "", now_ms, leader_epoch=0)
         if LOG_RULES[dialect].commit_version >= TOPIC_ID_FROM_VERSION:

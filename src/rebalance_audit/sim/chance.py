@@ -1,7 +1,7 @@
-"""All randomness of a simulation: one seed, a stream of its own for everything that draws.
+"""All randomness of a simulation: one seed, and a separate stream for everything that draws.
 
 A stream is found by its name, and its numbers depend on the seed and the name alone. A new draw in one place therefore
-leaves every other place as it was.
+changes nothing elsewhere.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ class Chance:
         self._random = random.Random(int.from_bytes(digest))  # noqa: S311 - reproducible on purpose
 
     def stream(self, name: str) -> "Chance":
-        """The stream of that name below this one."""
+        """The substream of that name."""
         return Chance(self.seed, f"{self.name}/{name}")
 
     def happens(self, probability: float) -> bool:
@@ -41,19 +41,19 @@ class Chance:
         return self._random.random() < probability
 
     def between(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`, both included."""
+        """An integer from `low` to `high`, both included."""
         return self._random.randint(low, high)
 
     def uniform(self, low: float, high: float) -> float:
-        """A number from `low` to `high`."""
+        """A float from `low` to `high`."""
         return self._random.uniform(low, high)
 
     def latency_ms(self, typical_ms: int) -> int:
-        """A delay with a long tail: mostly near `typical_ms`, now and then several times that, never below 1."""
+        """A delay with a long tail: mostly near `typical_ms`, sometimes several times as long, never below 1."""
         return max(1, round(typical_ms * _TAIL[int(self._random.random() * _TAIL_STEPS)]))
 
     def waiting_ms(self, per_minute: float) -> int:
-        """How long until the next of events that come so often, independent of each other."""
+        """Milliseconds to the next of independent events that come at this mean rate."""
         return max(1, round(self._random.expovariate(per_minute / 60_000)))
 
     def choice(self, items: Sequence[T]) -> T:
@@ -61,11 +61,11 @@ class Chance:
         return self._random.choice(items)
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """One of the items, as likely as its weight says."""
+        """One of the items, with probability in proportion to its weight."""
         return self._random.choices(items, weights)[0]
 
     def sample(self, items: Sequence[T], size: int) -> list[T]:
-        """Some different items in random order."""
+        """Distinct items in random order."""
         return self._random.sample(items, size)
 
     def octets(self, size: int) -> bytes:
@@ -73,7 +73,7 @@ class Chance:
         return self._random.randbytes(size)
 
     def uuid(self) -> bytes:
-        """16 bytes that Kafka takes as a uuid of its own: version 4, and no leading dash in its text."""
+        """16 bytes that Kafka accepts as its own uuid: version 4, and no leading dash in its text."""
         while True:
             raw = bytearray(self._random.randbytes(16))
             raw[6] = raw[6] & 0x0F | 0x40
@@ -82,5 +82,5 @@ class Chance:
                 return bytes(raw)
 
     def uuid_text(self) -> str:
-        """A fresh uuid as Kafka prints one."""
+        """A new uuid as Kafka prints one."""
         return topic_id_text(self.uuid())

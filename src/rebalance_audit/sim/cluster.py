@@ -1,4 +1,4 @@
-"""The whole cluster as clients see it: brokers, the network to them, topics, and who believes to own what."""
+"""The whole cluster as clients see it: brokers, the network to them, topics, and which client believes it owns what."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,16 +34,16 @@ def _always() -> bool:
 
 @dataclass(slots=True)
 class ClusterOptions:
-    """Size and manner of the cluster."""
+    """Size and settings of the cluster."""
 
     partition_count: int = 50
-    """Of `__consumer_offsets`."""
+    """Partition count of `__consumer_offsets`."""
     broker_count: int = 3
     log: LogOptions = field(default_factory=LogOptions)
 
 
 class Cluster:
-    """Brokers that serve the group partitions, made when a group first needs one."""
+    """Brokers that serve the group partitions, each made when a group first needs one."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Cluster:
         observers: Sequence[Observer] = (),
         folder: Path | None = None,
     ) -> None:
-        """No topics and no groups yet; logs go to the folder as they grow."""
+        """No topics and no groups yet; logs are written to the folder as they grow."""
         self._folder = folder
         self.scheduler = scheduler
         self.config = config
@@ -102,12 +102,12 @@ class Cluster:
         *,
         routine: bool = False,
     ) -> None:
-        """Send a request over the network; `hear` gets each response that finds its way back.
+        """Send a request over the network; `hear` gets each response that arrives.
 
-        A request that the network brings twice is one that was sent again over a new connection: the answer to the
-        first copy finds nobody. A request that comes when its connection is no more open is not read: its sender has
-        given it up and asked again. What is routine takes no time on a sound network: a day has a hundred million
-        heartbeats that tell nothing.
+        A request that the network delivers twice is one that was sent again over a new connection: the answer to the
+        first copy reaches no client. A request that arrives after its connection was closed is not read: its sender has
+        given it up and asked again. A routine request takes no time on a sound network: a day has a hundred million
+        heartbeats that report nothing.
         """
         network = self.network
         if routine and network.is_sound:
@@ -129,16 +129,16 @@ class Cluster:
         sent = network.carry(source, node, arrive)
 
     def prolong(self, served: ServedPartition, request: Response) -> Prolonged | None:
-        """Serve a heartbeat at once where it is quiet and the network sound: nobody would see anything of it.
+        """Serve a heartbeat at once where it is quiet and the network is sound: no observer could tell the difference.
 
-        None where it must be asked as any other request. The outcome is the same either way.
+        None where it must be sent like any other request. The outcome is the same either way.
         """
         if not (self.takes_shortcuts and self.network.is_sound):
             return None
         return served.prolong(request)
 
     def delete_offsets(self, group_id: str, chance: Chance) -> None:
-        """An administrator deletes what a group has committed for a topic; refused while it subscribes to that."""
+        """An administrator deletes a group's offsets of a topic; refused while the group subscribes to it."""
         names = self.topics.image.names()
         if not names:
             return
@@ -148,7 +148,7 @@ class Cluster:
         self.ask("admin", self.partition_of(group_id), request, _nobody)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic; the coordinators drop its offsets."""
+        """Delete a topic; the coordinators delete its offsets."""
         topic = self.topics.delete(name)
         deleted = TopicsDeleted((DeletedTopic(topic.topic_id, topic.name),))
         for served in self.partitions.values():
@@ -162,7 +162,7 @@ class Cluster:
         self.scheduler.after(pause_ms, served.take_over)
 
     def upgrade(self, dialect: Dialect, pause_ms: int) -> None:
-        """Roll through the brokers: every partition in turn is handed over, in good order, to one of that release."""
+        """Roll through the brokers: each partition in turn is handed over cleanly to a broker of that release."""
         self.config = replace(self.config, dialect=dialect)
         for place, served in enumerate(self.partitions.values()):
             self.scheduler.after(place * pause_ms, partial(self._upgrade_one, served, pause_ms))
@@ -175,7 +175,7 @@ class Cluster:
         served.configure(self.config)
 
     def flush(self) -> None:
-        """Write what waits in open batches."""
+        """Flush the open batches."""
         for served in self.partitions.values():
             if served.is_active:
                 served.flush()
@@ -186,13 +186,13 @@ class Cluster:
 
 
 def _nobody(_: Response) -> None:
-    """Hears an answer that nobody waits for."""
+    """Receives an answer that is not awaited."""
 
 
 def _can_be_repeated(request: Response) -> bool:
     """Whether a client that lost its connection sends the very same request again.
 
-    A heartbeat of the consumer protocol that left out what had not changed is followed by one that tells everything.
+    A heartbeat of the consumer protocol that left out unchanged fields is followed by one that reports everything.
     """
     return (
         not isinstance(request, ConsumerGroupHeartbeatRequest) or request.rebalance_timeout_ms != -1

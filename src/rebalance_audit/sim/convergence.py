@@ -1,4 +1,4 @@
-"""Who blocks whom: why a group has not come to rest, in sentences. No sentence means that it has."""
+"""Who blocks whom: sentences that say why a group has not converged. No sentence means that it has."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The instances of one application: started, deployed, scaled, hurt, and brought back by their supervisor."""
+"""The instances of one application: started, deployed, scaled, hit by faults, and restarted by their supervisor."""
 
 import re
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ _ROLLING_CHANGE: Final = {
     ("range",): ("cooperative-sticky", "range"),
     ("cooperative-sticky", "range"): ("cooperative-sticky",),
 }
-"""A rolling change of strategy in two deploys: first both, then the new one alone."""
+"""A rolling change of assignor in two deploys: first both assignors, then the new one alone."""
 
 AnyClient = ClassicClient | ConsumerClient
 
 
 @dataclass(slots=True)
 class Instance:
-    """One place of the application; processes come and go in it."""
+    """One slot of the application; processes come and go in it."""
 
     client: AnyClient
     down_until_ms: int = 0
-    """The supervisor does not start it before."""
+    """The supervisor does not start it before this time, epoch milliseconds."""
     wanted: bool = True
 
 
@@ -56,11 +56,11 @@ class Fleet:
 
     @property
     def clients(self) -> list[AnyClient]:
-        """Processes of the instances that are wanted."""
+        """Processes of the instances that should run."""
         return [instance.client for instance in self.instances if instance.wanted]
 
     def start(self) -> None:
-        """Start the planned number of instances, one shortly after the other."""
+        """Start the planned number of instances, one shortly after another."""
         for _ in range(self.plan.size):
             instance = self._new_instance()
             instance.down_until_ms = self._scheduler.now_ms + self._chance.between(0, 5_000)
@@ -115,7 +115,7 @@ class Fleet:
     # --- what happens to it ------------------------------------------------------------------------
 
     def deploy(self) -> None:
-        """Restart instance by instance with a new version; a migrating group changes its protocol by it."""
+        """Restart instance by instance with a new version; a migrating group changes its protocol this way."""
         if self._deploying:
             return
         self._deploying = True
@@ -142,7 +142,7 @@ class Fleet:
         self._scheduler.after(pause_ms, lambda: self._deploy_next(rest))
 
     def scale(self) -> None:
-        """One instance more or one less; at least one stays."""
+        """Add or remove one instance; at least one stays."""
         wanted = [each for each in self.instances if each.wanted]
         if len(wanted) > 1 and (len(wanted) >= SIZE_MAX or self._chance.happens(0.5)):
             instance = self._chance.choice(wanted)
@@ -152,14 +152,14 @@ class Fleet:
             self._new_instance()
 
     def crash(self) -> None:
-        """Kill a process; it comes back after a while."""
+        """Kill a process; it is restarted after a while."""
         instance = self._pick()
         if instance is not None:
             instance.client.crash()
             instance.down_until_ms = self._scheduler.now_ms + self._chance.between(100, 60_000)
 
     def freeze(self) -> None:
-        """Stop a process in its tracks, for less or more than its session."""
+        """Freeze a process, for less or more than its session timeout."""
         instance = self._pick()
         if instance is not None and not instance.client.frozen:
             client = instance.client
@@ -168,14 +168,14 @@ class Fleet:
             self._scheduler.after(duration_ms, client.thaw)
 
     def poll_slowly(self) -> None:
-        """Let an application work long on what it polled."""
+        """Let an application process what it polled for a long time."""
         instance = self._pick()
         if instance is not None:
             longest_ms = 2 * self.plan.max_poll_interval_ms
             instance.client.process_slowly(self._chance.between(1_000, longest_ms))
 
     def change_subscription(self) -> None:
-        """One member subscribes to other topics."""
+        """One member changes its topics."""
         instance = self._pick()
         names = self.cluster.topics.image.names()
         if instance is not None and names:
@@ -183,7 +183,7 @@ class Fleet:
             instance.client.subscribe(tuple(topics))
 
     def change_expression(self) -> None:
-        """One member subscribes by another expression, and may think again before that is resolved."""
+        """One member changes its expression, and may change it again before that is resolved."""
         instance = self._pick()
         if instance is None or not self.plan.regex:
             return
@@ -195,7 +195,7 @@ class Fleet:
                 self._scheduler.after(self._chance.between(1, 3_000), again)
 
     def remove_by_admin(self) -> None:
-        """An administrator throws members out."""
+        """An administrator removes members."""
         identities = [
             MemberIdentity(
                 client.member_id, client.config.instance_id, "member was removed by an admin"
@@ -213,7 +213,7 @@ class Fleet:
             )
 
     def duplicate_instance(self) -> None:
-        """Somebody starts a second process with the identity of an instance, and ends it later."""
+        """Start a second process with the identity of an instance, and end it later."""
         instance = self._pick()
         if instance is None or not self.plan.static:
             return
@@ -225,7 +225,7 @@ class Fleet:
         self._scheduler.after(self._chance.between(1_000, 30_000), twin.crash)
 
     def go_down(self) -> None:
-        """The whole application stops for a while; sometimes its group is deleted meanwhile."""
+        """Stop the whole application for a while; sometimes its group is deleted meanwhile."""
         down_ms = self._chance.between(5_000, 60_000)
         for instance in self.instances:
             instance.client.stop()
@@ -240,7 +240,7 @@ class Fleet:
         self.cluster.ask("admin", served, DeleteGroupsRequest((group_id,)), lambda _: None)
 
     def cut_off(self) -> None:
-        """The network of one client fails for a while."""
+        """Interrupt the network of one client for a while."""
         instance = self._pick()
         if instance is None:
             return
@@ -253,7 +253,7 @@ class Fleet:
         self._scheduler.after(duration_ms, lambda: filters.pop(name, None) and None)
 
     def heal(self) -> None:
-        """Everything is well from now on: nobody is frozen, twins are gone, all instances are up."""
+        """No more faults from now on: no process is frozen, duplicates are gone, all instances are up."""
         for twin in self._duplicates:
             twin.crash()
         for instance in self.instances:

@@ -1,4 +1,4 @@
-"""Which client believes to own which partition: what applications would really read."""
+"""Which client believes it owns which partition: what applications would really read."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
@@ -14,11 +14,11 @@ class Holder(Protocol):
     group_id: str
     member_id: str
     generation: int
-    """Or member epoch, as the client knows it."""
+    """Generation, or member epoch as the client knows it."""
 
     @property
     def held_generation(self) -> int:
-        """The one whose assignment it follows: before its sync a classic member follows the generation before."""
+        """The generation whose assignment it follows: before its sync a classic member follows the previous one."""
 
 
 class Use(NamedTuple):
@@ -31,19 +31,19 @@ class Use(NamedTuple):
     member_id: str
     from_ms: int
     to_ms: int | None
-    """None while it lasts."""
+    """None while the interval lasts."""
 
 
 class Holdings:
     """Every client's partitions, by group."""
 
     def __init__(self) -> None:
-        """Nobody holds anything."""
+        """No client holds anything."""
         self._held: dict[str, dict[HeldPartition, dict[Holder, tuple[str, int]]]] = {}
         self.uses: list[Use] = []
-        """Intervals that are over, in the order they ended."""
+        """Intervals that are over, in the order in which they ended."""
         self.on_acquire: list[Callable[[Holder, HeldPartition, Iterable[Holder]], None]] = []
-        """Called with a client, what it takes, and who else holds that."""
+        """Called with a client, the partitions that it takes, and the other clients that hold them."""
 
     def acquire(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
         """A client starts to use partitions."""
@@ -56,7 +56,7 @@ class Holdings:
                 listener(holder, partition, others)
 
     def release(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
-        """A client stops to use partitions."""
+        """A client stops using partitions."""
         of_group = self._held.get(holder.group_id, {})
         for partition in sorted(partitions):
             held = of_group.get(partition, {}).pop(holder, None)
@@ -67,7 +67,7 @@ class Holdings:
                 )
 
     def holders(self, group_id: str) -> dict[HeldPartition, list[Holder]]:
-        """Partitions of a group that anybody holds."""
+        """Partitions of a group that any client holds."""
         return {
             partition: list(holders)
             for partition, holders in self._held.get(group_id, {}).items()
@@ -75,7 +75,7 @@ class Holdings:
         }
 
     def still_held(self) -> list[Use]:
-        """Intervals that last."""
+        """Intervals that have not ended."""
         return [
             Use(group_id, *partition, holder.name, member_id, from_ms, None)
             for group_id, of_group in self._held.items()

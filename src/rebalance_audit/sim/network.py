@@ -1,4 +1,4 @@
-"""The network between clients and brokers: late, lossy, and now and then twice."""
+"""The network between clients and brokers: it delays, loses and sometimes duplicates messages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from rebalance_audit.sim.scheduler import Action, Scheduler
 
 
 class Filter(Enum):
-    """What passes at one node."""
+    """Which messages pass at one node."""
 
     PERMIT_ALL = "permit_all"
     DROP_OUTBOUND = "drop_outbound"
-    """What it sends is lost, what is sent to it arrives."""
+    """What the node sends is lost; what is sent to it arrives."""
     DROP_INBOUND = "drop_inbound"
     DROP_ALL = "drop_all"
 
@@ -25,31 +25,31 @@ _STOPS_RECEIVER: Final = frozenset({Filter.DROP_INBOUND, Filter.DROP_ALL})
 
 @dataclass(slots=True)
 class NetworkOptions:
-    """How bad the network is; probabilities are per message, requests and responses alike."""
+    """How unreliable the network is; probabilities are per message, the same for requests and responses."""
 
     latency_ms: int = 2
-    """What most messages take."""
+    """The delay of most messages."""
     loss_probability: float = 0.0
     duplication_probability: float = 0.0
     delay_probability: float = 0.0
     delay_ms_max: int = 2_000
-    """A delayed message takes up to this, and others overtake it."""
+    """Upper bound of the delay of a delayed message, which others overtake."""
 
 
 @dataclass(slots=True)
 class Network:
-    """Carries messages. A filter stays on its node until it is taken away."""
+    """Carries messages. A filter stays on its node until it is removed."""
 
     scheduler: Scheduler
     chance: Chance
     options: NetworkOptions
     filters: dict[str, Filter] = field(default_factory=dict)
-    """Node -> filter; nodes without one are open."""
+    """Node -> filter; nodes without one let all pass."""
     lost: int = 0
     duplicated: int = 0
 
     def carry(self, source: str, target: str, arrive: Action) -> int:
-        """Bring a message from node to node: `arrive` will happen once, never, or twice; returns how often."""
+        """Carry a message from node to node: `arrive` will happen once, never, or twice; returns how often."""
         if self.filters and (
             self.filters.get(source) in _STOPS_SENDER or self.filters.get(target) in _STOPS_RECEIVER
         ):
@@ -68,7 +68,7 @@ class Network:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything arrives, once, and soon."""
+        """Whether every message arrives once, and soon."""
         options = self.options
         return not (
             self.filters
@@ -78,7 +78,7 @@ class Network:
         )
 
     def heal(self) -> None:
-        """From now on everything arrives once and soon."""
+        """From now on every message arrives once, and soon."""
         self.filters.clear()
         self.options = NetworkOptions(latency_ms=self.options.latency_ms)
 

@@ -1,4 +1,4 @@
-"""What a simulation is made of, drawn from its seed: the probabilities themselves are random, so that seeds differ."""
+"""A simulation's options, drawn from its seed: the probabilities themselves are random, so that seeds differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -15,16 +15,16 @@ from rebalance_audit.sim.cluster import ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 
 START_MS: Final = 1_700_000_000_000
-"""The first moment of every simulation."""
+"""The time at which every simulation starts, epoch milliseconds."""
 
 
 class Protocol(Enum):
-    """What the members of a group speak."""
+    """Which protocol the members of a group speak."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
     MIGRATING = "migrating"
-    """Classic at first; deploys change the protocol, to and fro."""
+    """Classic at first; deploys change the protocol back and forth."""
     STANDALONE = "standalone"
     TRANSACTIONAL = "transactional"
 
@@ -43,7 +43,7 @@ class GroupPlan:
     server_assignor: str | None = None
     regex: str | None = None
     client_assignor: str | None = None
-    """Release 3.7 alone: the members run an assignor of their own."""
+    """Release 3.7 alone: the members run a client-side assignor."""
     library: Library = Library.JAVA
     session_timeout_ms: int = 10_000
     max_poll_interval_ms: int = 30_000
@@ -52,12 +52,12 @@ class GroupPlan:
     assigns_for_ms: int = 0
     """Classic, eager: how long a leader takes to assign."""
     subscribes_after_ms: int = 0
-    """Consumer protocol: members join without topics and subscribe so much later."""
+    """Consumer protocol: how long after they join without topics members subscribe."""
 
 
 @dataclass(slots=True)
 class FaultOptions:
-    """How often things happen, per minute: to each group down to the outages, the others in the whole cluster."""
+    """How often faults happen, per minute: those up to the outages in each group, the others in the whole cluster."""
 
     deploys: float = 0.2
     scale_changes: float = 0.2
@@ -74,11 +74,11 @@ class FaultOptions:
     topic_creations: float = 0.1
     cleanings: float = 0.1
     partitions_from_network: float = 0.1
-    """To each group: a client without its network."""
+    """In each group: a client loses its network."""
     offset_deletions: float = 0.05
-    """To each group: an administrator deletes offsets."""
+    """In each group: an administrator deletes offsets."""
     expression_changes: float = 0.0
-    """To each group with an expression."""
+    """In each group with an expression."""
 
 
 GROUP_FAULTS: Final = (
@@ -94,7 +94,7 @@ GROUP_FAULTS: Final = (
     "partitions_from_network",
     "offset_deletions",
 )
-"""Those that happen to each group."""
+"""The faults that happen in each group."""
 MINUTES_A_DAY: Final = 1_440
 
 
@@ -109,7 +109,7 @@ class BrokerUpgrade:
 
 @dataclass(slots=True)
 class SimulationOptions:
-    """Everything that decides a run beside the seed's own streams."""
+    """Everything that decides a run besides the seed's own streams."""
 
     minutes: int
     coordinator: CoordinatorConfig
@@ -117,16 +117,16 @@ class SimulationOptions:
     network: NetworkOptions
     faults: FaultOptions
     topics: dict[str, int]
-    """Name -> partitions at the start."""
+    """Name -> partition count at the start."""
     interrupts_resolution: bool = False
-    """A fail-over comes about when the first expressions are being resolved."""
+    """Whether a fail-over happens while the first expressions are being resolved."""
     upgrade: BrokerUpgrade | None = None
-    """The brokers are upgraded while the groups run."""
+    """Whether the brokers are upgraded while the groups run."""
     groups: list[GroupPlan] = field(default_factory=list)
     commits_per_minute: int = 0
-    """Offset commits of a load beside the groups, written in bulk."""
+    """Offset commits of a load in addition to the groups, written in bulk."""
     committer_interval_ms: int = 2_000
-    """Of standalone and transactional committers; 0 = no commits."""
+    """Interval of standalone and transactional committers; 0 = no commits."""
 
 
 @dataclass(slots=True)
@@ -141,9 +141,9 @@ class Overrides:
     commits_per_minute: int = 0
     faults: bool = True
     faults_per_day: float | None = None
-    """Of each group, on a network that loses nothing."""
+    """In each group, on a network that loses nothing."""
     commit_interval_ms: int | None = None
-    """Of every member and committer; 0 = no commits."""
+    """Interval of every member and committer; 0 = no commits."""
     protocol: Protocol | None = None
     topic_partitions: int | None = None
 
@@ -210,7 +210,7 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
 
 
 def _draw_upgrade(chance: Chance, dialect: Dialect, minutes: int) -> BrokerUpgrade | None:
-    """To any later release; what 3.7 wrote in early access is not readable for another one."""
+    """An upgrade to some later release, or none; no other release can read what 3.7 wrote in early access."""
     later = list(Dialect)[list(Dialect).index(dialect) + 1 :]
     if dialect is Dialect.R3_7 or not later or not chance.happens(0.2):
         return None
@@ -251,7 +251,7 @@ def _draw_faults(chance: Chance) -> FaultOptions:
 
 
 def _as_often(drawn: FaultOptions, per_day: float) -> FaultOptions:
-    """The same mixture of faults, so many a day in each group, and those of the cluster as rare."""
+    """The same mixture of faults, scaled to so many a day in each group, with those of the cluster equally rare."""
     rates = {each.name: float(getattr(drawn, each.name)) for each in fields(FaultOptions)}
     of_groups = sum(rates[name] for name in GROUP_FAULTS) * MINUTES_A_DAY
     if not of_groups:

@@ -1,4 +1,4 @@
-"""A whole simulation: a phase of faults, then a healed one in which every group must come to rest."""
+"""A whole simulation: a phase of faults, then a healed phase in which every group must converge."""
 
 from collections.abc import Callable
 from functools import partial
@@ -35,7 +35,7 @@ SETTLING_MS_MAX: Final = 600_000
 """How long the healed phase may take: several sessions and rebalance timeouts."""
 SETTLING_STEP_MS: Final = 1_000
 UPGRADE_PAUSE_MS: Final = 400
-"""How long one partition has no coordinator in a rolling upgrade."""
+"""How long a partition has no coordinator in a rolling upgrade."""
 _TOPICS_MAX: Final = 8
 _PARTITIONS_MAX: Final = 40
 COMMITTERS: Final = frozenset({Protocol.STANDALONE, Protocol.TRANSACTIONAL})
@@ -43,7 +43,7 @@ TRUTH_FILE: Final = "truth.jsonl"
 
 
 class NotConvergedError(Exception):
-    """Everything was healed and a group did not come to rest; the message says who blocks whom."""
+    """Everything was healed but a group did not converge; the message says who blocks whom."""
 
 
 class Simulation:
@@ -58,9 +58,9 @@ class Simulation:
         with_checks: bool = True,
         folder: Path | None = None,
     ) -> None:
-        """Everything is built and nothing has happened; `with_checks`: every event is held against the invariants.
+        """Everything is built and nothing has happened; `with_checks`: every event is checked against the invariants.
 
-        With a folder the log goes there as it grows, so that memory holds little of it; `write` completes it there.
+        With a folder the log is written there as it grows, so that memory holds little of it; `write` completes it.
         """
         self.seed = seed
         self.options = options
@@ -105,7 +105,7 @@ class Simulation:
     # --- phases ------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Both phases. Raises InvariantBrokenError, ReplayError and NotConvergedError."""
+        """Run both phases. Raises InvariantBrokenError, ReplayError and NotConvergedError."""
         self.run_faults()
         self._heal()
         self._settle()
@@ -113,7 +113,7 @@ class Simulation:
         self._check()
 
     def run_faults(self) -> None:
-        """The phase of faults alone: the log ends wherever the groups are. Raises as `run` does."""
+        """Run the phase of faults alone: the log ends wherever the groups are. Raises as `run` does."""
         self._start()
         self.scheduler.run_until_ms(START_MS + self.options.minutes * 60_000)
 
@@ -191,7 +191,7 @@ class Simulation:
         self.scheduler.after(interval_ms, again)
 
     def _now_and_then(self, name: str, per_minute: float, action: Callable[[], None]) -> None:
-        """Let it happen at random moments, until the healed phase."""
+        """Let the fault happen at random moments, until the healed phase."""
         if not per_minute:
             return
         chance = self._chance.stream(name)
@@ -258,7 +258,7 @@ class Simulation:
         resolution_ms = self.options.coordinator.consumer_regex_resolution_ms
         for fleet in self.fleets if self.options.interrupts_resolution else ():
             if fleet.plan.regex is not None:
-                # The search for the first expressions is likely to be under way: the next coordinator asks for it anew.
+                # The search for the first expressions is probably under way: the next coordinator starts it again.
                 at_ms = self._chance.stream(f"{fleet.plan.group_id}/searching").between(
                     resolution_ms // 4, resolution_ms
                 )
@@ -297,7 +297,7 @@ class Simulation:
     # --- what is left ------------------------------------------------------------------------------
 
     def write(self, folder: Path) -> None:
-        """Write segments, truth and what the brokers logged."""
+        """Write segments, truth and the brokers' logs."""
         self.cluster.flush()
         folder.mkdir(parents=True, exist_ok=True)
         logs = [self.cluster.partitions[number].log for number in sorted(self.cluster.partitions)]
@@ -312,7 +312,7 @@ class Simulation:
 
 
 def simulate(seed: int, overrides: Overrides | None = None) -> Simulation:
-    """Run a seed to its end; what is raised names the seed."""
+    """Run a seed to its end; exceptions name the seed."""
     simulation = Simulation(seed, draw_options(seed, overrides or Overrides()))
     try:
         simulation.run()

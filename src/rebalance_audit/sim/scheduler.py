@@ -1,4 +1,4 @@
-"""Virtual time: events in order of their deadline, then of the moment they were scheduled."""
+"""Virtual time: events in order of their deadline, then in the order in which they were scheduled."""
 
 import heapq
 from collections.abc import Callable
@@ -11,18 +11,18 @@ _Event: TypeAlias = tuple[int, int, Action]
 
 
 class QueueRanDryError(Exception):
-    """The condition that `run_until` waits for does not hold and nothing is left to happen."""
+    """The condition that `run_until` waits for does not hold, and no event is left."""
 
 
 class TooManyEventsError(Exception):
-    """The ceiling of `run_until` was reached: the simulation does not come to rest."""
+    """The limit of `run_until` was reached: the simulation does not come to rest."""
 
 
 class Scheduler:
     """A heap of events and the clock that they move. The clock jumps from event to event and never runs back."""
 
     def __init__(self, start_ms: int) -> None:
-        """`start_ms` is the first moment, epoch milliseconds."""
+        """`start_ms` is the start time, epoch milliseconds."""
         self.now_ms = start_ms
         self.executed = 0
         """How many events have happened."""
@@ -31,7 +31,7 @@ class Scheduler:
         self._cancelled: set[int] = set()
 
     def at(self, deadline_ms: int, action: Action) -> int:
-        """Let `action` happen at a moment, now at the earliest; the number cancels it."""
+        """Let `action` happen at a time, at the earliest now; the number returned cancels it."""
         number = next(self._numbers)
         heapq.heappush(self._heap, (max(deadline_ms, self.now_ms), number, action))
         return number
@@ -41,7 +41,7 @@ class Scheduler:
         return self.at(self.now_ms + delay_ms, action)
 
     def cancel(self, number: int) -> None:
-        """Take an event back; harmless when it has happened."""
+        """Cancel an event; harmless when it has happened."""
         self._cancelled.add(number)
 
     def step(self) -> bool:
@@ -58,7 +58,7 @@ class Scheduler:
         return False
 
     def run_until_ms(self, end_ms: int) -> None:
-        """Let everything happen that is due by `end_ms`, then set the clock there."""
+        """Let all events happen that are due by `end_ms`, then set the clock to it."""
         heap, cancelled, pop = self._heap, self._cancelled, heapq.heappop
         while heap and heap[0][0] <= end_ms:
             deadline_ms, number, action = pop(heap)
@@ -73,7 +73,7 @@ class Scheduler:
     def run_until(self, condition: Callable[[], bool], events_max: int) -> None:
         """Let events happen until `condition` holds.
 
-        Raises QueueRanDryError or TooManyEventsError when it does not come to hold.
+        Raises QueueRanDryError or TooManyEventsError when the condition never holds.
         """
         ceiling = self.executed + events_max
         while not condition():
