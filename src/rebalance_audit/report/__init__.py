@@ -1,1 +1,1 @@
-"""What people read: words, tables and texts made of the audit's rows."""
+"""What people read: words, tables and texts made from the audit's rows."""

@@ -1,4 +1,4 @@
-"""How a group stood at a moment of the past: its state, its members and what they had."""
+"""A group at a time in the past: its state, its members and what they had."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ MEMBERS_SHOWN = 20
 
 
 def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
-    """`own` holds the rows of one group; nothing where it did not exist yet."""
+    """`own` holds the rows of one group; the result is empty where the group did not exist yet."""
     states = [row for row in own["group_states"] if row["from_at"] <= moment_ms]
     last = max(
         states,
@@ -63,7 +63,7 @@ def _members(own: Tables, incarnation: int, moment_ms: int) -> Iterator[str]:
     had: dict[str, list[TableRow]] = {
         row["member_id"]: []
         for row in own["members"]
-        # An id that left and came back has one row: nobody knows here whether it was away.
+        # An id that left and came back has one row, which does not tell whether it was away.
         if row["incarnation"] == incarnation
         and row["stints"] == 1
         and row["first_seen_at"] <= moment_ms

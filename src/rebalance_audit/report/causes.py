@@ -24,7 +24,7 @@ STYLES: Final = {
 
 
 def marked(certainty: str | None) -> Text:
-    """The mark in its colour, with a blank behind it."""
+    """The mark in its colour, followed by a blank."""
     style = "" if certainty is None else STYLES[Certainty(certainty)]
     return Text(f"{mark(certainty)} ", style)
 

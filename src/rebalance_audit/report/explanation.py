@@ -1,6 +1,6 @@
-"""Answers about one group in sentences: why, how long, who, which partitions, and what is not known and why.
+"""Answers about one group in sentences: why, how long, who, which partitions, and what is unknown and why.
 
-Sentences carry whole member ids and full moments in UTC; a terminal may shorten both.
+Sentences carry whole member ids and full times in UTC; a terminal may shorten both.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,12 +45,12 @@ class Section(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What there is to say, and the rows that it is said from."""
+    """What there is to say, and the rows that it is based on."""
 
     heading: str
     sections: list[Section]
     rows: Mapping[str, Any]
-    """For programs: rows by what they are (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
+    """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
 
 
 def explain_group(own: Tables) -> Explanation:
@@ -92,7 +92,7 @@ def explain_group(own: Tables) -> Explanation:
 
 
 def _first_of_all(own: Tables, longest: TableRow | None) -> Iterator[str]:
-    """The longest rebalance with who held it up, what set it off, how often that was so, and what to do next."""
+    """The longest rebalance: who held it up, what caused it, how often that cause came up, and what to do next."""
     if longest is None or not estimate_of(longest):
         return
     verdicts = Verdicts(own)
@@ -112,7 +112,7 @@ def _first_of_all(own: Tables, longest: TableRow | None) -> Iterator[str]:
 
 
 def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) -> Explanation:
-    """One epoch or generation; with `moment_ms` also how the group stood then."""
+    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time."""
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
     progress = [row for row in own["convergence"] if _key(row) == key]
@@ -153,7 +153,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
 
 
 def epoch_at(own: Tables, moment_ms: int) -> TableRow | None:
-    """The epoch that was the group's current one at the moment; None before the first."""
+    """The group's current epoch at that time; None before the first."""
     begun = [row for row in own["epochs"] if (_start_of(row) or 0) <= moment_ms]
     return max(begun, key=lambda row: (row["incarnation"], row["epoch"]), default=None)
 
@@ -256,7 +256,7 @@ def _who(epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp
         (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
     )
     for row in waited[:MEMBERS_SHOWN]:
-        # Of all that had something to release only those count that took their time.
+        # Of those that had something to release, only those count that took time to do so.
         awaited = set(row["waited_for"] or ())
         for_whom = ", ".join(member_id for member_id in named if member_id in awaited)
         release = f" for {for_whom} to release partitions" if for_whom else ""
@@ -324,7 +324,7 @@ def _findings(rows: Sequence[TableRow]) -> list[Section]:
 
 def _overlaps(finding: TableRow, epoch: TableRow, end_ms: int | None) -> bool:
     start_ms = _start_of(epoch)
-    # What offset commits show does not tell the group's life.
+    # Offset commits do not show the group's life.
     if start_ms is None or finding["incarnation"] not in (None, epoch["incarnation"]):
         return False
     ends_before = finding["to_at"] is not None and finding["to_at"] < start_ms

@@ -1,4 +1,4 @@
-"""Short names for members: what an operator knows them by, instead of ids of sixty characters."""
+"""Short names for members, under which an operator knows them, instead of ids of sixty characters."""
 
 import re
 from collections import Counter, defaultdict
@@ -8,16 +8,16 @@ from typing import Any, Final
 from rebalance_audit.report import words
 
 _TAIL: Final = 4
-"""Characters at the end of the member id that tell apart members of one client id."""
+"""Characters at the end of the member id that distinguish members with the same client id."""
 
 _WORD: Final = re.compile(r"[^\s,;:]+(?<![.])")
-"""What may be a member id: no spaces, none of the marks that end it in a sentence."""
+"""What may be a member id: no spaces, none of the punctuation that ends it in a sentence."""
 
 
 class MemberNames:
-    """Names of members: the instance id (a static member keeps its name over its member ids), else the client id.
+    """Names of members: the instance id (a static member keeps it when its member id changes), else the client id.
 
-    Client ids that several members of a group share get the end of the member id behind them.
+    Client ids that several members of a group share are followed by the end of the member id.
     """
 
     def __init__(self, member_rows: Iterable[Mapping[str, Any]]) -> None:

@@ -1,6 +1,6 @@
-"""How a group stands: its state, type, members and life at the end of the log, and at a moment before it.
+"""A group's state, type, members and life at the end of the log, or at a time before it.
 
-Whatever tells of a group's present asks here: the overview, the detail of a group, `explain`, the page.
+Everything that shows a group's present asks here: the overview, the detail of a group, `explain`, the page.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from rebalance_audit.report import words
 
 GONE: Final = "Empty or gone"
-"""A group whose own record was removed: as long as offsets are committed under its name, Kafka lists it as Empty."""
+"""State of a group whose own record was removed: while it has committed offsets, Kafka lists it as Empty."""
 
 
 class Present(NamedTuple):
@@ -40,8 +40,8 @@ def present_of(
 ) -> Present | None:
     """The present of one group from its rows of gold.group_states and gold.members; None where its record was removed.
 
-    The tables of earlier releases say neither which state is the current one nor how many members there are now: it is
-    the one that no record ended, and the members that no record showed leave.
+    The tables of earlier releases tell neither which state is the current one nor how many members there are now: the
+    current state is the one that no record ended, the members are those that no record shows leaving.
     """
     current = [row for row in states if row.get("to_offset") is None and row["to_at"] is None]
     if not current:
@@ -64,7 +64,7 @@ def present_of(
 
 
 def group_text(present: Present | None) -> str:
-    """The group in words, also one that is gone."""
+    """The group in words, even one that is gone."""
     return GONE if present is None else present.text()
 
 

@@ -1,4 +1,4 @@
-"""What the rows of one group come to: the figures of the overview's line."""
+"""The figures of one group from its rows, as on its line of the overview."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,40 +20,40 @@ class GroupSummary(NamedTuple):
 
     group_id: str
     protocols: tuple[str, ...]
-    """In the order of their appearance: two or more for a group that moved."""
+    """In the order of their appearance: two or more for a group that changed its protocol."""
     present: Present | None
-    """How it stands at the end of the log; None for a deleted group."""
+    """Its state at the end of the log; None for a deleted group."""
     incarnations: int
     log_partition: int
     last_epoch: int | None
     assignor: str | None
-    """Of the last epoch."""
+    """Members of the last epoch."""
     epochs: int
     rebalances: int
     not_stable: Bounds
-    """Time from leaving stable to stable again, summed over the finished rebalances."""
+    """Time from leaving stable to stable again, in milliseconds, summed over the finished rebalances."""
     open_since_ms: int | None
-    """Start of the rebalance that the log does not see the end of."""
+    """Start of the rebalance whose end is not in the log; epoch milliseconds."""
     longest: Bounds | None
     """The longest of them, by the best estimate."""
     unowned: Bounds
-    """Sum over partitions of the time without owner."""
+    """Time without owner in milliseconds, summed over partitions."""
     worst_member_id: str | None
-    """The member that was last to arrive most often, in rebalances that took any time."""
+    """The member that most often arrived last, in rebalances that took any time."""
     worst_member_times: int
     top_cause: str | None
-    """The cause most epochs have first, with their count."""
+    """The cause that most epochs have as their first, with their count."""
     top_cause_times: int
 
 
 def is_classic(row: TableRow) -> bool:
-    """Whether the row is of the classic protocol, whose one record per generation tells its end but not its start."""
+    """Whether the row is of the classic protocol, whose one record per generation shows its end but not its start."""
     protocol: str = row["protocol"]
     return protocol == "classic"
 
 
 def duration_of(rebalance: TableRow) -> Bounds | None:
-    """How long a rebalance took; None while it goes on. Tables of earlier releases bound its start alone."""
+    """How long a rebalance took; None while it goes on. Tables of earlier releases have bounds of its start alone."""
     given = bounds_in(rebalance, "duration")
     took_ms, ended_ms = rebalance["duration_ms"], rebalance["ended_at"]
     if given is not None or took_ms is None:
@@ -65,7 +65,7 @@ def duration_of(rebalance: TableRow) -> Bounds | None:
 
 
 def estimate_of(rebalance: TableRow) -> int:
-    """Milliseconds, for a ranking; 0 while it goes on."""
+    """Milliseconds, for sorting; 0 while it goes on."""
     took = duration_of(rebalance)
     return 0 if took is None else took.estimate
 

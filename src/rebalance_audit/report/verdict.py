@@ -1,4 +1,4 @@
-"""Who held a rebalance up, and what set it off: one answer for the overview, the detail of a group and `explain`."""
+"""Who held a rebalance up, and what caused it: one answer for the overview, the detail of a group and `explain`."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -8,13 +8,13 @@ from rebalance_audit.report import causes, words
 from rebalance_audit.report.summary import TableRow, Tables, duration_of, is_classic
 
 NAMED_FROM_PERCENT: Final = 10
-"""Share of a rebalance that a member kept others waiting from which on it is named."""
+"""Share of a rebalance for which a member must keep others waiting to be named."""
 NAMED_FROM_MS: Final = 100
 HOLDERS_NAMED: Final = 2
 
 
 class HoldUp(NamedTuple):
-    """A member that kept partitions which others waited for."""
+    """A member that held partitions for which others waited."""
 
     member_id: str
     kept_ms: int
@@ -66,11 +66,11 @@ class Verdicts:
         return sorted(named, key=lambda holder: (-holder.kept_ms, holder.member_id))
 
     def short(self, rebalance: TableRow) -> str:
-        """The member that held it up most, and what set it off."""
+        """The member that held it up most, and what caused it."""
         return " ".join([*self._held_up(rebalance, 1), self._set_off(rebalance)])
 
     def sentences(self, rebalance: TableRow) -> Iterator[str]:
-        """Who held it up, for how long of how long, and what set it off, by names."""
+        """Who held it up, how long out of how long, and what caused it, with names."""
         yield from self._held_up(rebalance, HOLDERS_NAMED)
         yield self._set_off(rebalance)
         slowest_member_id = rebalance["slowest_member_id"]
@@ -107,7 +107,7 @@ class Verdicts:
         return f"{member_id} at {host}" if host else member_id
 
     def _epochs_of(self, rebalance: TableRow) -> Iterator[tuple[TableRow, int]]:
-        """Its epochs in their order, each with the moment when it was over for the rebalance."""
+        """Its epochs in their order, each with the time at which it was over for the rebalance."""
         key = (rebalance["group_id"], rebalance["incarnation"], rebalance["rebalance_seq"])
         epochs = sorted(self._epochs[key], key=lambda row: row["epoch"])
         ends: Sequence[int] = [row["started_at"] or 0 for row in epochs[1:]]

@@ -1,4 +1,4 @@
-"""Numbers and moments in words for people."""
+"""Numbers and times in words for people."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Final
 from rebalance_audit.audit.group.bounds import Bounds
 
 NOTHING: Final = "–"
-"""Stands where a value is unknown or does not apply."""
+"""Shown where a value is unknown or does not apply."""
 
 _SECOND_MS: Final = 1000
 _LARGER_UNITS: Final = (
@@ -108,7 +108,7 @@ def utc(timestamp_ms: int | None) -> str:
 
 
 def span(from_ms: int, to_ms: int | None, written: Callable[[int], str] = moment) -> str:
-    """`11:14:05 to 11:15:00`, `since 11:14:05` for what has no end yet, one moment for what took no time."""
+    """`11:14:05 to 11:15:00`, `since 11:14:05` for what has no end yet, one time for what took none."""
     if to_ms is None:
         return f"since {written(from_ms)}"
     if to_ms == from_ms:
@@ -122,7 +122,7 @@ def day(timestamp_ms: int) -> str:
 
 
 def clock(timestamp_ms: int | None) -> str:
-    """`11:14:05.123` in UTC: for tables whose day stands in the heading."""
+    """`11:14:05.123` in UTC: for tables whose heading has the day."""
     return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%H:%M:%S", "")
 
 
@@ -132,14 +132,14 @@ def iso(timestamp_ms: int | None) -> str | None:
 
 
 def visible(text: str) -> str:
-    """`text` with control characters written out: a name from a log must not steer the terminal."""
+    """`text` with control characters escaped: a name from a log must not control the terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _written(timestamp_ms: int, form: str, zone: str) -> str:
-    """The number itself for what no calendar holds: a corrupt record has any."""
+    """The number itself for what no calendar holds: a corrupt record may contain any."""
     try:
         whole_second = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Colours of the page's charts: told apart on white and on black, and by people who see fewer colours."""
+"""Colours of the page's charts, distinct on white and on black, and for colour-blind people."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -9,11 +9,11 @@ class StateLook(NamedTuple):
 
     colour: str
     is_quiet: bool
-    """Drawn below the others: what is normal must not hide what is not."""
+    """Drawn below the others: normal states must not hide the rest."""
 
 
 REBALANCING: Final = "rebalancing"
-"""A classic group between two generations: no record tells which of its states it is in."""
+"""A classic group between two generations: no record tells which state it is in."""
 
 STATES: Final = {
     "Stable": StateLook("#7fae8e", True),

@@ -1,4 +1,4 @@
-"""What a page is made of: rows that somebody has read for it, bounded however large the lake is."""
+"""What a page is made from: rows already read for it, bounded however large the lake is."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -19,48 +19,48 @@ BUCKETS: Final = (
     (7 * DAY_MS, "a week"),
     (28 * DAY_MS, "in 4 weeks"),
 )
-"""Sizes of the pieces of time that a chart counts in, with how its heading says it."""
+"""Bucket sizes of a chart's time axis, each with its name in the chart's heading."""
 
 BARS_MAX: Final = 100
-"""More bars than this and their colours cannot be told apart: the next larger size."""
+"""With more bars than this their colours cannot be told apart: the next larger size is used."""
 
 
 class PageFacts(NamedTuple):
-    """Everything that the page shows; times in epoch milliseconds, all names as the log has them."""
+    """Everything that the page shows; times in epoch milliseconds, all names as in the log."""
 
     cluster: str
     lake: str
     windowed: bool
-    """Whether the reader asked for a part of the time only."""
+    """Whether the reader asked for only a part of the time."""
     totals: TableRow
     groups: Sequence[TableRow]
-    """One per group, those that need attention most first."""
+    """One per group, those that need most attention first."""
     causes: Sequence[TableRow]
     bucket_ms: int
     buckets: Sequence[TableRow]
-    """Rebalances by piece of time and cause."""
+    """Rebalances by bucket of time and cause."""
     findings: Sequence[TableRow]
     """Some of each kind, over all groups."""
     finding_counts: Sequence[TableRow]
     detailed: Sequence[str]
-    """Ids of the groups that get a section of their own."""
+    """Ids of the groups that have a section of their own."""
     details: Mapping[str, Sequence[TableRow]]
-    """epochs, states, causes, slowest, unowned, findings of these groups; members of every group that is told of."""
+    """epochs, states, causes, slowest, unowned and findings of these groups; members of every group on the page."""
 
 
 def bucket_size(first_ms: int | None, last_ms: int | None) -> int:
-    """The smallest piece of time of which at most BARS_MAX make up the span; the largest where none does."""
+    """The smallest bucket of which at most BARS_MAX cover the span; the largest where none does."""
     span = 0 if first_ms is None or last_ms is None else last_ms - first_ms
     return next((size for size, _ in BUCKETS if span <= size * BARS_MAX), BUCKETS[-1][0])
 
 
 def per_bucket(size_ms: int) -> str:
-    """`a day`: how a heading says it."""
+    """`a day`: the bucket's name in a heading."""
     return dict(BUCKETS)[size_ms]
 
 
 def rows_by_group(rows: Sequence[TableRow]) -> dict[Any, list[TableRow]]:
-    """Group id -> its rows in their order."""
+    """Group id -> its rows, in their order."""
     found: dict[Any, list[TableRow]] = {}
     for row in rows:
         found.setdefault(row["group_id"], []).append(row)

@@ -1,4 +1,4 @@
-"""Sections of single groups: how a group stood over time, why, who was slow, what nobody owned."""
+"""Sections of single groups: the group's state over time, the causes, slow members, and partitions without owner."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 EPOCHS_LISTED: Final = 25
-"""Rows of a group's table of epochs, the latest."""
+"""Rows of a group's table of epochs, the latest ones."""
 TEXT_MAX: Final = 400
-"""Characters of one sentence: names in it may be of any length."""
+"""Most characters of one sentence: names in it may be of any length."""
 
 _STATE_NUMBERS: Final = {name: number for number, name in enumerate(STATES)}
 _RIM: Final = 0.02
-"""Share of a story's length that its picture has before and behind it."""
+"""Margin before and after a group's story in its picture, as a share of the story's length."""
 
 
 def anchors(facts: PageFacts) -> dict[str, str]:
@@ -50,9 +50,9 @@ def findings_by_kind(
     names: MemberNames,
     sections: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Findings as the page lists them: by kind in the order of `counts`, the advice once where it is the same for all.
+    """Findings as the page lists them: by kind in the order of `counts`, advice that is the same for all only once.
 
-    `rows` may hold a part of those that are counted.
+    `rows` may hold only some of those that are counted.
     """
     kinds = []
     for count in counts:
@@ -99,7 +99,7 @@ def _times(count: TableRow) -> str:
 def _of_one_group(
     group: TableRow, rows: Sequence[TableRow], names: MemberNames
 ) -> list[dict[str, Any]]:
-    """The same for the section of a group, which need not say whose they are."""
+    """The same for the section of a group, which need not name the group."""
     kinds = dict.fromkeys((row["severity"], row["kind"]) for row in rows)
     counts = [
         {
@@ -124,13 +124,13 @@ def _of_one_group(
 
 
 def shown(text: str) -> str:
-    """A text of the log as the page shows it: control characters written out, not longer than the page can bear."""
+    """A text of the log as the page shows it: control characters escaped, and no longer than the page can show."""
     text = words.visible(text)
     return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
 
 
 def timelines(facts: PageFacts, cause_numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What the pictures of the groups show, in the order of their sections; times in epoch milliseconds."""
+    """Data of the groups' pictures, in the order of their sections; times in epoch milliseconds."""
     of_group = {
         name: rows_by_group(facts.details[name]) for name in ("states", "epochs", "unowned")
     }
@@ -194,7 +194,7 @@ def _facts(group: TableRow) -> str:
 
 
 def state_text(group: TableRow) -> str:
-    """`Stable (3)`: the state at the end of the log with the members in it."""
+    """`Stable (3)`: the state at the end of the log, with its number of members."""
     if group["states"] is None:
         return words.NOTHING
     return cell_of(present_of(group["states"], ()))
@@ -304,7 +304,7 @@ def _timeline(
 
 
 def _rebalancing_text(row: TableRow) -> str:
-    """How long a classic group took to its next generation, as far as its record tells."""
+    """How long a classic group took to reach its next generation, as far as its record tells."""
     least = words.duration(row["converged_at"] - row["join_started_latest"])
     earliest_ms = row["join_started_earliest"]
     if earliest_ms == row["join_started_latest"]:

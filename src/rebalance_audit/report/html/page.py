@@ -1,8 +1,8 @@
-"""The report as one HTML page for managers and SREs, complete in itself: it loads nothing.
+"""The report as one HTML page for managers and SREs. It is self-contained: it loads nothing.
 
-Names come from the log, and whoever may join a group chooses them. They reach the page as text only: the template
-escapes them, the data of the charts is JSON without a `<`, the script sets text, never HTML, and the page's policy lets
-no script run whose checksum it does not name.
+Names come from the log, and whoever joins a group chooses them. They reach the page as text only: the template
+escapes them, the charts' data is JSON without a `<`, the script sets text, never HTML, and the page's policy lets
+no script run whose hash it does not list.
 """
 
 import base64
@@ -33,9 +33,9 @@ from rebalance_audit.report.terminal import findings
 from rebalance_audit.version import __version__
 
 LISTED_MAX: Final = 10_000
-"""Groups that the page's search knows: more would make it slow to open."""
+"""Groups that the page's search covers: more would make it slow to open."""
 FIRST_GROUPS: Final = 50
-"""Rows of the table of groups that are seen at once."""
+"""Visible rows of the table of groups."""
 
 GROUP_COLUMNS: Final = (
     # heading, whether its values are numbers
@@ -109,17 +109,17 @@ def _environment() -> jinja2.Environment:
 
 
 def _file(name: str) -> str:
-    """A file of ours; the package may lie in a zip."""
+    """A file of the package, which may lie in a zip."""
     return files(__package__).joinpath(_FILES, *name.split("/")).read_text(encoding="utf-8")
 
 
 def _trusted(text: str) -> Markup:
-    """Our own files and JSON without a `<`: the only things that go onto the page unescaped."""
+    """The package's own files and JSON without a `<`: the only content that reaches the page unescaped."""
     return Markup(text)  # noqa: S704 - see above
 
 
 def _policy(*scripts: str) -> str:
-    """What the page may do: run these scripts and style itself; load nothing from anywhere."""
+    """The page's content security policy: run these scripts and use its own styles; load nothing from anywhere."""
     digests = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts
     )
@@ -131,7 +131,7 @@ def _policy(*scripts: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that may stand between script tags."""
+    """JSON that is safe between script tags."""
     return orjson.dumps(value).decode().translate(_HARMLESS)
 
 
@@ -171,7 +171,7 @@ def _chart_data(facts: PageFacts) -> dict[str, Any]:
 
 
 def _cells(group: TableRow) -> list[str]:
-    """One row of the table of groups, a text for each of GROUP_COLUMNS."""
+    """One row of the table of groups, with a text for each of GROUP_COLUMNS."""
     found = (f"{group[severity]:,} {severity}" for severity in findings.STYLES if group[severity])
     return [
         shown(group["group_id"]),

@@ -1,4 +1,4 @@
-"""Findings on a console: the gravest first, one paragraph each."""
+"""Findings on a console: the most severe first, one paragraph each."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.layout import ConsoleReport
 
 SHOWN: Final = 12
-"""Findings of the overview unless all are wanted."""
+"""Findings in the overview unless all are wanted."""
 EVIDENCE_SHOWN: Final = 4
 """Records of evidence per finding unless all are wanted."""
 
@@ -23,7 +23,7 @@ _RANKS: Final = {severity: rank for rank, severity in enumerate(STYLES)}
 
 
 def gravest_first(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Rows of gold.findings by severity; what goes on before what is over, the latest first."""
+    """Rows of gold.findings by severity; ongoing ones before past ones, the latest first."""
     return sorted(
         rows,
         key=lambda row: (
@@ -37,7 +37,7 @@ def gravest_first(rows: Sequence[TableRow]) -> list[TableRow]:
 
 
 def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everything: bool) -> None:
-    """What deserves attention in all groups; nothing where there is nothing."""
+    """What deserves attention in all groups; prints nothing where there are no findings."""
     if not rows:
         return
     found = gravest_first(rows)

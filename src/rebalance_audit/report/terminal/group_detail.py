@@ -1,4 +1,4 @@
-"""One group in detail: its epochs with causes and evidence, how each member got there, who its members were."""
+"""One group in detail: its epochs with causes and evidence, how each member reached them, who its members were."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""How a report is laid out on a console: widths, moments, names, tables, headings.
+"""How a report is laid out on a console: widths, times, names, tables, headings.
 
-Below WIDE columns a row of a table takes two lines instead of more columns, so that nothing is lost at 80.
+On a console narrower than WIDE a table row takes two lines instead of more columns, so that nothing is lost at 80.
 """
 
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 
 WIDE: Final = 140
-"""Columns from which a row of a table fits on one line."""
+"""Console columns from which on a table row fits on one line."""
 
 _ASCII: Final = str.maketrans(
     {"●": "!", "◐": "~", "○": "?", "≥": ">", "→": ">", "×": "x", "–": "-", "…": ".", "─": "-"}
 )
-"""One character for one, so that columns stay in line."""
+"""One character replaced by one, so that columns stay aligned."""
 
 
 class ConsoleReport:
     """One report on one console."""
 
     def __init__(self, console: Console, tables: Tables) -> None:
-        """Takes width and encoding from the console, names and the span of time from the tables."""
+        """Takes width and encoding from the console, names and the time span from the tables."""
         self.console = console
         self.wide = console.width >= WIDE
         self._ascii_only = console.options.ascii_only
@@ -44,18 +44,18 @@ class ConsoleReport:
             if moments and words.day(min(moments)) == words.day(max(moments))
             else None
         )
-        """The day of the whole report, when it is one."""
+        """The day of the whole report, when there is only one."""
 
     def moment(self, timestamp_ms: int | None) -> str:
-        """A moment; its day only where the report spans several."""
+        """A time; with its day only where the report spans several."""
         return words.clock(timestamp_ms) if self.one_day else words.moment(timestamp_ms)
 
     def on_day(self) -> str:
-        """Behind a heading above moments: their day and zone."""
+        """Follows a heading above times: their day and zone."""
         return f" on {self.one_day}, times in UTC" if self.one_day else ", times in UTC"
 
     def table(self, *columns: str, right: Iterable[str] = ()) -> Table:
-        """An empty table; `right` names its columns of numbers, which are never broken over lines."""
+        """An empty table; `right` names its numeric columns, which never wrap."""
         table = Table(
             box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style="bold"
         )
@@ -70,9 +70,9 @@ class ConsoleReport:
         return table
 
     def print(self, what: RenderableType) -> None:
-        """Anything that rich can show.
+        """Print anything that rich can render.
 
-        In a file, lines do not end in the blanks that fill a terminal's width; an ASCII output gets ASCII.
+        In a file, lines do not end in the blanks that pad a terminal's width; an ASCII output gets ASCII.
         """
         if self.console.is_terminal and not self._ascii_only:
             self.console.print(what)
@@ -95,7 +95,7 @@ class ConsoleReport:
 
 
 def cell(text: object, style: str = "") -> Text:
-    """A cell of a table: the text as it is, control characters written out."""
+    """A cell of a table: the text as it is, control characters escaped."""
     return Text(words.visible(str(text)), style)
 
 

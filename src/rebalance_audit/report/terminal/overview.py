@@ -27,7 +27,7 @@ SHOWN: Final = 20
 """Rows of each table unless all are wanted."""
 WORST_SHOWN: Final = 3
 WORTH_A_SENTENCE_MS: Final = 2000
-"""A shorter rebalance needs no sentence."""
+"""A shorter rebalance, in milliseconds, gets no sentence."""
 
 
 def print_overview(layout: ConsoleReport, tables: Tables, *, everything: bool) -> None:
@@ -46,7 +46,7 @@ def print_overview(layout: ConsoleReport, tables: Tables, *, everything: bool) -
 
 
 def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
-    """The longest rebalance of each of the three groups that have the longest, with who and why."""
+    """The longest rebalance of each of the three groups with the longest ones, with who and why."""
     verdicts = Verdicts(tables)
     worst: dict[str, TableRow] = {}
     for row in sorted(tables["rebalances"], key=lambda row: (-estimate_of(row), _when(row))):
@@ -118,14 +118,14 @@ def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | 
                     _mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""
                 ),
             )
-    # A name is what people search for: it breaks only where it would leave nothing for the rest.
+    # People search for names: a name wraps only where it would leave no room for the rest.
     longest_name = max((len(group.group_id) for group in shown), default=0)
     table.columns[0].min_width = min(longest_name, layout.console.width // 4)
     layout.print(table)
 
 
 def _causes(layout: ConsoleReport, tables: Tables) -> None:
-    """How often each cause was the primary one of an epoch, and how sure that was."""
+    """How often each cause was the primary cause of an epoch, and with what certainty."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in tables["epochs"]:
         if row["primary_cause"] is not None:
@@ -150,7 +150,7 @@ def print_rebalances(
     limit: int | None,
     with_group: bool,
 ) -> None:
-    """The rebalances in order of time; where there are more than `limit`, the longest of them."""
+    """The rebalances in order of time; where there are more than `limit`, only the longest of them."""
     if not rebalances:
         return
     triggers = trigger_members(tables)
@@ -204,7 +204,7 @@ def print_rebalances(
 
 
 def _when(rebalance: TableRow) -> tuple[int, str, int, int]:
-    """Order of time, the same for the same rows in any order."""
+    """Sort key: order of time, the same for the same rows in any order."""
     return (
         rebalance["started_at"] or 0,
         rebalance["group_id"],
@@ -214,7 +214,7 @@ def _when(rebalance: TableRow) -> tuple[int, str, int, int]:
 
 
 def trigger_members(tables: Tables) -> dict[tuple[str, int, int], str | None]:
-    """Group, incarnation and epoch -> the member that set off its primary cause."""
+    """Group, incarnation and epoch -> the member that triggered its primary cause; None where no member did."""
     return {
         (row["group_id"], row["incarnation"], row["epoch"]): row["member_id"]
         for row in tables["rebalance_causes"]
@@ -223,7 +223,7 @@ def trigger_members(tables: Tables) -> dict[tuple[str, int, int], str | None]:
 
 
 def protocol(group: GroupSummary) -> str:
-    """`consumer`, or `classic to consumer` for a group that moved."""
+    """`consumer`, or `classic to consumer` for a group that changed its protocol."""
     return " to ".join(group.protocols) or words.NOTHING
 
 
@@ -269,7 +269,7 @@ def _cause(
 
 
 def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> str:
-    """The members that kept others waiting; where nobody did, the one that came last."""
+    """The members that kept others waiting; where none did, the one that arrived last."""
     group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
     holders = verdicts.holders(rebalance)
     if holders:

@@ -1,4 +1,4 @@
-"""Partitions that nobody owned for a while, those with one story on one line."""
+"""Partitions without owner for a while; those with the same story share a line."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
 SHOWN: Final = 20
-"""Stretches, the longest first, unless all are wanted."""
+"""Gaps, the longest first, unless all are wanted."""
 
 
 def print_ownership_gaps(
     layout: ConsoleReport, ownership: Sequence[TableRow], *, everything: bool
 ) -> None:
-    """A line for the partitions that went without owner together; nothing where there are none."""
+    """A line for the partitions that were without owner together; prints nothing where there are none."""
     together: dict[tuple[object, ...], list[TableRow]] = defaultdict(list)
     for row in ownership:
         if row["unowned_before_ms"]:
@@ -41,7 +41,7 @@ def print_ownership_gaps(
 
 
 def partitions_text(rows: Iterable[TableRow]) -> str:
-    """`orders 0-3,7, payments 1`: topic partitions of ownership rows, neighbours joined."""
+    """`orders 0-3,7, payments 1`: topic partitions of ownership rows, consecutive numbers as ranges."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for row in rows:
         numbers[row["topic"] or row["topic_id"]].append(row["topic_partition"])

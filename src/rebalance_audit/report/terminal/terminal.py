@@ -16,20 +16,20 @@ from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 
 WIDTH_OF_FILES: Final = 140
-"""Columns where nothing says how wide the output will be shown."""
+"""Columns where nothing says how wide the output will be displayed."""
 
 NOTES_SHOWN: Final = 10
 
 
 def stdout_console() -> Console:
-    """Our output: escape codes only on a terminal and without NO_COLOR; COLUMNS counts where there is no terminal."""
+    """Standard output: escape codes only on a terminal and without NO_COLOR; COLUMNS counts where there is none."""
     color_system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_OF_FILES
     return Console(file=sys.stdout, width=width, color_system=color_system, highlight=False)
 
 
 def file_console(file: IO[str]) -> Console:
-    """A file, the same wherever it is written from."""
+    """A file; its content does not depend on where it is written from."""
     return Console(file=file, width=WIDTH_OF_FILES, color_system=None, highlight=False)
 
 
@@ -61,7 +61,7 @@ def _read(layout: ConsoleReport, facts: LogFacts) -> None:
 
 
 def _oddities(layout: ConsoleReport, facts: LogFacts) -> None:
-    """What a reader should know before trusting the answer; nothing where there is nothing."""
+    """What a reader should know before trusting the answer; prints nothing where there is nothing to know."""
     notes = [
         f"{words.counted(times, 'group record')} could not be decoded ({reason.replace('_', ' ')}); "
         "`decode` prints them."
