@@ -86,6 +86,14 @@ def empty(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def text(tmp_path: Path) -> Path:
+    """A text file under the name of a segment."""
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_text("no segment\n" * 99)
+    return tmp_path
+
+
 def missing(tmp_path: Path) -> Path:
     """A path where there is nothing."""
     return tmp_path / "nothing"
@@ -101,6 +109,7 @@ def missing(tmp_path: Path) -> Path:
             other_topic,
             r"Error: \S+/orders-0 is a partition folder of topic orders, not of __con.*\.",
         ),
+        (text, r"Error: \S+/__consumer_offsets-0/0{20}\.log is a text file, not a segment\."),
         (unreadable, r"Error: \S+/__consumer_offsets-0/0{20}\.log cannot be read: .*\."),
     ],
 )

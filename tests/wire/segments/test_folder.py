@@ -1,3 +1,4 @@
+import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -129,6 +130,40 @@ def make_device(root: Path) -> Path:
     return root / "pipe"
 
 
+def make_text(root: Path) -> Path:
+    """Text files under the names of segments, one of them shorter than a header."""
+    for base_offset, text in ((0, "[2026-11-21 09:00:00,000] INFO é\n" * 200), (9, "hello\n")):
+        segment(partition_folder(root), [text.encode()], base_offset)
+    return root
+
+
+def make_text_file(root: Path) -> Path:
+    """One of them by its name."""
+    return make_text(root) / "__consumer_offsets-3" / f"{9:020d}.log"
+
+
+def make_compressed(root: Path) -> Path:
+    """A compressed segment under its own name."""
+    return segment(partition_folder(root), [gzip.compress(batch(commits(50)))])
+
+
+def make_gz_file(root: Path) -> Path:
+    """A compressed segment as gzip names it."""
+    path = make_compressed(root)
+    return path.rename(path.with_name(f"{path.name}.gz"))
+
+
+def make_gz_folder(root: Path) -> Path:
+    """The partition folder of such a segment."""
+    return make_gz_file(root).parent
+
+
+def make_gz_log(root: Path) -> Path:
+    """The folder above."""
+    make_gz_file(root)
+    return root
+
+
 LOOKED_FOR = "looked for __consumer_offsets-<partition>/<20-digit base offset>.log"
 
 
@@ -161,6 +196,12 @@ LOOKED_FOR = "looked for __consumer_offsets-<partition>/<20-digit base offset>.l
             make_file_elsewhere,
             "{path} belongs to topic orders; a segment file is read where its folder is named __consumer_offsets-",
         ),
+        (make_text, "/__consumer_offsets-3/00000000000000000000.log is a text file, not a segment."),
+        (make_text_file, "{path} is a text file, not a segment."),
+        (make_compressed, "{path} is compressed: unpack it first."),
+        (make_gz_file, "{path} is compressed: unpack it first."),
+        (make_gz_folder, "{path}/00000000000000000000.log.gz is compressed: unpack it first."),
+        (make_gz_log, "/__consumer_offsets-3/00000000000000000000.log.gz is compressed: unpack it first."),
         (make_loose_file, "{path} lies in no partition folder; a segment file is read where its folder"),
     ],
 )  # fmt: skip
@@ -237,6 +278,26 @@ def test_left_overs_are_noted(tmp_path: Path) -> None:
     noted = {note.path for note in folder.notes}
     assert noted == {str(file if file.parent == path.parent else file.parent) for file in ignored}
     assert all(note.path in note.detail for note in folder.notes)
+
+
+def test_one_other_file_among_segments_is_named(tmp_path: Path) -> None:
+    """A text file and an overwritten beginning are damage, a compressed segment is noted; the others are read."""
+    good = [batch(commits(5, 100))]
+    segment(partition_folder(tmp_path), [b"text\n" * 40], 0)
+    segment(partition_folder(tmp_path), [b"text\n" * 40, *good], 50)
+    compressed = segment(partition_folder(tmp_path), [gzip.compress(good[0])], 200)
+    compressed = compressed.rename(compressed.with_name(f"{compressed.name}.gz"))
+    folder = open_log_folder(tmp_path)
+    assert offsets(folder) == [(3, offset) for offset in range(100, 105)]
+    damage = [entry for entry in folder.read() if isinstance(entry, BadBytes)]
+    assert [(Path(each.path).stem, each.size_bytes) for each in damage] == [
+        (f"{0:020}", 200),
+        (f"{50:020}", 200),
+    ]
+    noted = [note.detail for note in folder.notes]
+    assert noted == [f"{compressed} is compressed: unpack it first. It is not read."]
+    alone = open_log_folder(partition_folder(tmp_path) / f"{50:020}.log")
+    assert len(offsets(alone)) == 5
 
 
 @pytest.mark.parametrize(

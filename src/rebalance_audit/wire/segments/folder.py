@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -15,6 +15,7 @@ from rebalance_audit.wire.segments.batches import (
     parse_marker,
 )
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.other_files import COMPRESSED_SUFFIXES, UNPACK, other_kind
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -246,10 +247,13 @@ def _open(path: Path) -> LogFolder:
     }
     if not segments:
         raise SourceNotReadable(_nothing_found(path, topic))
+    _require_a_segment(segment for found in segments.values() for segment in found)
     return LogFolder(path, segments, _metadata_files(metadata), tuple(notes))
 
 
 def _open_file(path: Path) -> LogFolder:
+    if _is_compressed(path):
+        raise SourceNotReadable(f"{path} {UNPACK}.")
     topic, partition = _topic_and_partition(path.parent)
     if topic != OFFSETS_TOPIC:
         belongs = f"belongs to topic {topic}" if topic else "lies in no partition folder"
@@ -259,12 +263,29 @@ def _open_file(path: Path) -> LogFolder:
         )
     notes: list[LogNote] = []
     segment = _segment(partition, path, notes)[0]
+    _require_a_segment((segment,))
     return LogFolder(
         path,
         {partition: (segment,)},
         _metadata_files(path.parent.parent / f"{METADATA_TOPIC}-0"),
         tuple(notes),
     )
+
+
+def _require_a_segment(segments: Iterable[Segment]) -> None:
+    """Raises SourceNotReadable if every file is compressed or text; one among segments is read as damage."""
+    wrong = ""
+    for segment in segments:
+        kind = other_kind(segment.path)
+        if kind is None:
+            return
+        wrong = wrong or f"{segment.path} {kind}."
+    raise SourceNotReadable(wrong)
+
+
+def _is_compressed(file: Path) -> bool:
+    """Whether the name is that of a compressed segment."""
+    return file.suffix in COMPRESSED_SUFFIXES and SEGMENT_NAME.fullmatch(file.stem) is not None
 
 
 def _topic_and_partition(folder: Path) -> tuple[str | None, int]:
@@ -295,6 +316,8 @@ def _segments_of(partition: int, folder: Path, notes: list[LogNote]) -> tuple[Se
             notes.append(
                 LogNote(str(file), f"{file} is a left-over of the log cleaner and is not read.")
             )
+        elif _is_compressed(file):
+            notes.append(LogNote(str(file), f"{file} {UNPACK}. It is not read."))
     segments = []
     end_offset = None
     for segment, first_offset in reversed(found):
@@ -344,6 +367,10 @@ def _metadata_files(folder: Path) -> tuple[Path, ...]:
 
 def _nothing_found(path: Path, topic: str | None) -> str:
     names = sorted(child.name for child in path.iterdir())
+    below = path.glob("*" if topic == OFFSETS_TOPIC else f"{OFFSETS_TOPIC}-*/*")
+    compressed = min(filter(_is_compressed, below), default=None)
+    if compressed is not None:
+        return f"{compressed} {UNPACK}."
     if topic is not None and any(SEGMENT_NAME.fullmatch(name) for name in names):
         return f"{path} is a partition folder of topic {topic}, not of {OFFSETS_TOPIC}."
     sentence = f"{path} holds no segments of {OFFSETS_TOPIC}; looked for {LOOKED_FOR}"
