@@ -55,7 +55,7 @@ def listed(stage: Stage, **filters: tuple[str, ...]) -> list[str]:
     ],
 )
 def test_list_of_classic_groups(filters: dict[str, tuple[str, ...]], expected: list[str]) -> None:
-    """Groups with the state they are in now; filters ignore case, and both must fit."""
+    """Groups with their current state; filters ignore case, and both must match."""
     stage = staged("join A", "join A")
     stage.driver.ask(commit("foo:0=1", group_id="simple"))
     assert listed(stage, **filters) == expected
@@ -70,7 +70,7 @@ def test_list_of_a_consumer_group() -> None:
 
 
 def test_a_group_without_a_record_is_listed() -> None:
-    """A coordinator that records no creation knows its groups all the same."""
+    """A coordinator that does not record the creation of groups knows its groups all the same."""
     stage = Stage(CoordinatorConfig(classic_creation_recorded=False))
     stage.play("join A")
     assert listed(stage) == ["g Classic Empty -"]
@@ -104,7 +104,7 @@ def test_description_of_a_classic_group(steps: tuple[str, ...], expected: str) -
     ("api_version", "expected"), [(6, ErrorCode.GROUP_ID_NOT_FOUND), (5, ErrorCode.NONE)]
 )
 def test_description_of_what_is_no_classic_group(api_version: int, expected: ErrorCode) -> None:
-    """A group that is not there or of another type is Dead; from version 6 on that is an error."""
+    """A group that does not exist or has another type is Dead; from version 6 on that is an error."""
     stage = Stage()
     stage.driver.load(records(CONSUMER_GROUP))
     response: Any = stage.driver.ask(DescribeGroupsRequest(("g", "nobody"), api_version))
@@ -130,7 +130,7 @@ DELETIONS: list[tuple[tuple[str, ...], str, list[str]]] = [
 def test_deletion_of_a_group(
     steps: tuple[str, ...], expected: str, records_expected: list[str]
 ) -> None:
-    """A group without members goes with its offsets in one write."""
+    """A group without members is deleted with its offsets in one write."""
     stage = staged(*steps)
     log_length = len(stage.driver.log)
     response: Any = stage.driver.ask(DeleteGroupsRequest(("g",)))
@@ -142,7 +142,7 @@ def test_deletion_of_a_group(
 
 
 def test_deletion_of_a_pending_members_group() -> None:
-    """The group may go between the two JoinGroups; the member has to start again."""
+    """The group may be deleted between the two JoinGroups; the member has to start again."""
     stage = staged("join A")
     stage.driver.ask(DeleteGroupsRequest(("g",)))
     assert [timer.kind.name for timer in stage.driver.deadlines] == ["EXPIRY"]
@@ -160,7 +160,7 @@ def test_deletion_drops_pending_offsets_too() -> None:
 
 
 def test_deletion_of_consumer_groups() -> None:
-    """With members it stays; without it goes in the order that replay demands."""
+    """With members it stays; without members it is deleted in the order that replay requires."""
     stage = Stage()
     stage.driver.load(records(CONSUMER_GROUP))
     response: Any = stage.driver.ask(DeleteGroupsRequest(("g",)))

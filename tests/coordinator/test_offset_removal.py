@@ -1,6 +1,6 @@
-"""How offsets and groups end: OffsetDelete, deleted topics, expiry.
+"""How offsets and groups are removed: OffsetDelete, deleted topics, expiry.
 
-Retention is 7 days from the moment that the cases name; the clean-up runs every 10 minutes.
+Retention is 7 days from the time that the cases name; the clean-up runs every 10 minutes.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ REGEX_GROUP = "5 A topics= regex=f.*; 16 f.* foo; 3 2; 7 A 0-5; 6 2; 8 A 2/0 STA
 
 
 def written(stage: Stage, log_length: int) -> list[str]:
-    """Records behind that point of the log."""
+    """Records after that point of the log."""
     return [stage.record_text(record) for record in stage.driver.records_since(log_length)]
 
 
@@ -50,7 +50,7 @@ DELETIONS: list[tuple[tuple[str, ...], str, str, list[str]]] = [
 def test_an_administrator_deletes_offsets(
     steps: tuple[str, ...], place: str, expected: str, records_expected: list[str]
 ) -> None:
-    """Only of topics that the group does not consume; without an offset there is nothing to write."""
+    """Only for topics that the group does not consume; without an offset there is nothing to write."""
     stage = Stage()
     for step in steps:
         stage.play(step)
@@ -71,7 +71,7 @@ def test_an_administrator_deletes_offsets(
 def test_topics_of_a_consumer_group_keep_their_offsets(
     group: str, place: str, expected: str
 ) -> None:
-    """Also topics that a resolved regular expression brings."""
+    """Including topics that a resolved regular expression matches."""
     driver = CoordinatorDriver()
     driver.load(records(group))
     assert _deleted(driver, place) == expected
@@ -93,7 +93,7 @@ def test_a_deletion_needs_a_group_id() -> None:
 
 
 def test_a_deletion_drops_pending_offsets_too() -> None:
-    """A transaction that ends later brings nothing back."""
+    """A transaction that ends later restores nothing."""
     driver = CoordinatorDriver()
     driver.ask(transactional("foo:0=42"))
     assert _deleted(driver, "foo:0") == "NONE"
@@ -105,7 +105,7 @@ def test_a_deletion_drops_pending_offsets_too() -> None:
 
 
 def test_offsets_of_a_deleted_topic_go() -> None:
-    """Committed and pending ones of all groups, once each; those of a topic made again under the name stay."""
+    """Committed and pending ones of all groups, each once; those of a topic created again under the name stay."""
     stage = Stage()
     driver = stage.driver
     driver.ask(commit("foo:0=1", "bar:0=1"))
@@ -130,14 +130,14 @@ def test_offsets_of_a_deleted_topic_go() -> None:
         # All members have left: from then on, however old the commit.
         ((*STABLE, "commit A foo:0=1", "leave A"), 7, ["[1t] foo:0", "[2t]"]),
         ((*STABLE, "commit A foo:0=1", "leave A"), 6, []),
-        # Nothing was ever committed: at the next round.
+        # No offset was ever committed: at the next round.
         (("join A", "wait 60000"), 0, ["[2t]"]),
     ],
 )
 def test_an_empty_group_ends_with_its_last_offset(
     steps: tuple[str, ...], days: int, expected: list[str]
 ) -> None:
-    """Expired offsets go, and the group with the last of them."""
+    """Expired offsets are removed, and with the last of them the group."""
     stage = Stage()
     for step in steps:
         stage.play(step)
@@ -166,7 +166,7 @@ def test_retention_counts_from_the_departure_of_the_last_member() -> None:
     [("beat A", ["[1t] bar:0"]), ("join A", [])],
 )
 def test_offsets_of_a_group_with_members(last_step: str, expected: list[str]) -> None:
-    """What a stable group consumes never expires, the rest does; while it rebalances nothing does."""
+    """What a stable group consumes never expires, the rest does; during a rebalance nothing does."""
     stage = Stage()
     for step in ("join A@i1 session=1800000 rebalance=1800000", "wait 3000", "sync A A=0-5"):
         stage.play(step)
@@ -200,7 +200,7 @@ def test_a_commit_with_its_own_expiry_goes_by_that() -> None:
 
 
 def test_an_open_transaction_keeps_offset_and_group() -> None:
-    """What the transaction may replace is not dropped before it ends."""
+    """What the transaction may replace is not removed before it ends."""
     driver = CoordinatorDriver()
     driver.ask(commit("foo:0=1"))
     driver.ask(transactional("foo:0=2"))
@@ -222,7 +222,7 @@ def test_an_expired_consumer_group_ends_in_the_order_that_replay_demands() -> No
 
 
 def test_the_clean_up_is_no_atomic_write() -> None:
-    """Its records may be cut between batches: each stands for itself."""
+    """Batches may end between its records: each of them is valid alone."""
     driver = CoordinatorDriver()
     driver.ask(commit("foo:0=1"))
     (timer,) = driver.deadlines

@@ -46,12 +46,12 @@ def topics(*places: str, metadata: str | None = None) -> tuple[OffsetCommitReque
 
 
 def commit(*places: str, **fields: Any) -> OffsetCommitRequest:
-    """A commit of nobody's member."""
+    """A commit by no member."""
     return OffsetCommitRequest("g", topics(*places), api_version=9)._replace(**fields)
 
 
 def transactional(*places: str, **fields: Any) -> TxnOffsetCommitRequest:
-    """A commit in producer 7's transaction, of nobody's member."""
+    """A commit in producer 7's transaction, by no member."""
     return TxnOffsetCommitRequest("txn", "g", 7, 0, topics(*places))._replace(**fields)
 
 
@@ -61,7 +61,7 @@ def errors(response: Any) -> list[str]:
 
 
 def fetched(driver: CoordinatorDriver, *places: str, **fields: Any) -> list[str]:
-    """What a fetch of these partitions (without places: of all) brings: offset, or the error's name."""
+    """What a fetch of these partitions returns (without any: of all): offset, or the error's name."""
     wanted = tuple(
         OffsetFetchRequestTopic(name, (int(number),))
         for name, number in (place.split(":") for place in places)
@@ -85,7 +85,7 @@ def _offset_or_error(partition: OffsetFetchResponsePartition) -> str:
 
 MEMBER = {"member_id": "A", "generation_id_or_member_epoch": 1}
 CASES: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
-    # nobody's member
+    # no member
     (NOBODY, {}, "NONE"),
     (EMPTY, {}, "NONE"),
     (STABLE, {}, "UNKNOWN_MEMBER_ID"),
@@ -100,7 +100,7 @@ CASES: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (STABLE, MEMBER | {"member_id": "x"}, "UNKNOWN_MEMBER_ID"),
     (STABLE, MEMBER | {"member_id": "x", "group_instance_id": "i1"}, "FENCED_INSTANCE_ID"),
     (STABLE, MEMBER | {"group_instance_id": "i9"}, "UNKNOWN_MEMBER_ID"),
-    # a member of a group that is not there
+    # a member of a group that does not exist
     (NOBODY, MEMBER, "GROUP_ID_NOT_FOUND"),
     (NOBODY, MEMBER | {"api_version": 8}, "ILLEGAL_GENERATION"),
     # what is committed
@@ -157,7 +157,7 @@ def test_who_may_commit_in_a_transaction(
 
 
 def test_a_refused_partition_does_not_hold_up_the_others() -> None:
-    """Each partition has its own error; what is right is written in one go."""
+    """Each partition has its own error; the valid commits are one write."""
     driver = CoordinatorDriver()
     request = commit("nope:0=1", "foo:0=1", "bar:2=5")
     assert errors(driver.ask(request)) == ["UNKNOWN_TOPIC_OR_PARTITION", "NONE", "NONE"]
@@ -187,7 +187,7 @@ def test_what_a_commit_holds(
 
 
 def test_a_commit_keeps_a_classic_member_alive() -> None:
-    """Commits count as heartbeats, except in the sync phase, where there are none to take."""
+    """Commits count as heartbeats, except in the sync phase, where none are due."""
     stage = Stage()
     for step in (*STABLE, "wait 40000", "commit A foo:0=1", "wait 40000"):
         stage.play(step)
@@ -195,7 +195,7 @@ def test_a_commit_keeps_a_classic_member_alive() -> None:
 
 
 def test_a_commit_of_an_unknown_group_makes_a_simple_one() -> None:
-    """It has no record of its own, is empty, and a member that joins later takes it over without one either."""
+    """It has no record of its own and is empty; a member that joins later takes it over without one either."""
     stage = Stage()
     assert stage.play("commit - foo:0=42") == "commit - foo:0=42 | - ok | [1] foo:0=42"
     assert stage.play("join A") == "join A | A=A | "
@@ -212,7 +212,7 @@ def marker(driver: CoordinatorDriver, *, committed: bool, producer_id: int = 7) 
 
 @pytest.mark.parametrize(("committed", "expected"), [(True, ["foo:0=42"]), (False, ["foo:0=1"])])
 def test_a_transaction_counts_when_its_marker_says_so(committed: bool, expected: list[str]) -> None:
-    """Until then the offset of before holds, and a reader that wants stable offsets is told to wait."""
+    """Until then the earlier offset holds, and a reader that wants stable offsets is told to wait."""
     driver = CoordinatorDriver()
     driver.ask(commit("foo:0=1"))
     driver.ask(transactional("foo:0=42"))
@@ -234,7 +234,7 @@ def test_a_later_plain_commit_wins_over_the_transaction() -> None:
 
 
 def test_a_marker_without_pending_commits_changes_nothing() -> None:
-    """A marker goes to every partition that its transaction touched."""
+    """A marker goes to every partition that its transaction wrote to."""
     driver = CoordinatorDriver()
     driver.ask(commit("foo:0=1"))
     marker(driver, committed=True, producer_id=99)
@@ -281,7 +281,7 @@ def test_an_offset_of_a_topic_made_again_is_no_offset_of_the_new_one() -> None:
 
 
 def test_a_fetch_by_topic_id_alone() -> None:
-    """From version 10 on topics have no name in the request; an id that is not known is an error."""
+    """From version 10 on topics have no name in the request; an unknown id is an error."""
     driver = CoordinatorDriver()
     driver.ask(commit("foo:0=42"))
     found = []

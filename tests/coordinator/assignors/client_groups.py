@@ -1,7 +1,7 @@
 """A shorthand for classic groups as their leader sees them.
 
-`A foo,bar: foo 0-2 bar 0,1 @7` is member A, its topics, what it owned, and the generation that it owned it in (1 unless
-told); `A/i1` has the instance id i1. Members are separated by `;`. Assignments read the same, without topics.
+`A foo,bar: foo 0-2 bar 0,1 @7` is member A, its topics, what it owned, and the generation in which it did (default
+1); `A/i1` has the instance id i1. Members are separated by `;`. Assignments read the same, without topics.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from tests.coordinator.assignors.server_groups import numbers_of, ranges_of
 
 
 def group(text: str, assignor: str) -> list[JoinedMember]:
-    """The members that the shorthand tells of, with subscriptions as the assignor's members send them."""
+    """The members that the shorthand describes, with subscriptions as the assignor's members send them."""
     return [_member(part.strip(), assignor) for part in text.split(";")]
 
 
@@ -32,7 +32,7 @@ def joining(
     last: Claim | None,
     instance_id: str | None = None,
 ) -> JoinedMember:
-    """A member that joins with what it had last (None = it is new), by its assignor's way of telling."""
+    """A member that joins with what it had last (None = it is new), encoded as its assignor does."""
     kind = CLIENT_ASSIGNORS[assignor]
     cooperative = RebalanceProtocol.COOPERATIVE in kind.protocols and last is not None
     subscription = Subscription(

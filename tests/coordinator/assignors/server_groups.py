@@ -24,7 +24,7 @@ NAMES = {topic_id: name for name, topic_id in TOPICS.items()}
 
 
 def group(text: str) -> GroupSpec:
-    """The group that the shorthand tells of; foo has 6 partitions, bar 3, zar 4."""
+    """The group that the shorthand describes; foo has 6 partitions, bar 3, zar 4."""
     members = [_member(part.strip()) for part in text.split(";")]
     asked = [
         Subscribing(tuple(NAMES[topic] for topic in member.subscribed_topics), "")  # type: ignore[index]
@@ -70,7 +70,7 @@ def _held(partitions: Partitions) -> str:
 
 
 def ranges_of(numbers: list[int]) -> str:
-    """`0-2,4`: runs of three and more as a range, as the tables have them."""
+    """`0-2,4`: runs of three or more as a range, as in the tables."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

@@ -52,11 +52,11 @@ ONE = {"foo": 6}
             "B t0,t1: t1 0,1; C t0,t1,t2: t2 0-2",
             "B t0 0 t1 0,1; C t2 0-2",
         ),
-        # Two members claim foo 2: the newer generation has it; in one generation nobody has.
+        # Two members claim foo 2: the newer generation keeps it; within one generation neither does.
         ("sticky", ONE, "A foo: foo 0-2 @4; B foo: foo 2-5 @5", "A foo 0,1,5; B foo 2-4"),
         ("sticky", ONE, "A foo: foo 0-2 @5; B foo: foo 2-5 @5", "A foo 0-2; B foo 3-5"),
         ("sticky", ONE, "A foo: foo 0-2; B foo: foo 3-5; C foo", "A foo 0,1; B foo 3,4; C foo 2,5"),
-        # The same members, cooperatively: what C shall have is first given up by A and B, then it is C's.
+        # The same members, cooperatively: A and B first give up what C is to have, then C gets it.
         (
             "cooperative-sticky",
             ONE,
@@ -69,7 +69,7 @@ ONE = {"foo": 6}
             "A foo: foo 0,1 @2; B foo: foo 3,4 @2; C foo",
             "A foo 0,1; B foo 3,4; C foo 2,5",
         ),
-        # Nobody owns what D had: it moves at once.
+        # No member owns what D had: it moves at once.
         ("cooperative-sticky", ONE, "A foo: foo 0,1; C foo", "A foo 0-2; C foo 3-5"),
         # A partition that two members own in one generation is withheld from both.
         (
@@ -94,7 +94,7 @@ ONE = {"foo": 6}
     ],
 )  # fmt: skip
 def test_assignments(assignor: str, counts: dict[str, int], members: str, expected: str) -> None:
-    """Members with topics, what they owned in which generation, and what the leader makes of them."""
+    """Members with topics, what they owned in which generation, and the leader's assignment."""
     assign = CLIENT_ASSIGNORS[assignor].assign
     assert picture(assign(group(members, assignor), counts)) == expected
 
@@ -140,11 +140,11 @@ def test_a_member_gets_no_topic_that_it_left_in_an_older_generation() -> None:
 def test_a_consumer_is_cooperative_when_all_its_assignors_are(
     assignors: str, protocol: RebalanceProtocol
 ) -> None:
-    """The first step of a rolling change adds cooperative-sticky beside range and stays eager."""
+    """The first step of a rolling change adds cooperative-sticky next to range and stays eager."""
     assert rebalance_protocol(assignors.split()) is protocol
 
 
 def test_a_consumer_without_assignors_is_refused() -> None:
-    """There is no protocol that none at all would support."""
+    """An empty list of assignors supports no protocol."""
     with pytest.raises(ValueError, match="at least one assignor"):
         rebalance_protocol([])

@@ -23,7 +23,7 @@ ROUNDS_MAX = 8
 
 
 class Group(NamedTuple):
-    """Members by id: what they subscribe to, and what they had last."""
+    """Members by id: what they subscribe to, and what they last had."""
 
     subscribed: dict[str, tuple[str, ...]]
     held: dict[str, Claim]
@@ -37,12 +37,12 @@ class Group(NamedTuple):
         ]
 
     def after(self, assignments: Mapping[str, Assignment], generation: int) -> "Group":
-        """The same group when all have taken their assignments."""
+        """The same group after all members have taken their assignments."""
         held = {each: Claim(assigned(found), generation) for each, found in assignments.items()}
         return self._replace(held=held)
 
     def wanted(self) -> set[NamedPartition]:
-        """Partitions of topics that somebody subscribes to and that exist."""
+        """Partitions of existing topics that at least one member subscribes to."""
         topics = {topic for asked in self.subscribed.values() for topic in asked}
         return {
             (topic, number)
@@ -54,7 +54,7 @@ class Group(NamedTuple):
 
 @st.composite
 def groups(draw: st.DrawFn, *, alike: bool, rivals: bool = False) -> Group:
-    """Up to seven members on up to five topics, one unknown; they own any part, `rivals` also what others own."""
+    """Up to seven members on up to five topics, one unknown; they own any part, with `rivals` also what others own."""
     topics = ["t0", "t1", "t2", "t3"][: draw(st.integers(1, 4))]
     counts = {topic: draw(st.integers(1, 8)) for topic in topics}
     size = draw(st.integers(1, 7))
@@ -108,7 +108,7 @@ def loads(assignments: Mapping[str, Assignment]) -> dict[str, int]:
 def test_no_partition_goes_to_two_members_or_to_one_that_does_not_subscribe(
     assignor: str, group: Group
 ) -> None:
-    """Whatever members claim: partitions at most once and only to subscribers; all, but of cooperative-sticky."""
+    """Partitions at most once and only to subscribers, whatever members claim; all, except cooperative-sticky."""
     assignments = run(group, assignor)
     assert set(assignments) == set(group.subscribed)
     found = all_of(assignments)
@@ -123,7 +123,7 @@ def test_no_partition_goes_to_two_members_or_to_one_that_does_not_subscribe(
 @few
 @given(group=ANY_GROUP)
 def test_round_robin_and_sticky_balance_members_alike_to_one_partition(group: Group) -> None:
-    """Where all subscribe to the same topics nobody has two partitions more than another."""
+    """Where all subscribe to the same topics, no member has two partitions more than another."""
     everything = tuple(group.counts)
     alike = group._replace(subscribed=dict.fromkeys(group.subscribed, everything))
     for assignor in ("roundrobin", "sticky"):
@@ -134,7 +134,7 @@ def test_round_robin_and_sticky_balance_members_alike_to_one_partition(group: Gr
 @few
 @given(group=ANY_GROUP)
 def test_sticky_leaves_no_move_that_would_improve_the_balance_of_a_new_group(group: Group) -> None:
-    """Nobody has two partitions more than another subscriber of one of its topics."""
+    """No member has two partitions more than another subscriber of one of its topics."""
     new = group._replace(held={})
     assignments = run(new, "sticky")
     load = loads(assignments)
@@ -148,7 +148,7 @@ def test_sticky_leaves_no_move_that_would_improve_the_balance_of_a_new_group(gro
 @few
 @given(group=ANY_GROUP)
 def test_sticky_members_keep_a_balanced_assignment(assignor: str, group: Group) -> None:
-    """What a generation gave stays while nothing changes."""
+    """An assignment stays as it is while nothing changes."""
     group = settled(group, assignor)
     before = {each: set(claim.partitions) for each, claim in group.held.items()}
     after = {each: set(assigned(found)) for each, found in run(group, assignor).items()}
@@ -161,7 +161,7 @@ def test_sticky_members_keep_a_balanced_assignment(assignor: str, group: Group) 
 def test_sticky_members_give_partitions_only_to_the_one_that_joins(
     assignor: str, group: Group
 ) -> None:
-    """Where all subscribe to the same topics, nobody but the new member gains anything."""
+    """Where all subscribe to the same topics, only the new member gains partitions."""
     group = settled(group, assignor)
     topics = next(iter(group.subscribed.values()))
     grown = group._replace(subscribed={**group.subscribed, "new": topics})
@@ -197,7 +197,7 @@ def test_cooperative_groups_come_to_what_all_members_can_have(group: Group) -> N
 @few
 @given(group=ANY_GROUP, shift=st.integers(0, 6))
 def test_the_order_of_the_response_does_not_matter(assignor: str, group: Group, shift: int) -> None:
-    """Members of different slots come in the same order however the coordinator lists them."""
+    """Members of different hash slots come in the same order however the coordinator lists them."""
     members = group.members(assignor)
     turned = members[shift % len(members) :] + members[: shift % len(members)]
     assign = CLIENT_ASSIGNORS[assignor].assign
@@ -205,7 +205,7 @@ def test_the_order_of_the_response_does_not_matter(assignor: str, group: Group, 
 
 
 def settled(group: Group, assignor: str) -> Group:
-    """The group after generations in which members took what they were given, until nobody has to join again."""
+    """The group after generations in which members took what they were given, until none has to join again."""
     for generation in range(GENERATION + 1, GENERATION + 1 + ROUNDS_MAX):
         before: Mapping[str, Sequence[NamedPartition]] = {
             each: claim.partitions for each, claim in group.held.items()

@@ -1,4 +1,4 @@
-"""User data of the sticky assignors: what members tell of the partitions that they had."""
+"""User data of the sticky assignors: what members report of the partitions that they had."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def test_user_data_is_that_of_kafka_s_own_classes(question: dict[str, Any], assi
     [("range", None), ("roundrobin", None), ("sticky", None), ("cooperative-sticky", "ffffffff")],
 )
 def test_new_members_had_nothing(assignor: str, user_data: str | None) -> None:
-    """Before its first assignment a member tells nothing, or no generation."""
+    """Before its first assignment a member reports nothing, or no generation."""
     found = CLIENT_ASSIGNORS[assignor].user_data(None)
     assert (found and found.hex()) == user_data
 
@@ -63,13 +63,13 @@ def test_claims_are_read_from_both_schemas_and_damage_claims_nothing(
     ("user_data", "generation"), [(None, -1), ("", -1), ("0000", -1), ("00000007", 7)]
 )
 def test_generations_are_read_where_there_is_one(user_data: str | None, generation: int) -> None:
-    """User data of cooperative-sticky that is missing or too short tells no generation."""
+    """User data of cooperative-sticky that is missing or too short has no generation."""
     data = None if user_data is None else bytes.fromhex(user_data)
     assert decode_generation(data) == generation
 
 
 @given(st.binary(max_size=40))
 def test_no_user_data_breaks_the_reader(user_data: bytes) -> None:
-    """Members can send anything: the leader goes on without it."""
+    """Members can send any bytes: the leader continues without them."""
     decode_sticky(user_data)
     decode_generation(user_data)

@@ -1,4 +1,4 @@
-"""How a group comes to its assignor, to its subscription type and to the order of its members."""
+"""How a group's assignor, its subscription type and the order of its members are determined."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ CONFIGURED = ("uniform", "range")
 def test_a_group_is_homogeneous_when_all_ask_for_the_same(
     members: list[tuple[str, str]], homogeneous: bool
 ) -> None:
-    """Names must be the same for all, or one regular expression and no name; what they come to does not matter."""
+    """Names must be the same for all, or one regular expression and no name; what they resolve to does not matter."""
     asked = [
         Subscribing([name for name in names.split(",") if name], regex) for names, regex in members
     ]
@@ -60,14 +60,14 @@ def test_a_group_is_homogeneous_when_all_ask_for_the_same(
 def test_the_assignor_is_what_most_members_prefer(
     recorded: list[str | None], change: tuple[str | None, str | None] | None, assignor: str
 ) -> None:
-    """Without a preference it is the broker's first; between two of one vote each the newcomer's wish wins."""
+    """Without a preference it is the broker's first; between two with one vote each the newcomer's choice wins."""
     changing = PreferenceChange(*change) if change else None
     assert effective_assignor(recorded, CONFIGURED, changing) == assignor
 
 
 @pytest.mark.parametrize("question", questions("preferences.jsonl", "preferences"))
 def test_ties_between_assignors_go_as_in_kafka_s_own_class(question: dict[str, Any]) -> None:
-    """Of the members' records alone, and with a member that joins or changes its mind."""
+    """From the members' records alone, and with a member that joins or changes its choice."""
     recorded, changing = question["recorded"], question["changing"]
     change = PreferenceChange(recorded[changing] if changing >= 0 else None, question["wanted"])
     answer = question["answer"]
@@ -83,7 +83,7 @@ def test_ties_between_assignors_go_as_in_kafka_s_own_class(question: dict[str, A
         ("A B", "C", "", "A B C"),
         ("A B C", "", "B", "A C"),
         ("A B", "B C", "A", "B C"),
-        # Q and a share a slot of 16: there the group's own table decides, and who is not in it yet comes last.
+        # Q and a share a slot of 16: there the group's own table decides, and members not in it yet come last.
         ("a Q", "", "", "Q a"),
         ("Q a", "", "", "Q a"),
         ("a", "Q", "", "a Q"),

@@ -1,4 +1,4 @@
-"""Assignments that real leaders computed, computed anew from the subscriptions in the log."""
+"""Assignments that real leaders computed, recomputed from the subscriptions in the log."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -33,7 +33,7 @@ from tests.wire.golden import capture
 def test_assignments_of_java_leaders_are_theirs_byte_for_byte(
     name: str, expected_count: int
 ) -> None:
-    """Range and cooperative-sticky generations led by the Java client, both steps of a cooperative move included."""
+    """Range and cooperative-sticky generations led by the Java client, including both steps of a cooperative move."""
     computed = 0
     for generation in _generations_by_java(name):
         members = [
@@ -50,7 +50,7 @@ def test_assignments_of_java_leaders_are_theirs_byte_for_byte(
 
 
 def _generations_by_java(name: str) -> Iterator[GroupMetadataValue]:
-    """Generations that a Java client assigned; not those that only tell of a static member's return."""
+    """Generations that a Java client assigned, except those that only record a static member's return."""
     last: dict[str, int] = {}
     records = (
         (entry.record_timestamp_ms, decode_record(entry.key, entry.value))
@@ -84,7 +84,7 @@ def _subscription(data: bytes) -> Subscription:
 
 
 def _partition_counts(generation: GroupMetadataValue) -> dict[str, int]:
-    """Every partition is assigned to somebody, or still owned by somebody who has to give it up."""
+    """Every partition is assigned to a member, or still owned by one that has to give it up."""
     counts: dict[str, int] = {}
     for each in generation.members:
         assignment = decode_assignment(each.assignment)

@@ -1,4 +1,4 @@
-"""Targets that real coordinators computed, computed anew from what their logs say."""
+"""Targets that real coordinators computed, recomputed from what their logs say."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -115,7 +115,7 @@ def _targets(
 
 
 def _speaker(write: list[Entry]) -> str | None:
-    """The member whose heartbeat made the write; None where no record tells."""
+    """The member whose heartbeat caused the write; None where no record shows it."""
     found = [
         record.key.member_id  # type: ignore[union-attr]
         for record, _ in write

@@ -73,7 +73,7 @@ CASES = {
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
 @pytest.mark.parametrize(("members", "uniform", "ranged"), CASES.values(), ids=CASES.keys())
 def test_targets(members: str, uniform: str, ranged: str, assignor: str) -> None:
-    """Members with topics and previous targets, and what uniform and range make of them."""
+    """Members with topics and previous targets, and the targets of uniform and range."""
     expected = {"uniform": uniform, "range": ranged}[assignor]
     assert picture(SERVER_ASSIGNORS[assignor](group(members))) == expected
 
@@ -111,7 +111,7 @@ def test_targets_are_those_of_kafka_s_own_classes(question: dict[str, Any]) -> N
 def test_a_subscribed_topic_needs_a_partition_count(
     assignor: str, subscription_type: SubscriptionType
 ) -> None:
-    """The caller leaves out topics that do not exist; one that slips through is an error, not an empty target."""
+    """The caller leaves out topics that do not exist; one that gets through is an error, not an empty target."""
     spec = GroupSpec((MemberSpec("A", None, (bytes(16),), {}),), {}, subscription_type)
     with pytest.raises(ValueError, match=r"topic 0{32} .* no partition count"):
         SERVER_ASSIGNORS[assignor](spec)
@@ -119,5 +119,5 @@ def test_a_subscribed_topic_needs_a_partition_count(
 
 @pytest.mark.parametrize("assignor", SERVER_ASSIGNORS)
 def test_an_empty_group_has_no_targets(assignor: str) -> None:
-    """Nobody is there to assign to."""
+    """There is no member to assign to."""
     assert SERVER_ASSIGNORS[assignor](GroupSpec((), {}, SubscriptionType.HOMOGENEOUS)) == {}

@@ -25,7 +25,7 @@ MIXED = SubscriptionType.HETEROGENEOUS
 
 @st.composite
 def groups(draw: st.DrawFn, kind: SubscriptionType) -> GroupSpec:
-    """Up to eight members on up to four topics; previous targets cover any part of any topics, never twice."""
+    """Up to eight members on up to four topics; previous targets cover any part of any topic, never twice."""
     partition_counts = draw(st.lists(st.integers(1, 9), max_size=4))
     topics = [bytes([37 * number + 5]) * 16 for number in range(len(partition_counts))]
     size = draw(st.integers(1, 8))
@@ -102,7 +102,7 @@ def test_uniform_balances_members_alike_to_one_partition(spec: GroupSpec) -> Non
 @few
 @given(spec=groups(MIXED))
 def test_uniform_leaves_no_move_that_would_improve_the_balance(spec: GroupSpec) -> None:
-    """Nobody has two partitions more than another subscriber of a topic that it has a partition of."""
+    """No member has two partitions more than another subscriber of a topic that it has a partition of."""
     targets = server_uniform.assign(spec)
     for giver in spec.members:
         held = targets[giver.member_id]
@@ -124,7 +124,7 @@ def test_uniform_keeps_what_it_made(spec: GroupSpec) -> None:
 def test_uniform_takes_from_members_only_for_the_one_that_joins(
     spec: GroupSpec, place: int
 ) -> None:
-    """Nobody but the new member gains anything, wherever it comes in the order."""
+    """Only the new member gains partitions, wherever it comes in the order."""
     before = server_uniform.assign(spec)
     grown = again(spec, before)
     joiner = MemberSpec("new", None, spec.members[0].subscribed_topics, {})
@@ -177,7 +177,7 @@ def test_range_cuts_topics_into_even_ranges_in_the_order_of_members(spec: GroupS
 def test_range_gives_a_member_the_same_partitions_of_topics_of_one_size(
     spec: GroupSpec, partition_count: int
 ) -> None:
-    """Topics of one size are assigned alike, so that they can be joined partition by partition."""
+    """Topics with equally many partitions are assigned alike, so that they can be joined partition by partition."""
     counts = dict.fromkeys(spec.partition_counts, partition_count)
     for held in server_range.assign(spec._replace(partition_counts=counts)).values():
         assert len(set(held.values())) <= 1

@@ -1,4 +1,4 @@
-"""Stories of the classic protocol as tables: what a client does, what is answered, what is written.
+"""Stories of the classic protocol as tables: what a client does, the answers, the records written.
 
 One line per step, `step | answers | records`. The clock starts at 1000. Clients are capital letters and remember their
 member id and generation as a real client does; the member ids that client A is given are called A, A2, A3, …
@@ -80,7 +80,7 @@ class Stage:
     """One group, its clients, and a coordinator."""
 
     def __init__(self, config: CoordinatorConfig | None = None) -> None:
-        """Nobody has joined."""
+        """No client has joined."""
         self.driver = CoordinatorDriver(config or CoordinatorConfig())
         self.clients: dict[str, Client] = {}
         self._senders: dict[int, Client] = {}
@@ -101,7 +101,7 @@ class Stage:
     # --- steps -------------------------------------------------------------------------------------
 
     def play(self, step: str) -> str:
-        """Do one step; the line of the table that it makes."""
+        """Do one step; returns its line of the table."""
         log_length = len(self.driver.log)
         verb, *words = step.split()
         options = dict(word.split("=", 1) for word in words if _is_option(word))
@@ -228,7 +228,7 @@ class Stage:
     def _new_answers(self) -> list[str]:
         new = list(self.driver.replies.items())[self._seen :]
         self._seen += len(new)
-        # Requests that a test sends beside the story are its own to look at.
+        # The test itself checks the requests that it sends outside the story.
         return [
             self._answer(self._senders[token], response)
             for token, response in new
@@ -274,7 +274,7 @@ class Stage:
         return self._names[member_id]
 
     def name_of(self, member_id: str) -> str:
-        """What the story calls a member id; one that nobody was told of yet is its sender's next."""
+        """The story's name for a member id; one that no client was told yet becomes its sender's next."""
         if member_id not in self._names:
             client_id = member_id.partition("-")[0]
             for client in self.clients.values():
@@ -307,7 +307,7 @@ class Stage:
     # --- invariants --------------------------------------------------------------------------------
 
     def live(self) -> LiveGroup | None:
-        """Soft state of the group."""
+        """The group's soft state."""
         return handlers_of(self.driver).groups.get(GROUP_ID)
 
     def check_invariants(self) -> None:

@@ -1,4 +1,4 @@
-"""Every error code of the classic requests, provoked: which request, sent to which group, gets which code."""
+"""Every error code of the classic requests, provoked: which request to which group gets which code."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ CASES: list[tuple[tuple[str, ...], tuple[object, ...], ErrorCode]] = [
 
 @pytest.mark.parametrize(("steps", "request_sent", "expected"), CASES)
 def test_refused_requests(steps: tuple[str, ...], request_sent: Any, expected: ErrorCode) -> None:
-    """The group is not there, stable with member A (instance i1, generation 1), or joining because of B."""
+    """The group does not exist, is stable with member A (instance i1, generation 1), or is joining because of B."""
     stage = Stage(CoordinatorConfig(group_max_size=2))
     for step in steps:
         stage.play(step)
@@ -84,7 +84,7 @@ def test_refused_requests(steps: tuple[str, ...], request_sent: Any, expected: E
     log_length = len(stage.driver.log)
     response: Any = stage.driver.ask(request_sent)
     assert response.error_code is expected
-    # A refusal writes nothing, except that a group comes to be with the first request for it.
+    # A refused request writes nothing, but the first request for a group creates it.
     creates = steps == NOBODY and isinstance(request_sent, JoinGroupRequest)
     written = len(stage.driver.log) - log_length
     assert written == (creates and not request_sent.member_id and _is_valid(request_sent))
@@ -120,7 +120,7 @@ def test_who_can_leave(identity: MemberIdentity, expected: ErrorCode) -> None:
 
 
 def test_a_batch_of_empty_identities_is_unknown() -> None:
-    """An administrator's request without any id is refused member by member, and nobody leaves."""
+    """An administrator's request without any id is refused for each member, and no member leaves."""
     stage = Stage()
     for step in STABLE:
         stage.play(step)
@@ -132,7 +132,7 @@ def test_a_batch_of_empty_identities_is_unknown() -> None:
 
 
 def test_one_retry_takes_the_place_of_the_other() -> None:
-    """A client that repeats its parked JoinGroup is answered once, by the last one's answer."""
+    """A client that repeats its parked JoinGroup gets one answer, to the last request."""
     stage = Stage()
     first: Any = stage.driver.ask(join())
     tokens = [stage.driver.send(join(first.member_id)) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Who gets into a classic group, and how long the others wait: initial delay, pending members, size limit.
+"""Which members get into a classic group, and how long the others wait: initial delay, pending members, size limit.
 
 The language of the tables is explained in stage.py.
 """
@@ -31,7 +31,7 @@ def test_who_does_not_join_in_time_is_left_out() -> None:
 
 
 def test_initial_delay_is_extended_while_members_arrive() -> None:
-    """Each part of the delay in which somebody came is followed by another, up to the rebalance timeout."""
+    """Each part of the delay in which a member joined is followed by another, up to the rebalance timeout."""
     check(
         """
         join A rebalance=8000 | A=A | [2] 0 empty @1000
@@ -54,7 +54,7 @@ def test_initial_delay_is_extended_while_members_arrive() -> None:
 
 
 def test_initial_delay_without_newcomers_is_not_extended() -> None:
-    """A alone waits the delay once."""
+    """A alone waits for the delay once."""
     check(
         """
         join A    | A=A | [2] 0 empty @1000
@@ -99,7 +99,7 @@ def test_a_pending_member_holds_the_join_phase_until_its_session_timeout() -> No
 
 
 def test_a_pending_member_can_leave() -> None:
-    """A client closed between the two JoinGroups says so, and nobody waits for it any more."""
+    """A client that closed between its two JoinGroups leaves, and the others no longer wait for it."""
     check(
         """
         join A               | A=A                        | [2] 0 empty @1000
@@ -119,7 +119,7 @@ def test_a_pending_member_can_leave() -> None:
 
 
 def test_an_old_client_joins_without_a_second_round() -> None:
-    """Before version 4 of JoinGroup a new member is taken in at once."""
+    """Before version 4 of JoinGroup a new member is admitted at once."""
     check(
         """
         join A v=3 |  | [2] 0 empty @1000

@@ -1,4 +1,4 @@
-"""Random runs of one classic group: members come, go, fall silent, restart; coordinators fail over."""
+"""Random runs of one classic group: members join, leave, fall silent, restart; coordinators fail over."""
 
 from collections import defaultdict
 from typing import Any
@@ -32,7 +32,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         limit=sampled_from([3, 5, 100]), delay_ms=sampled_from([0, 3_000]), recorded=booleans()
     )
     def start(self, limit: int, delay_ms: int, recorded: bool) -> None:
-        """Some settings, and nobody there."""
+        """Some settings, and no members."""
         self.stage = Stage(
             CoordinatorConfig(
                 group_max_size=limit,
@@ -54,9 +54,9 @@ class ClassicGroupMachine(RuleBasedStateMachine):
             self._note(self.stage._senders[token], reply)
 
     def _counted(self, generation: int) -> tuple[int, int, int]:
-        """A generation that cannot be confused with another of the same number.
+        """A name for a generation that distinguishes it from others of the same number.
 
-        Numbers are used again where a coordinator was lost before the record, and when the group was deleted.
+        Numbers are reused after a coordinator was lost before the record, and after the group was deleted.
         """
         deletions = sum(
             entry.record is not None
@@ -145,7 +145,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_leader_of_each_generation(self) -> None:
-        """Nobody else was told the members of a generation to assign to."""
+        """No other client was told the members of a generation to assign to."""
         if not hasattr(self, "stage"):
             return
         for leaders in self.leaders.values():
@@ -153,7 +153,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_assignment_of_each_generation(self) -> None:
-        """Whoever asks again is told the same."""
+        """A client that asks again is told the same."""
         if not hasattr(self, "stage"):
             return
         for told in self.told.values():
@@ -162,7 +162,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def recorded_generations_only_grow(self) -> None:
-        """Within the life of the group; a static member's return repeats the generation and its assignments."""
+        """Within the group's life; a static member's return repeats the generation and its assignments."""
         if not hasattr(self, "stage"):
             return
         last: GroupMetadataValue | None = None
@@ -184,7 +184,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def leaders_are_members(self) -> None:
-        """The record names a leader that is in it."""
+        """The record names a leader that is a member."""
         if not hasattr(self, "stage"):
             return
         hard = self.stage.driver.group()
@@ -192,7 +192,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
             assert hard.leader_member_id in hard.members
 
     def teardown(self) -> None:
-        """When everybody is silent for long enough, the group is empty, and nobody waits for an answer."""
+        """When all clients are silent long enough, the group is empty, and no request waits for an answer."""
         if not hasattr(self, "stage"):
             return
         self.stage.play("wait 400000")

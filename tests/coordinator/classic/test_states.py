@@ -30,7 +30,7 @@ ROWS = {row.split()[0]: row.split()[1:] for row in MATRIX.strip().splitlines()[1
 
 @pytest.mark.parametrize(("state", "event"), list(product(ClassicState, ClassicEvent)))
 def test_every_state_with_every_event(state: ClassicState, event: ClassicEvent) -> None:
-    """An event leads where the matrix says, and is a bug where the matrix has a dash."""
+    """An event leads to the state that the matrix says, and is a bug where the matrix has a dash."""
     expected = ROWS[state.value][list(ClassicEvent).index(event)]
     if expected == "-":
         with pytest.raises(IllegalTransitionError, match=event.value):
@@ -40,7 +40,7 @@ def test_every_state_with_every_event(state: ClassicState, event: ClassicEvent) 
 
 
 def test_a_rebalance_starts_where_the_table_has_a_way() -> None:
-    """In the join phase, and in a group that is gone, there is nothing to start."""
+    """In the join phase, and in a group that is gone, no rebalance can start."""
     assert {state.value for state in ClassicState if can_rebalance(state)} == {
         "Empty",
         "CompletingRebalance",
@@ -49,7 +49,7 @@ def test_a_rebalance_starts_where_the_table_has_a_way() -> None:
 
 
 def test_the_diagram_of_the_documentation_is_the_table() -> None:
-    """docs/protocol-map.md shows the table as it is."""
+    """docs/protocol-map.md shows this same table."""
     lines = list(diagram())
     assert len(lines) == len(TRANSITIONS) + 3
     text = (checkout_root() / "docs" / "protocol-map.md").read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ TO_STATE = {
     ClassicState.COMPLETING_REBALANCE: ["join A@i1", "wait 3000"],
     ClassicState.STABLE: ["join A@i1", "wait 3000", "sync A A=0-5"],
 }
-"""State -> steps that lead there with A as a member of generation 1, or without members."""
+"""State -> steps that lead to it with A as a member of generation 1, or without members."""
 
 ANSWERS = {
     # request              Empty                PreparingRebalance      CompletingRebalance     Stable
@@ -82,7 +82,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("state", "request_text"), list(product(TO_STATE, ANSWERS)))
 def test_what_each_state_answers(state: ClassicState, request_text: str) -> None:
-    """A member's request is answered as its group's state demands."""
+    """The answer to a member's request depends on its group's state."""
     stage = Stage()
     for step in TO_STATE[state]:
         stage.play(step)

@@ -1,12 +1,12 @@
 """Plays in which classic members take part.
 
-Commands beside those of `play`:
+Commands in addition to those of `play`:
 
     C asks [topics=foo] [owns=0-2] [instance=i1] [session=45000] [timeout=300000] [protocol=range]   JoinGroup
     C syncs [gives=C:0-2,D:3-5]      C pings      C quits      admin removes named=i1,i2
 
-A member is known by its letter; its real member id, which the coordinator makes, shows as that letter in records. What
-the last request was answered is in `told`: an error's name, or the generation, or the partitions.
+A member is known by its letter; its real member id, which the coordinator makes, shows as that letter in records.
+`told` is the answer to the last request: an error's name, the generation, or the partitions.
 """
 
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class MixedPlay:
         return self.acting.driver
 
     def run(self, command: str) -> str:
-        """Carry out one command; the records that it wrote, with letters for member ids."""
+        """Carry out one command; returns the records that it wrote, with letters for member ids."""
         start = len(self.driver.log)
         letter, verb, *words = command.split()
         options = dict(word.split("=", 1) for word in words if "=" in word)
@@ -109,7 +109,7 @@ class MixedPlay:
         return encode_subscription(Subscription(topics, None, owned))
 
     def _hear(self) -> None:
-        """Take the answers to JoinGroups that have come."""
+        """Take the answers to JoinGroups that have arrived."""
         for letter, token in list(self.tokens.items()):
             response = self.driver.replies.get(token)
             if isinstance(response, JoinGroupResponse):

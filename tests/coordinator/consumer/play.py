@@ -1,4 +1,4 @@
-"""Scenarios of consumer groups as text: commands in, the records that they wrote and the answers out.
+"""Scenarios of consumer groups as text: commands in, the records written and the answers out.
 
 Commands, about group `g`; a member keeps the epoch of its last answer and the subscription it joined with:
 
@@ -46,7 +46,7 @@ class Play:
     hashes: dict[int, str] = field(default_factory=lambda: {0: "h0"})
 
     def run(self, command: str) -> str:
-        """Carry out one command; the records that it wrote."""
+        """Carry out one command; returns the records that it wrote."""
         start = len(self.driver.log)
         words = command.split()
         if words[0] == "wait":
@@ -63,7 +63,7 @@ class Play:
         return self.text(self.driver.records_since(start))
 
     def answer(self) -> str:
-        """What the last heartbeat was answered."""
+        """The answer to the last heartbeat."""
         if self.last.error_code is not ErrorCode.NONE:
             return self.last.error_code.name
         told = str(self.last.member_epoch)
@@ -120,7 +120,7 @@ class Play:
             self.epochs[member_id] = response.member_epoch
 
     def owned(self, text: str) -> tuple[TopicIdPartitions, ...]:
-        """Partitions as requests tell them."""
+        """Partitions as requests give them."""
         told = []
         for name, numbers, _ in entries(text):
             topic = self.driver.topics.topic(name)
@@ -176,7 +176,7 @@ class Play:
         return f"8 {key} {epochs} to={value.target_member_epoch} {held} waits={waits}"
 
     def partitions(self, topics: Any) -> str:
-        """Partitions by topic name, with assignment epochs where told."""
+        """Partitions by topic name, with assignment epochs where given."""
         parts = []
         for entry in topics:
             topic = self.driver.topics.topic_by_id(entry.topic_id)
@@ -217,7 +217,7 @@ Scenario = list[tuple[str, ...]]
 
 
 def perform(acting: Play, scenario: Scenario) -> None:
-    """Carry out the rows; each must write its records, in order, and be answered as told."""
+    """Carry out the rows; each must write its records, in order, and get its answer."""
     for command, records, *answer in scenario:
         assert acting.run(command) == records, command
         if answer:

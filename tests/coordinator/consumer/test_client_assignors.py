@@ -30,7 +30,7 @@ def _prepare(acting: Play, member_id: str) -> ConsumerGroupPrepareAssignmentResp
 def _install(
     acting: Play, member_id: str, group_epoch: int, shares: str = "", error: int = 0
 ) -> tuple[str, str]:
-    """Shares are `A=0-2 B=3-5`. The records, and the error."""
+    """Assignments are `A=0-2 B=3-5`. Returns the records and the error."""
     members = tuple(
         InstalledMember(name, acting.owned(share), 1, name.encode())
         for name, share in (word.split("=") for word in shares.split())
@@ -82,7 +82,7 @@ def test_the_chosen_member_is_told_until_it_asks() -> None:
 
 
 def test_a_static_member_waits_for_its_first_target_as_the_holder_of_its_instance() -> None:
-    """Epoch 0 again is no second process; another member with the instance id is, until the first one leaves."""
+    """Epoch 0 again is no second process; another member with the instance id is one, until the first one leaves."""
     acting = play(dialect=Dialect.R3_7)
     acting.run(f"A joins instance=i {ONE}")
     assert acting.run("A joins instance=i") == ""
@@ -95,7 +95,7 @@ def test_a_static_member_waits_for_its_first_target_as_the_holder_of_its_instanc
 
 
 def test_a_static_member_that_came_back_while_the_assignor_ran_takes_its_share() -> None:
-    """Its return under another id moves no epoch: what was computed for the first id is for the second one."""
+    """Its return under another id bumps no epoch: what was computed for the first id goes to the second one."""
     acting = _started()
     acting.run(f"C joins instance=i {ONE}")
     acting.run("A joins")
@@ -107,7 +107,7 @@ def test_a_static_member_that_came_back_while_the_assignor_ran_takes_its_share()
 
 
 def test_a_static_member_that_comes_back_has_the_target_it_had() -> None:
-    """No assignor runs for its return: the target, and what the assignor said of it, follow it to its new id."""
+    """No assignor runs for its return: the target, and what the assignor said about it, follow it to its new id."""
     acting = _started()
     acting.run(f"C joins instance=i {ONE}")
     acting.run("A joins")
@@ -120,7 +120,7 @@ def test_a_static_member_that_comes_back_has_the_target_it_had() -> None:
 
 
 def test_a_result_that_a_server_side_assignor_was_quicker_than_is_refused() -> None:
-    """C knows no assignor of A's and B's: the server-side one computes epoch 3 while A is at work on epoch 2."""
+    """C supports no assignor of A's and B's: the server-side one computes epoch 3 while A works on epoch 2."""
     acting = _started()
     _prepare(acting, "A")
     acting.run("C joins")
@@ -128,7 +128,7 @@ def test_a_result_that_a_server_side_assignor_was_quicker_than_is_refused() -> N
 
 
 def test_a_member_that_does_not_deliver_is_passed_over_and_not_fenced() -> None:
-    """One in flight: after the rebalance timeout another member is chosen; the late result is not taken."""
+    """One run at a time: after the rebalance timeout another member is chosen; the late result is refused."""
     acting = _started()
     _prepare(acting, "A")
     for _ in range(10):
@@ -142,7 +142,7 @@ def test_a_member_that_does_not_deliver_is_passed_over_and_not_fenced() -> None:
 
 
 def test_a_chosen_member_that_leaves_is_replaced_at_once() -> None:
-    """The next heartbeat of another member finds nobody at work."""
+    """The next heartbeat of another member finds no run under way."""
     acting = _started()
     acting.run("A leaves")
     acting.run("B joins")
@@ -150,7 +150,7 @@ def test_a_chosen_member_that_leaves_is_replaced_at_once() -> None:
 
 
 def test_a_result_is_installed_even_if_the_group_moved_on_and_the_next_run_begins() -> None:
-    """The assignment epoch is that of the group that was prepared; who left meanwhile gets no target."""
+    """The assignment epoch is that of the group that was prepared; a member that left meanwhile gets no target."""
     acting = _started()
     _prepare(acting, "A")
     acting.run(f"C joins {ONE}")
@@ -182,7 +182,7 @@ def test_an_invalid_assignment_is_refused(shares: str) -> None:
 
 
 def test_what_was_not_prepared_cannot_be_installed() -> None:
-    """INVALID_ASSIGNMENT without ConsumerGroupPrepareAssignment, or for another group epoch than it told."""
+    """INVALID_ASSIGNMENT without ConsumerGroupPrepareAssignment, or for another group epoch than it returned."""
     acting = _started()
     assert _install(acting, "A", 2, "A=0-5 B=-") == ("", "INVALID_ASSIGNMENT")
     _prepare(acting, "A")
@@ -190,7 +190,7 @@ def test_what_was_not_prepared_cannot_be_installed() -> None:
 
 
 def test_an_assignor_that_cannot_assign_leaves_the_targets() -> None:
-    """The error goes to every member with its next assignment; the epochs move on."""
+    """Every member gets the error with its next assignment; the epochs move on."""
     acting = _started()
     _prepare(acting, "A")
     _install(acting, "A", 2, "A=0-2 B=3-5")

@@ -1,4 +1,4 @@
-"""Each error that the consumer protocol's requests are answered with: what provokes it, and that it leaves no trace."""
+"""Each error that answers the consumer protocol's requests: what provokes it, and that it leaves no trace."""
 
 import pytest
 
@@ -49,7 +49,7 @@ INVALID = [
 
 @pytest.mark.parametrize("request_", [row[1] for row in INVALID], ids=[row[0] for row in INVALID])
 def test_an_invalid_heartbeat_is_refused(request_: ConsumerGroupHeartbeatRequest) -> None:
-    """INVALID_REQUEST before the group is looked at."""
+    """INVALID_REQUEST before the group is read."""
     acting = play()
     response = acting.driver.ask(request_)
     assert response[0] is ErrorCode.INVALID_REQUEST
@@ -71,7 +71,7 @@ INVALID_ASSIGNORS = [
     "options", [row[1] for row in INVALID_ASSIGNORS], ids=[row[0] for row in INVALID_ASSIGNORS]
 )
 def test_an_invalid_client_side_assignor_is_refused(options: str) -> None:
-    """INVALID_REQUEST for what KIP-848 forbids of names and version ranges."""
+    """INVALID_REQUEST for names and version ranges that KIP-848 forbids."""
     acting = play(dialect=Dialect.R3_7)
     assert acting.run(f"A joins {options}") == ""
     assert acting.answer() == "INVALID_REQUEST"
@@ -122,7 +122,7 @@ REFUSED = [
 def test_a_heartbeat_is_refused_for_the_state_of_its_group(
     before: list[str], command: str, error: str
 ) -> None:
-    """The error is told, and nothing is written."""
+    """The answer is the error, and nothing is written."""
     acting = play(consumer_max_size=2)
     for step in before:
         acting.run(step)
@@ -132,7 +132,7 @@ def test_a_heartbeat_is_refused_for_the_state_of_its_group(
 
 
 def test_an_unknown_instance_id_cannot_stay() -> None:
-    """UNKNOWN_MEMBER_ID for a static member that nobody holds."""
+    """UNKNOWN_MEMBER_ID for an instance id that no member holds."""
     acting = play()
     acting.run("A joins")
     acting.instances["B"] = "i"
@@ -149,7 +149,7 @@ def test_version_ranges_of_client_side_assignors_must_overlap() -> None:
 
 
 def test_regular_expressions_came_with_4_0() -> None:
-    """Before, a heartbeat with one is an invalid request, and so is a join without topics."""
+    """In earlier releases a heartbeat with one is an invalid request, and so is a join without topics."""
     acting = play(dialect=Dialect.R3_9)
     acting.run("A joins regex=fo.* topics=foo")
     assert acting.answer() == "INVALID_REQUEST"
@@ -174,7 +174,7 @@ LOST_RESPONSE = [
 def test_a_lost_response_is_forgiven_when_nothing_beyond_the_assignment_is_owned(
     command: str, answer: str
 ) -> None:
-    """The epoch before the last is accepted once more from a member that owns a subset of its assignment."""
+    """The previous epoch is accepted once more from a member that owns a subset of its assignment."""
     acting = play()
     for step in ("A joins", "B joins", "A beats", "A beats owns=0-2"):
         acting.run(step)
@@ -184,7 +184,7 @@ def test_a_lost_response_is_forgiven_when_nothing_beyond_the_assignment_is_owned
 
 
 def test_a_fenced_member_joins_again_under_its_id() -> None:
-    """Epoch 0 is always good from 4.3 on; before, a member that is still known is fenced for it."""
+    """Epoch 0 is always accepted from 4.3 on; earlier, a member that is still known is fenced for it."""
     acting = play()
     acting.run("A joins")
     assert acting.run("A joins") == ""
@@ -218,7 +218,7 @@ def test_describing_refuses_what_is_no_consumer_group() -> None:
 
 
 def test_a_group_with_members_is_not_deleted() -> None:
-    """NON_EMPTY_GROUP while somebody is in it."""
+    """NON_EMPTY_GROUP while it has members."""
     acting = play()
     acting.run("A joins")
     response = acting.driver.ask(DeleteGroupsRequest(("g",)))
@@ -242,7 +242,7 @@ ASSIGNMENT_REQUESTS = [
     ids=[row[0] for row in ASSIGNMENT_REQUESTS],
 )
 def test_who_may_prepare_and_install(who: tuple[str, str, int], error: ErrorCode) -> None:
-    """Only the chosen member, at its epoch, with a whole request."""
+    """Only the chosen member, at its epoch, with a complete request."""
     acting = play(dialect=Dialect.R3_7)
     acting.run("A joins assignors=c:0..1:1")
     acting.run("B joins assignors=c:0..1:1")

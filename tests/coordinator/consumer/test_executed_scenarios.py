@@ -74,7 +74,7 @@ INTERVAL: Scenario = [
 def test_the_assignment_interval_delays_the_target_and_the_rebalance_timeout_ends_a_member() -> (
     None
 ):
-    """A target waits for its second; a member that never revokes is out 300 s after it was told to."""
+    """A target waits for the interval of a second; a member that never revokes is removed 300 s after it was told."""
     perform(play(consumer_assignment_interval_ms=1000), INTERVAL)
 
 
@@ -115,7 +115,7 @@ STATIC: Scenario = [
 
 
 def test_a_static_member_comes_back_to_its_partitions_and_expires_from_its_last_heartbeat() -> None:
-    """The pause does not move the session: 45 s run from the last normal heartbeat."""
+    """The pause does not extend the session: 45 s run from the last normal heartbeat."""
     perform(play(), STATIC)
 
 

@@ -1,4 +1,4 @@
-"""What holds after every event of a consumer group; hypothesis looks for a history that breaks it."""
+"""What holds after every event of a consumer group; hypothesis searches for a history that breaks it."""
 
 from collections.abc import Iterable
 
@@ -28,7 +28,7 @@ REGEXES = ("", "fo.*", ".*")
 
 
 class Client:
-    """A member that does what KIP-848 asks of it: it uses what it is told it may use, and says so."""
+    """A member that follows KIP-848: it uses what it is told it may use, and says so."""
 
     def __init__(self, name: str, instance_id: str | None) -> None:
         """It has not joined."""
@@ -47,7 +47,7 @@ class Client:
         return f"{self.name}{self.incarnation}"
 
     def take(self, response: ConsumerGroupHeartbeatResponse) -> None:
-        """Follow an answer: partitions that are no longer told are to be revoked, the others are used."""
+        """Follow an answer: partitions that are no longer in it are to be revoked, the others are used."""
         if response.error_code in {ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID}:
             self.member_epoch, self.owned, self.to_revoke = 0, {}, {}
             self.joined = False
@@ -62,13 +62,13 @@ class Client:
                 self.owned = told
 
     def revoke(self) -> None:
-        """Let go of what is no longer assigned."""
+        """Give up what is no longer assigned."""
         self.owned = minus(self.owned, self.to_revoke)
         self.to_revoke = {}
 
 
 class ConsumerGroupMachine(RuleBasedStateMachine):
-    """Members that join, beat, revoke, leave, pause, crash, lose answers; topics that change; fail-overs; time."""
+    """Members that join, beat, revoke, leave, pause, crash, lose answers; changing topics; fail-overs; time."""
 
     @initialize(
         dialect=st.sampled_from(list(Dialect)),
@@ -113,7 +113,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         server: str | None,
         lost: bool,
     ) -> None:
-        """A client starts, or joins again after it was fenced, or does so for no reason."""
+        """A client starts, or joins again after it was fenced, or for no reason."""
         client = self.clients[name]
         if client.joined and client.instance_id is None and client.owned:
             client.owned, client.to_revoke = {}, {}
@@ -140,7 +140,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES))
     def revoke(self, name: str) -> None:
-        """A client lets go of what it was told to, and says so."""
+        """A client gives up what it was told to, and says so."""
         client = self.clients[name]
         if client.joined and client.to_revoke:
             client.revoke()
@@ -165,14 +165,14 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @rule()
     def everybody_beats(self) -> None:
-        """All clients let go of what they shall, and are heard."""
+        """All clients give up what they must, and their heartbeats arrive."""
         for client in self.clients.values():
             if client.joined:
                 client.revoke()
                 self._send(client, topic_partitions=_told(client.owned))
 
     def teardown(self) -> None:
-        """Left in peace the group converges: members that stopped expire, the others get all their targets."""
+        """Without further events the group converges: stopped members expire, the others get all their targets."""
         if not hasattr(self, "driver"):
             return
         for _ in range(15):
@@ -205,7 +205,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(("foo", "bar")), added=st.integers(1, 3))
     def add_partitions(self, name: str, added: int) -> None:
-        """A topic grows; one that is not there is made, under an id of its own."""
+        """A topic grows; one that does not exist is created, with a new id."""
         known = self.by_name.get(name)
         count = added if known is None else len(known.partition_racks) + added
         if known is None:
@@ -216,7 +216,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(("foo", "bar")))
     def delete_topic(self, name: str) -> None:
-        """A topic goes; it may come back as another one under its name."""
+        """A topic is deleted; it may come back as another one under the same name."""
         self.by_name.pop(name, None)
         self._show_topics()
 
@@ -233,13 +233,13 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def replay_of_the_log_is_the_live_state(self) -> None:
-        """A reload under the strict policy ends in the same group."""
+        """A reload under the strict policy gives the same group."""
         live, reloaded = self._group(), self.driver.reloaded().slot("g")
         assert live == (None if reloaded is None else reloaded.group)
 
     @invariant()
     def epochs_only_grow(self) -> None:
-        """Group and assignment epoch never go back, and the second never passes the first."""
+        """Group and assignment epoch never fall, and the second never passes the first."""
         group = self._group()
         if group is None:
             return
@@ -251,7 +251,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_member_is_above_the_assignment_epoch(self) -> None:
-        """A member works at an epoch that has a target."""
+        """A member's epoch is one that has a target."""
         group = self._group()
         for member in () if group is None else group.members.values():
             assert member.member_epoch <= group.assignment_epoch  # type: ignore[union-attr]

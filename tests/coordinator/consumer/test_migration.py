@@ -1,4 +1,4 @@
-"""Groups that move between the protocols while they run: upgrade, mixed groups, downgrade, static members, policy."""
+"""Groups that change their protocol while they run: upgrade, mixed groups, downgrade, static members, policy."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def _in_any_order(text: str) -> list[str]:
 
 
 def test_the_first_member_of_the_consumer_protocol_brings_everybody_along() -> None:
-    """The generation becomes the epoch, the assignment the target; then the newcomer joins as any other."""
+    """The generation becomes the epoch, the assignment the target; then the newcomer joins like any other member."""
     mixed = _classic()
     records = mixed.run("D joins")
     joined = "5 D; 3 2 hA; 7 C 0-1; 7 S 3-4; 7 D 2,5; 6 2 t7000; 8 D 2/0 UNRELEASED -"
@@ -70,7 +70,7 @@ def test_classic_members_are_led_through_revocation_one_by_one() -> None:
 
 
 def test_a_waiting_classic_member_is_called_when_its_partitions_are_free() -> None:
-    """UNRELEASED and nothing held back any more: the heartbeat asks it to join again."""
+    """UNRELEASED, but no partition is held back any longer: the heartbeat asks it to join again."""
     mixed = _classic()
     mixed.run("D joins")
     mixed.run("D beats epoch=2")
@@ -117,7 +117,7 @@ def test_the_last_member_of_the_consumer_protocol_turns_the_group_back() -> None
 
 
 def test_a_classic_member_takes_the_place_of_the_last_consumer_member() -> None:
-    """Downgrade by static replacement: the block of tombstones names the new id; nothing to rebalance."""
+    """Downgrade by static replacement: the block of tombstones names the new id; no rebalance is needed."""
     mixed = MixedPlay(play())
     perform_mixed(
         mixed,
@@ -166,7 +166,7 @@ def test_a_static_member_moves_to_the_consumer_protocol_without_having_left() ->
 
 
 def test_an_administrator_removes_static_members_of_either_protocol_in_one_write() -> None:
-    """One epoch for all; names that nobody holds have their own error."""
+    """One epoch for all; names that no member holds have their own error."""
     mixed = _classic()
     mixed.run("D joins")
     mixed.run("E joins instance=i2")
@@ -255,7 +255,7 @@ STAYS_CLASSIC = [
 def test_a_classic_group_that_must_not_move_stays_as_it_is(
     config: dict[str, object], gives: str
 ) -> None:
-    """GROUP_ID_NOT_FOUND for the newcomer; the group goes on, its soft state untouched."""
+    """GROUP_ID_NOT_FOUND for the newcomer; the group continues, its soft state unchanged."""
     mixed = MixedPlay(play(**config))
     mixed.run("C asks")
     mixed.run("C asks")
@@ -279,7 +279,7 @@ def test_a_custom_assignors_data_is_not_thrown_away() -> None:
 
 
 def test_an_upgrade_in_the_middle_of_a_rebalance_sends_everybody_back() -> None:
-    """Parked JoinGroups are answered REBALANCE_IN_PROGRESS, and come again to the consumer group."""
+    """Parked JoinGroups are answered REBALANCE_IN_PROGRESS, and are sent again to the consumer group."""
     mixed = _classic()
     mixed.run("E asks")
     mixed.run("E asks")
@@ -308,14 +308,14 @@ def test_no_classic_member_joins_where_migration_is_off() -> None:
 
 
 def test_4_0_upgrades_with_its_topic_metadata() -> None:
-    """The record of the topics stands before the epoch."""
+    """The record of the topics comes before the epoch."""
     mixed = _classic(dialect=Dialect.R4_0)
     records = mixed.run("D joins").split("; ")
     assert records[3:5] == ["4 foo:6", "3 1 h0"]
 
 
 def test_a_group_that_lost_everybody_in_its_first_join_phase_is_upgraded_too() -> None:
-    """It is not empty until the phase ends, so it moves with no members and generation 0."""
+    """It is not empty until the phase ends, so it is upgraded with no members and generation 0."""
     mixed = MixedPlay(play())
     mixed.run("S asks instance=i1")
     mixed.run("admin removes named=i1")
@@ -334,7 +334,7 @@ def test_a_group_above_the_classic_limit_is_not_turned_back() -> None:
 
 
 def test_a_member_that_changes_its_protocol_under_its_id_is_held_to_the_new_one() -> None:
-    """It was told to join again as a classic member; as one of the consumer protocol it need not."""
+    """It was told to join again as a classic member; as a member of the consumer protocol it need not."""
     mixed = _classic()
     mixed.run("D joins")
     mixed.run("C pings")

@@ -116,7 +116,7 @@ LEFT_TOPICS = [
 def test_a_member_follows_its_subscription_at_once(
     before: str, owned: str | None, after: str
 ) -> None:
-    """With the topic bar left, its partitions go whatever the target says."""
+    """With the topic bar dropped, its partitions go whatever the target says."""
     around = Surroundings(
         None if owned is None else _set(owned),
         lambda _topic, _number: True,

@@ -1,4 +1,4 @@
-"""Subscriptions by regular expression: syntax, matching, when they are resolved, and what that writes."""
+"""Subscriptions by regular expression: syntax, matching, when they are resolved, and the records of that."""
 
 import pytest
 
@@ -23,20 +23,20 @@ MATCHES = [
 
 @pytest.mark.parametrize(("expression", "topics"), MATCHES)
 def test_an_expression_matches_whole_names(expression: str, topics: str) -> None:
-    """RE2's syntax; nothing is found inside a name."""
+    """RE2's syntax; a match inside a name does not count."""
     assert " ".join(sorted(matching(expression, ("foo", "foo-2", "bar")))) == topics
 
 
 @pytest.mark.parametrize("expression", ["(", "a{1001}", "(?=a)", r"\1", "[z-a]", "\ud800"])
 def test_what_is_no_expression_of_re2(expression: str) -> None:
-    """Refused when a member brings it; found in a log it matches nothing."""
+    """Refused when a member brings it; in a log it matches nothing."""
     with pytest.raises(RefusedError):
         compiled(expression)
     assert matching(expression, ("a",)) == frozenset()
 
 
 def test_a_second_subscriber_of_a_resolved_expression_gets_its_topics_at_once() -> None:
-    """The epoch is bumped with the heartbeat; an expression that is not resolved yet does not bump it."""
+    """The heartbeat bumps the epoch; an expression that is not resolved yet does not."""
     scenario: Scenario = [
         ("A joins regex=fo.*", "5 A; 8 A 1/0 STABLE -"),
         ("wait 0", "16 fo.* foo v1 t1000; 3 2 hA"),
@@ -49,7 +49,7 @@ def test_a_second_subscriber_of_a_resolved_expression_gets_its_topics_at_once() 
 
 
 def test_expressions_are_resolved_again_for_new_topics_and_after_ten_minutes() -> None:
-    """At most every 10 s; a topic that only grows brings no search; every search writes all expressions again."""
+    """At most every 10 s; a topic that only grows starts no search; every search writes all expressions again."""
     acting = play(Topics.of(1, foo=6), consumer_session_timeout_ms=3_600_000)
     acting.run("A joins regex=fo.*")
     acting.run("wait 0")
@@ -72,7 +72,7 @@ def test_expressions_are_resolved_again_for_new_topics_and_after_ten_minutes() -
 
 
 def test_before_4_1_no_search_comes_by_time_alone() -> None:
-    """Only new topics do it."""
+    """Only new topics cause it."""
     acting = play(dialect=Dialect.R4_0, consumer_session_timeout_ms=3_600_000)
     acting.run("A joins regex=fo.*")
     acting.run("wait 0")
@@ -92,7 +92,7 @@ def test_a_search_under_way_is_lost_with_the_coordinator_and_asked_for_again() -
 
 
 def test_an_expression_that_nobody_wants_any_more_is_not_recorded() -> None:
-    """The member changed its mind while the search was under way."""
+    """The member changed its expression while the search was under way."""
     acting = play()
     acting.run("A joins regex=fo.*")
     acting.run("B joins topics=bar")
@@ -101,7 +101,7 @@ def test_an_expression_that_nobody_wants_any_more_is_not_recorded() -> None:
 
 
 def test_names_and_expressions_can_be_mixed() -> None:
-    """A member gets the topics of both, once each."""
+    """A member gets the topics of both, each once."""
     acting = play()
     acting.run("A joins regex=fo.* topics=bar")
     assert acting.answer() == "2 has bar:0-2"
@@ -111,7 +111,7 @@ def test_names_and_expressions_can_be_mixed() -> None:
 
 
 def test_a_topic_made_again_is_another_topic() -> None:
-    """Its old id is given up and the new one assigned, at the same name."""
+    """Its old id is given up and the new one assigned, under the same name."""
     acting = play(Topics.of(1, foo=2))
     acting.run("A joins")
     old = acting.driver.topics.by_name["foo"]
@@ -128,7 +128,7 @@ def test_a_topic_made_again_is_another_topic() -> None:
 
 
 def test_a_given_up_expression_bumps_nothing_until_the_topics_are_compared_again() -> None:
-    """Its topics stay in the hash of the newest epoch; a topic of nobody's is no reason to compare, a fail-over is."""
+    """Its topics stay in the hash of the newest epoch; a fail-over compares, a topic of no member does not."""
     acting = play(Topics.of(1, foo=6, bar=3))
     for command in ("A joins regex=fo.*", "wait 1", "A beats", "B joins topics=bar"):
         acting.run(command)

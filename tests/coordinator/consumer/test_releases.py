@@ -1,4 +1,4 @@
-"""The same events in the form of each release: starting epochs, metadata records or hashes, order and content."""
+"""The same events in each release's form: starting epochs, metadata records or hashes, order and content."""
 
 import pytest
 
@@ -102,7 +102,7 @@ def test_a_static_member_comes_back_in_the_form_of_its_release(dialect: Dialect)
 
 
 def test_a_full_group_lets_its_static_members_back_in_from_4_3_on() -> None:
-    """Before, the returning member is one too many."""
+    """In earlier releases, the returning member is one too many."""
     for dialect, answer in ((Dialect.R4_4, "2 has 0-5"), (Dialect.R4_1, "GROUP_MAX_SIZE_REACHED")):
         acting = play(dialect=dialect, consumer_max_size=1)
         acting.run("m1 joins instance=i")
@@ -112,7 +112,7 @@ def test_a_full_group_lets_its_static_members_back_in_from_4_3_on() -> None:
 
 
 def test_a_member_follows_its_new_subscription_at_once_from_4_2_on() -> None:
-    """While the target waits for its interval, the topics that were left are given up in the same write."""
+    """While the target waits for its interval, the dropped topics are given up in the same write."""
     acting = play(consumer_assignment_interval_ms=1000)
     acting.run("A joins topics=foo,bar")
     records = "5 A; 3 3 hB; 8 A 2/2 UNREVOKED 0-5@2|bar:0-2@2"

@@ -1,4 +1,4 @@
-"""Sessions, rebalance timeouts, fail-overs, dynamic group settings, and what heartbeats are answered."""
+"""Sessions, rebalance timeouts, fail-overs, dynamic group settings, and the answers to heartbeats."""
 
 from rebalance_audit.coordinator.handling import Dialect, TimerKind
 from tests.coordinator.consumer.play import Scenario, perform, play
@@ -42,7 +42,7 @@ def test_a_member_that_revoked_in_time_stays() -> None:
 
 
 def test_a_static_member_that_pauses_is_not_held_to_its_revocation() -> None:
-    """It left the epoch in which it had to revoke; its session alone decides."""
+    """It left the epoch in which it had to revoke; only its session counts."""
     acting = play()
     for step in ("A joins timeout=20000 instance=i", "B joins", "wait 30000", "A beats"):
         acting.run(step)
@@ -53,7 +53,7 @@ def test_a_static_member_that_pauses_is_not_held_to_its_revocation() -> None:
 
 
 def test_timers_start_again_with_a_new_coordinator() -> None:
-    """Sessions count from the load, and so does the time to revoke."""
+    """Sessions run from the load, and so does the time to revoke."""
     acting = play()
     for step in ("A joins timeout=20000", "B joins", "A beats", "wait 19000", "fail over"):
         acting.run(step)
@@ -64,7 +64,7 @@ def test_timers_start_again_with_a_new_coordinator() -> None:
 
 
 def test_a_fail_over_writes_nothing_and_changes_nothing() -> None:
-    """The next heartbeat of a settled member finds all as it was."""
+    """The next heartbeat of a settled member finds nothing changed."""
     acting = play()
     acting.run("A joins")
     assert acting.run("fail over") == ""
@@ -102,7 +102,7 @@ def test_racks_of_a_topic_are_part_of_its_metadata() -> None:
 
 
 def test_a_group_can_have_settings_of_its_own() -> None:
-    """Dynamic group configuration goes before the broker's, for its group alone, from the next request on."""
+    """Dynamic group configuration overrides the broker's, for its group alone, from the next request on."""
     acting = play(
         group_overrides={
             "g": {
@@ -127,7 +127,7 @@ def test_a_group_can_have_settings_of_its_own() -> None:
 
 
 def test_the_assignment_interval_came_with_4_3() -> None:
-    """Before, a target is computed with every bump whatever is set."""
+    """In earlier releases every bump computes a target, whatever is configured."""
     acting = play(dialect=Dialect.R4_1, consumer_assignment_interval_ms=1000)
     acting.run("A joins")
     assert "6 2 t0" in acting.run("B joins")
@@ -172,7 +172,7 @@ def test_an_empty_subscription_takes_part_without_partitions() -> None:
 
 
 def test_the_preferred_assignor_is_that_of_most_members() -> None:
-    """Range for two of three: the epoch is bumped when the majority changes, not before."""
+    """Range for two of three: the epoch is bumped when the majority changes, not earlier."""
     acting = play()
     acting.run("A joins topics=foo,bar assignor=uniform")
     acting.run("B joins topics=foo,bar assignor=uniform")
@@ -187,7 +187,7 @@ def test_the_preferred_assignor_is_that_of_most_members() -> None:
 
 
 def test_groups_expire_when_they_are_empty() -> None:
-    """An empty group without offsets goes with the next clean-up; one with members stays."""
+    """An empty group without offsets is deleted at the next clean-up; one with members stays."""
     acting = play()
     acting.run("A joins")
     acting.run("wait 40000")

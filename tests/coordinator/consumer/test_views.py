@@ -35,7 +35,7 @@ def _described(assignment: DescribedAssignment) -> str:
 
 
 def test_a_group_in_the_middle_of_a_rebalance_is_described() -> None:
-    """The assignment includes what a member has yet to give up; the target is what it shall have."""
+    """The assignment includes what a member has yet to give up; the target is what it is to have."""
     acting = play()
     acting.run("A joins instance=i rack=r assignor=range")
     acting.run("B joins topics=foo,bar assignor=range")
@@ -64,7 +64,7 @@ def test_a_group_in_the_middle_of_a_rebalance_is_described() -> None:
 
 
 def test_epochs_without_a_record_and_classic_members_are_described() -> None:
-    """A new group that waits for an expression is at the first epoch; a classic member says so."""
+    """A new group that waits for an expression is at the first epoch; a classic member is marked as such."""
     acting = play()
     acting.run("A joins regex=x.*")
     response = acting.driver.ask(ConsumerGroupDescribeRequest(("g",)))
@@ -81,7 +81,7 @@ def test_epochs_without_a_record_and_classic_members_are_described() -> None:
 
 
 def test_the_metrics_count_groups_by_state_and_bumps_by_members() -> None:
-    """Bumps by joins and changed subscriptions count, those by members that go do not."""
+    """Bumps by joins and changed subscriptions count, those by members that leave do not."""
     acting = play()
     driver = acting.driver
     for step in ("A joins", "B joins", "A beats", "B leaves"):
@@ -145,12 +145,12 @@ COMMITS = [
     ids=[row[0] for row in COMMITS],
 )
 def test_who_may_commit(member_id: str, epoch: int, number: int, error: str) -> None:
-    """The member epoch, or an older one from before which the member has had the partition."""
+    """The member epoch, or an older one since which the member has held the partition."""
     assert _commit(_moving(), member_id, epoch, number) == error
 
 
 def test_before_4_3_only_the_members_epoch_is_good() -> None:
-    """An older one is stale whatever the partition."""
+    """An older one is stale for any partition."""
     acting = _moving(Dialect.R4_1)
     assert _commit(acting, "A", 2, 0) == "NONE"
     assert _commit(acting, "A", 1, 0) == "STALE_MEMBER_EPOCH"
@@ -162,7 +162,7 @@ def test_members_of_the_consumer_protocol_need_the_version_that_knows_epochs() -
 
 
 def test_anybody_may_commit_to_an_empty_group() -> None:
-    """An administrator sets offsets while nobody consumes."""
+    """An administrator sets offsets while the group has no members."""
     acting = play()
     acting.run("A joins")
     acting.run("A leaves")
@@ -180,7 +180,7 @@ def test_a_classic_member_takes_the_epoch_for_its_generation() -> None:
 
 
 def test_a_transaction_need_not_name_a_member() -> None:
-    """Where it does, the member must be right; the request's version does not matter."""
+    """Where it names one, the member must be right; the request's version does not matter."""
     acting = _moving()
     topic = OffsetCommitRequestTopic("foo", (OffsetCommitRequestPartition(0, 1),))
     for member, epoch, error in (
@@ -209,7 +209,7 @@ FETCHES = [
     ("member_id", "epoch", "error"), [row[1:] for row in FETCHES], ids=[row[0] for row in FETCHES]
 )
 def test_who_may_fetch(member_id: str | None, epoch: int, error: str) -> None:
-    """A member at exactly its epoch, or whoever claims to be none."""
+    """A member at exactly its epoch, or a client that claims to be no member."""
     asked = OffsetFetchRequestGroup("g", member_id=member_id, member_epoch=epoch)
     response = _moving().driver.ask(OffsetFetchRequest((asked,)))
     assert isinstance(response, OffsetFetchResponse)
