@@ -1,4 +1,4 @@
-"""The golden captures: their folders, and what Kafka's own tools say of them."""
+"""The golden captures: their folders, and what Kafka's own tools say about them."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ class Capture(NamedTuple):
             yield from lines
 
     def stream(self) -> list[dict[str, Any]]:
-        """Every record as it was written, of the one capture that has it."""
+        """Every record as it was written, from the one capture that has it."""
         with gzip.open(self.path / "stream.jsonl.gz", "rt") as lines:
             return [json.loads(line) for line in lines]
 

@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[1] / "golden" / "records"
 
 
 class CapturedRecord(NamedTuple):
-    """A record that a real broker wrote, with what Kafka says of it."""
+    """A record that a real broker wrote, with Kafka's own reading of it."""
 
     name: str
     key: bytes
@@ -76,7 +76,7 @@ def value_vectors() -> tuple[ValueVector, ...]:
 
 
 def plain_key(record_type: int) -> bytes:
-    """Some key of a record type, for tests that are about the value."""
+    """A key of a record type, for tests of the value."""
     # Every key begins with the group; the ones with a third field have an int32 partition there.
     tails = {0: "000174 00000003", 1: "000174 00000003"} | dict.fromkeys(
         (5, 7, 8, 10, 13, 14, 16, 19, 21, 22), "00016d"

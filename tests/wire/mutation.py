@@ -1,13 +1,13 @@
-"""Damage to bytes, as disks, bugs and other writers do it."""
+"""Damage to bytes, as disks, bugs and other writers cause it."""
 
 import random
 
 _LIVELY_BYTES = (0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF)
-"""Lengths, marks and signs turn on these."""
+"""Values at which lengths, markers and signs change."""
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
-    """The bytes with one thing wrong: a flipped bit, a changed, lost or added stretch, or an early end."""
+    """The bytes with one error: a flipped bit, a changed, lost or added stretch, or an early end."""
     damaged = bytearray(data)
     place = chance.randrange(len(data) + 1)
     size = chance.choice((1, 1, 1, 2, 4, 16))

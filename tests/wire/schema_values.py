@@ -77,4 +77,4 @@ def _field(unit: Unit, field: Field) -> st.SearchStrategy[Any]:
 
 
 _VALUES = {unit_name(unit): _struct(unit, unit.layout.body) for unit in UNITS}
-"""Made once: hypothesis keeps what it finds out about a strategy with the strategy."""
+"""Made once: hypothesis keeps what it learns about a strategy with the strategy."""

@@ -1,4 +1,4 @@
-"""The generic codec gives the meaning; round trips test it, and parity pins the compiled decoders to it."""
+"""The generic codec defines the meaning: round trips test it, and parity tests hold the compiled decoders to it."""
 
 import random
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.wire.schema_values import UNITS, unit_name, values_of
 from tools.codegen.body import Unit
 
 PREFIX = bytes(2)
-"""Where the record type or the version is; a decoder begins after it."""
+"""The bytes of the record type or the version; a decoder begins after them."""
 
 
 def by_schema(unit: Unit, data: bytes) -> generic.Decoded | DecodeError:
@@ -85,7 +85,7 @@ def test_the_compiled_decoder_reads_the_clean_form_and_no_other(
 
 
 def assert_parity(unit: Unit, data: bytes) -> None:
-    """Fail when one decoder takes the bytes and the other does not, or as something else."""
+    """Fail when one decoder accepts the bytes and the other does not, or reads something else."""
     embedded = unit.message.kind == "embedded"
     read = by_schema(unit, data)
     clean = (
@@ -99,7 +99,7 @@ def assert_parity(unit: Unit, data: bytes) -> None:
         assert isinstance(read, generic.Decoded)
         assert instance == instances.to_instance(unit.message, unit.layout, read.value)
     elif clean:
-        # Kafka's varints have many forms; the fast decoders need to know the shortest one only.
+        # Kafka's varints have many forms; the fast decoders only need to know the shortest one.
         assert isinstance(read, generic.Decoded)
         shortest = generic.encode(unit.message, unit.version, unit.layout, read.value)
         assert PREFIX + shortest != data[: read.end_position]
@@ -124,7 +124,7 @@ def test_golden_bytes_and_their_mutants_mean_the_same_to_both(trial: int) -> Non
 
 
 def test_every_message_version_and_layout_was_tried() -> None:
-    """The parametrised tests above cover the schemas whole."""
+    """The parametrised tests above cover all schemas."""
     assert len({unit_name(unit) for unit in UNITS}) == len(UNITS)
     assert {unit.message.name for unit in UNITS} == {m.name for m in record_schemas().messages()}
     decoders = sum(

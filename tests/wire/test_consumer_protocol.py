@@ -86,7 +86,7 @@ def test_assignments_read_and_write(text: str, assignment: Assignment) -> None:
 
 
 def test_a_newer_version_is_read_as_far_as_it_is_known() -> None:
-    """Later versions add fields at the end, so the known ones hold and the version is told."""
+    """Later versions add fields at the end, so the known ones are read and the version is reported."""
     future = bytes.fromhex(f"0009 {TOPICS} ffffffff {OWNED} 00000007 0002 7231 cafecafe")
     assert decode_subscription(future) == Subscription(("foo",), None, FOO, 7, "r1", 9)
     assert decode_assignment(bytes.fromhex(f"0009 {OWNED} ffffffff cafe")) == Assignment(
@@ -116,7 +116,7 @@ def test_bytes_behind_a_known_version_are_ignored() -> None:
     ],
 )
 def test_malformed_subscriptions_say_why(text: str, why: str) -> None:
-    """Any client may send any bytes: they are no subscription, with a reason, and nothing raises."""
+    """Any client may send any bytes: those are no subscription, with a reason, and nothing raises."""
     data = bytes.fromhex(text)
     assert decode_subscription(data) is None
     outcome = read_subscription(data)
@@ -197,7 +197,7 @@ def test_assignments_agree_with_another_implementation(
 
 
 def test_damaged_payloads_never_raise() -> None:
-    """Every outcome is a value, whatever happened to the bytes."""
+    """Every outcome is a value, whatever the damage to the bytes."""
     chance = random.Random(5)
     whole = [bytes.fromhex(case[1]) for case in (*SUBSCRIPTIONS, *ASSIGNMENTS)]
     outcomes = {

@@ -1,4 +1,4 @@
-"""Forms that no writer makes and that Kafka's readers take all the same."""
+"""Forms that no writer produces but Kafka's readers accept."""
 
 import pytest
 
@@ -37,7 +37,7 @@ LENIENT = [
     ("record_type", "odd", "canonical"), [c[1:] for c in LENIENT], ids=[c[0] for c in LENIENT]
 )
 def test_kafkas_readers_take_it_and_so_do_we(record_type: int, odd: str, canonical: str) -> None:
-    """It decodes to the same value as the form that writers make, which is what we write."""
+    """It decodes to the same value as the form that writers produce, which is also the one written here."""
     key = plain_key(record_type)
     record = decode_record(key, bytes.fromhex(odd))
     assert isinstance(record, Record), record

@@ -1,4 +1,4 @@
-"""What a classic member's bytes say is shown in place of them."""
+"""The content of a classic member's bytes is shown in place of them."""
 
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
 from rebalance_audit.wire.generated.messages import (
@@ -12,7 +12,7 @@ from rebalance_audit.wire.records import Record, decode_record, encode_key, enco
 
 
 def test_bytes_are_shown_alike_however_long_and_however_often() -> None:
-    """Short ones are remembered by the next generation, long ones are not; those that say nothing stay base64."""
+    """Short ones are cached for the next generation, long ones are not; undecodable ones stay base64."""
     short, long = (
         encode_subscription(Subscription(("orders",), user_data, (), 5, "rack-1"))
         for user_data in (b"u", b"u" * 5000)

@@ -1,4 +1,4 @@
-"""Bytes that are no record: each has a declared outcome, and none raises, hangs or eats the memory."""
+"""Bytes that are no record: each case has a declared outcome, and none raises, hangs or exhausts memory."""
 
 import random
 import tracemalloc
@@ -83,7 +83,7 @@ def test_what_cannot_be_decoded_says_why(
     record_type: int | None,
     value_version: int | None,
 ) -> None:
-    """The reason is one of a closed list; type and version are told as far as the bytes go."""
+    """The reason is one of a closed list; type and version are reported as far as the bytes allow."""
     outcome = decode_record(raw(key), raw(value))
     assert isinstance(outcome, Undecodable), outcome
     assert (outcome.reason, outcome.record_type, outcome.value_version) == (
@@ -95,12 +95,12 @@ def test_what_cannot_be_decoded_says_why(
 
 
 def test_every_reason_is_tried() -> None:
-    """The table above knows the whole closed list."""
+    """The table above covers the closed list."""
     assert {case[3] for case in UNDECODABLE} == set(UndecodableReason)
 
 
 def test_a_bad_value_still_names_the_group_and_the_place() -> None:
-    """Whoever looks at the quarantine learns the group, the field and the byte."""
+    """A reader of the quarantine learns the group, the field and the byte."""
     outcome = decode_record(plain_key(8), bytes.fromhex("0000 0000000a 00000009 00 02 0001"))
     assert isinstance(outcome, Undecodable)
     assert outcome.key is not None
@@ -130,7 +130,7 @@ CUT_INTO_AN_EARLY_LAYOUT = {
     "vector", value_vectors(), ids=lambda v: f"{v.record_type}-v{v.value_version}"
 )
 def test_a_value_cut_anywhere_is_truncated(vector: ValueVector) -> None:
-    """A value that ends too early is no record, but for cuts that leave an early layout whole."""
+    """A value that ends too early is no record, except where the cut leaves a complete early layout."""
     key = plain_key(vector.record_type)
     for length in range(len(vector.value)):
         cut = vector.value[:length]
@@ -146,7 +146,7 @@ def test_a_value_cut_anywhere_is_truncated(vector: ValueVector) -> None:
 
 @pytest.mark.parametrize("trial", range(12))
 def test_no_damage_raises(trial: int) -> None:
-    """Real records with any damage decode or say why, and what decodes can be shown as JSON."""
+    """Real records with any damage decode or give a reason, and what decodes can be shown as JSON."""
     chance = random.Random(1000 + trial)
     decoded = undecodable = 0
     for key, value in all_golden():
@@ -163,7 +163,7 @@ def test_no_damage_raises(trial: int) -> None:
 
 
 HUGE_COUNTS = [
-    # a count or size of 2^31 - 1 and nothing behind it
+    # a count or size of 2^31 - 1 with nothing after it
     ("array of structs", 7, f"0000 {HUGE}"),
     ("array of structs in an early layout", 7, f"0000 00 {HUGE}"),
     ("array of int32", 7, f"0000 02 {'00' * 16} {HUGE}"),

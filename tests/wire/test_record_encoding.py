@@ -125,7 +125,7 @@ REFUSED: list[tuple[str, Value, int, str, str]] = [
 def test_what_the_bytes_cannot_hold_is_refused(
     value: Value, version: int, layout: str, message: str
 ) -> None:
-    """Nothing is dropped or bent to fit: the error names the field and what is wrong with it."""
+    """Nothing is dropped or adjusted to fit: the error names the field and what is wrong with it."""
     with pytest.raises(ValueError, match=message):
         encode_value(value, version, layout)
 

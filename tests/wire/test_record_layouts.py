@@ -208,7 +208,7 @@ def test_the_layout_is_told_from_the_bytes(
 
 
 def test_bytes_behind_a_value_are_kept() -> None:
-    """Kafka ignores bytes behind the last field; so do we, but they are not lost."""
+    """Kafka ignores bytes after the last field; they are ignored here too, but kept."""
     record = decode_record(plain_key(3), bytes.fromhex("0000 0000000a 00 cafe"))
     assert isinstance(record, Record)
     assert (record.layout, record.value_trailing) == ("", b"\xca\xfe")
@@ -223,7 +223,7 @@ def test_bytes_behind_a_key_are_kept() -> None:
 
 
 def test_an_early_layout_fits_to_the_byte_or_not_at_all() -> None:
-    """Early releases will write nothing new, so what is left over speaks against their layout."""
+    """No early release will add anything, so leftover bytes speak against its layout."""
     cut_current_value = bytes.fromhex("0000 00000003 00000000")
     outcome = decode_record(plain_key(11), cut_current_value)
     assert isinstance(outcome, Undecodable), "it would fit 4.0 with three bytes left over"
@@ -231,7 +231,7 @@ def test_an_early_layout_fits_to_the_byte_or_not_at_all() -> None:
 
 
 def test_a_state_that_no_release_writes_is_read() -> None:
-    """Kafka reads any state number; without another layout that fits, so do we."""
+    """Kafka reads any state number; without another layout that fits, so does this decoder."""
     record = decode_record(plain_key(8), bytes.fromhex("0000 00000003 00000002 09 01 01 00"))
     assert isinstance(record, Record)
     assert (record.layout, value_data(record)["state"]) == ("", 9)

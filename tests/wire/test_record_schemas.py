@@ -32,7 +32,7 @@ def loaded(*messages: dict[str, Any] | str) -> None:
 
 
 def test_the_smallest_catalogue_loads() -> None:
-    """What the refusals below are changed from is fine."""
+    """The schema from which the refused ones below are derived is accepted."""
     loaded(KEY, VALUE | {"structs": [PART], "fields": [PART_FIELD]})
 
 
@@ -130,14 +130,14 @@ REFUSED: list[tuple[str, tuple[dict[str, Any] | str, ...], str]] = [
     ("messages", "told"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
 def test_a_broken_schema_is_refused(messages: tuple[dict[str, Any] | str, ...], told: str) -> None:
-    """Whatever the grammar does not know is an error that names file and place."""
+    """Whatever the grammar does not know is an error that names file and position."""
     with pytest.raises(SchemaError) as refusal:
         loaded(*messages)
     assert told in str(refusal.value)
 
 
 def test_every_record_type_has_its_key_and_value() -> None:
-    """The types 0 to 24, removed and foreseen ones included, with every value version."""
+    """The types 0 to 24, including removed and planned ones, with every value version."""
     catalogue = record_schemas()
     assert list(catalogue.keys) == list(catalogue.values) == list(RecordType) == list(range(25))
     assert set(KEY_CLASSES) == set(VALUE_CLASSES) == set(RecordType)

@@ -65,7 +65,7 @@ def test_records_of_real_brokers_read_as_kafka_reads_them(golden: CapturedRecord
 
 
 def test_the_golden_records_cover_what_they_should() -> None:
-    """No vector got lost, and every released type, version and dialect is among the golden bytes."""
+    """No vector is missing, and every released type, version and dialect is among the golden bytes."""
     assert (len(key_vectors()), len(value_vectors()), len(captured_records())) == (22, 39, 143)
     unreleased_or_removed = {9, 18, 24}
     assert {v.record_type for v in key_vectors()} == set(RecordType) - unreleased_or_removed

@@ -41,7 +41,7 @@ A, B, C = (bytes(range(first, first + 16)) for first in (0, 16, 32))
     ],
 )
 def test_names_of_a_real_cluster(name: str, expected: set[str]) -> None:
-    """The metadata log names every topic, also one that was deleted since."""
+    """The metadata log names every topic, also those that were deleted since."""
     names = read_topic_names(open_log_folder(capture(name).segments))
     assert {f"{t.name} -" if t.is_deleted else t.name for t in names.values()} == expected
     assert {t.source for t in names.values()} == {METADATA}
@@ -83,7 +83,7 @@ SEGMENT, SNAPSHOT = f"{7:020d}.log", f"{5:020d}-{3:010d}.checkpoint"
 
 
 def test_metadata_records(tmp_path: Path) -> None:
-    """A name that returns has a new id; both are kept, the first marked as deleted; other records do not matter."""
+    """A name that comes back has a new id; both are kept, the first marked as deleted; other records do not matter."""
     names = metadata_log(
         tmp_path,
         (
@@ -109,7 +109,7 @@ def test_metadata_records(tmp_path: Path) -> None:
 
 
 def test_snapshots(tmp_path: Path) -> None:
-    """A snapshot of the metadata log is read as well, before the segments behind it."""
+    """A snapshot of the metadata log is read too, before the segments after it."""
     names = metadata_log(
         tmp_path, (SEGMENT, [remove_record(A)]), (SNAPSHOT, [topic_record(b"orders", A)])
     )
@@ -128,7 +128,7 @@ def test_snapshots(tmp_path: Path) -> None:
     ],
 )
 def test_metadata_records_that_cannot_be_read(tmp_path: Path, value: bytes, words: str) -> None:
-    """A broken metadata record is noted with its place, and the others are read."""
+    """A broken metadata record is noted with its position, and the others are read."""
     names = metadata_log(tmp_path, (SEGMENT, [value, topic_record(b"orders", B)]))
     assert list(names) == [B]
     (note,) = names.notes
@@ -149,7 +149,7 @@ def test_metadata_log_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_names_from_coordinator_records() -> None:
-    """Offset commits with an id and the topic metadata of groups teach names; all else teaches nothing."""
+    """Offset commits with an id and the topic metadata of groups provide names; other records provide none."""
     names = TopicNames()
     names.add_record(OffsetCommitKey("g", "orders", 0), OffsetCommitValue(1, "", 2, topic_id=A), 5)
     names.add_record(OffsetCommitKey("g", "old", 0), OffsetCommitValue(1, "", 2), 6)
@@ -195,7 +195,7 @@ def test_two_words_for_one_id(
     stands: tuple[str, TopicNameSource],
     conflict: bool,
 ) -> None:
-    """The stronger source's name stands, of equally strong ones the first; a contradiction is kept."""
+    """The stronger source's name wins, of equally strong ones the first; a contradiction is kept."""
     names = TopicNames()
     for at_ms, (name, source) in enumerate((first, second)):
         names.add(A, name, source, at_ms)
@@ -206,7 +206,7 @@ def test_two_words_for_one_id(
 
 
 def test_merge() -> None:
-    """What several workers learned comes together by the same rules, deletions included."""
+    """What several workers found is merged by the same rules, including deletions."""
     left, right = TopicNames(), TopicNames()
     left.add(A, "orders", COMMIT, 1)
     right.add(A, "orders", METADATA, 2)

@@ -1,4 +1,4 @@
-"""Tagged fields of releases to come: kept with their place, and written back."""
+"""Tagged fields of future releases: kept with their position, and written back."""
 
 import pytest
 
@@ -60,7 +60,7 @@ CASES = [
 def test_unknown_tags_are_kept_and_written_back(
     record_type: int, text: str, tags: list[tuple[str, int, str]]
 ) -> None:
-    """A record with tags that we do not know decodes, tells them, and encodes to the same bytes."""
+    """A record with unknown tags decodes, reports them, and encodes to the same bytes."""
     value = bytes.fromhex(text)
     record = decode_record(plain_key(record_type), value)
     assert isinstance(record, Record), record
@@ -72,7 +72,7 @@ def test_unknown_tags_are_kept_and_written_back(
 
 
 def test_a_place_that_the_value_does_not_have_is_an_error() -> None:
-    """Tags for a struct that is not there would be lost, so they are refused."""
+    """Tags for a missing struct would be lost, so they are refused."""
     value = ConsumerGroupMetadataValue(epoch=1)
     with pytest.raises(ValueError, match=r"members\[0\]"):
         encode_value(value, 0, "", (UnknownTag("members[0]", 5, b""),))

@@ -86,14 +86,14 @@ FIELDS = {
 
 
 def with_crc(made: bytes) -> bytes:
-    """The batch with the checksum that its bytes have now."""
+    """The batch with the checksum of its current bytes."""
     fields = list(HEADER.unpack_from(made))
     fields[CRC] = crc32c(made[CRC_COVERS_FROM:])
     return HEADER.pack(*fields) + made[HEADER.size :]
 
 
 def raw_batch(blob: bytes, record_count: int, base_offset: int = 0, attributes: int = 0) -> bytes:
-    """A batch with any bytes where the records belong, and a checksum that holds."""
+    """A batch with any bytes in place of the records, and a valid checksum."""
     last_delta = max(record_count - 1, 0)
     head = (base_offset, 49 + len(blob), 0, 2, 0, attributes, last_delta, 5, 5, -1, -1, -1)
     return with_crc(HEADER.pack(*head, record_count) + blob)
@@ -112,7 +112,7 @@ def varint(value: int) -> bytes:
 def message_set(records: Sequence[Rec], magic: int, codec: str = "none") -> bytes:
     """Messages of magic 0 or 1 by aiokafka's writer, plain or in one wrapper, at their offsets.
 
-    The writer numbers from 0; plain messages and wrappers get their offsets as a broker gives them.
+    The writer numbers from 0; plain messages and wrappers get the offsets that a broker would assign.
     """
     builder = LegacyRecordBatchBuilder(magic, CODEC_NUMBERS[codec], 1 << 26)
     for at, (_, timestamp_ms, key, value) in enumerate(records):
@@ -145,7 +145,7 @@ def message(
 
 
 def segment(folder: Path, parts: Iterable[bytes], base_offset: int = 0) -> Path:
-    """A segment file of the parts, one behind the other."""
+    """A segment file of the parts, one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{base_offset:020d}.log"
     path.write_bytes(b"".join(parts))

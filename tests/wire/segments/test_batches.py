@@ -150,7 +150,7 @@ def test_log_append_time(tmp_path: Path, codec: str) -> None:
 
 
 def test_delete_horizon(tmp_path: Path) -> None:
-    """After compaction the base timestamp is a delete horizon; record times stay right, also before it."""
+    """After compaction the base timestamp field is a delete horizon; record times stay right, even earlier ones."""
     found = one(tmp_path, batch([(0, 5000, b"k", b"v"), (1, 3000, b"k", None)], attributes=0x40))
     records = found.records()
     assert isinstance(records, list)
@@ -159,7 +159,7 @@ def test_delete_horizon(tmp_path: Path) -> None:
 
 
 def test_empty_batch(tmp_path: Path) -> None:
-    """Compaction leaves a batch without records to keep a producer's state; its offsets stay taken."""
+    """Compaction keeps a batch without records for a producer's state; its offsets stay taken."""
     raw = batch([], producer=(9, 1), base_offset=40, last_offset_delta=3, base_timestamp=-1)
     found = one(tmp_path, raw)
     assert found.records() == []
@@ -167,7 +167,7 @@ def test_empty_batch(tmp_path: Path) -> None:
 
 
 def test_offset_gaps(tmp_path: Path) -> None:
-    """Compaction takes records out of a batch: the rest keep their offsets and the header its range."""
+    """Compaction removes records from a batch: the others keep their offsets and the header its range."""
     kept = [record for record in commits(9) if record[0] in (2, 3, 7)]
     found = one(tmp_path, batch(kept, base_offset=2, last_offset_delta=6))
     assert found.records() == [LogRecord(*record) for record in kept]
@@ -178,7 +178,7 @@ PLAIN = b"\0\0\0\x02k\x02v\0"  # attributes, no deltas, key k, value v, no heade
 
 
 def record(body: bytes, length: int | None = None) -> bytes:
-    """A record with its length, right unless given."""
+    """A record with its length, correct unless given."""
     return varint(len(body) if length is None else length) + body
 
 

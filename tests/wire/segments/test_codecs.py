@@ -25,7 +25,7 @@ ENCODERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("size", [0, 1, 100_000, 3_000_000])
 def test_round_trip(name: str, size: int) -> None:
-    """What a Kafka client compresses comes back, also where it unfolds to many times its size."""
+    """What a Kafka client compresses comes back, even where it expands to many times its size."""
     codec, encode = ENCODERS[name]
     data = bytes(i % 251 for i in range(1000)) * (size // 1000) + b"x" * (size % 1000)
     assert decompress(codec, encode(data)) == data
@@ -33,7 +33,7 @@ def test_round_trip(name: str, size: int) -> None:
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_bomb(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few bytes that unfold to more than the bound are refused, and never unfolded whole."""
+    """A few bytes that expand to more than the bound are refused, and never expanded in full."""
     monkeypatch.setattr(codecs, "DECOMPRESSED_BYTES_MAX", 1 << 20)
     codec, encode = ENCODERS[name]
     exact = encode(bytes(1 << 20))
@@ -45,7 +45,7 @@ def test_bomb(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty"])
 def test_damage(name: str, damage: str) -> None:
-    """Bytes that are cut short or of no codec at all are refused with a clause, never with another exception."""
+    """Bytes that are truncated or of no codec at all are refused with a reason, never with another exception."""
     codec, encode = ENCODERS[name]
     whole = encode(bytes(range(256)) * 300)
     data = {"cut": whole[:-9], "garbage": b"\x91garbage" * 9, "empty": b""}[damage]
@@ -62,7 +62,7 @@ def test_xerial_block_sizes(size: int) -> None:
 
 
 def test_bytes_behind_gzip() -> None:
-    """Kafka writes one gzip member; more behind it is damage, not to be dropped in silence."""
+    """Kafka writes one gzip member; bytes after it are damage, not to be dropped silently."""
     with pytest.raises(CompressionError, match="does not end with the batch"):
         decompress(1, gzip_encode(b"a") + b"rest")
 
@@ -95,6 +95,6 @@ def test_lz4_of_the_oldest_brokers() -> None:
 
 
 def test_zlib_is_not_gzip() -> None:
-    """A zlib stream without the gzip wrapping is refused, as Java's GZIPInputStream does."""
+    """A zlib stream without the gzip wrapper is refused, as by Java's GZIPInputStream."""
     with pytest.raises(CompressionError, match="gzip"):
         decompress(1, zlib.compress(b"records"))

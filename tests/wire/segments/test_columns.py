@@ -33,7 +33,7 @@ ROW_FIELDS = (
 
 
 def rows(found: Iterable[ColumnChunk | BadBytes | TailNote]) -> list[tuple[object, ...]]:
-    """Records of the chunks with their batch fields, and whatever else came, in order."""
+    """Records of the chunks with their batch fields, and all other items, in order."""
     flat: list[tuple[object, ...]] = []
     for item in found:
         if isinstance(item, ColumnChunk):
@@ -67,7 +67,7 @@ def offsets(found: Iterable[ColumnChunk | BadBytes | TailNote]) -> list[int]:
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
 def test_columns_equal_batches(name: str) -> None:
-    """The bulk path gives what the batches give, on every real segment, whole and in parts."""
+    """The bulk path gives the same as the batches, on every real segment, in full and in parts."""
     for path in capture(name).segments.glob("*/*.log"):
         expected = rows_by_batch(path)
         assert rows(read_columns(path)) == expected
@@ -81,7 +81,7 @@ NONSENSE = raw_batch(varint(7) + b"\0\0\0\x02k\x02v\0", 1, base_offset=30)
 
 @pytest.mark.parametrize("codec", CODEC_NUMBERS)
 def test_columns_of_damaged_segments(tmp_path: Path, codec: str) -> None:
-    """Damage comes between the chunks, in file order, and takes no record of its neighbours with it."""
+    """Damage comes between the chunks, in file order, and loses no record of its neighbours."""
     good = batches_of(commits(30), [7, 7, 7, 7], codec)
     later = batches_of(commits(30, 40), [7, 7, 7, 7], codec)
     wrong_crc = later[1][:-1] + bytes((later[1][-1] ^ 1,))
@@ -106,7 +106,7 @@ def test_columns_of_damaged_segments(tmp_path: Path, codec: str) -> None:
 
 
 def test_a_record_that_reaches_into_the_next_batch(tmp_path: Path) -> None:
-    """Bytes behind a batch do not change what is said of it."""
+    """Bytes after a batch do not change what is reported about it."""
     reaching = raw_batch(varint(9) + b"\0\0\0\x02k\x02v\x02\x80", 1)
     path = segment(tmp_path, [reaching, batch(commits(2, 1))])
     found = rows(read_columns(path))
@@ -115,7 +115,7 @@ def test_a_record_that_reaches_into_the_next_batch(tmp_path: Path) -> None:
 
 
 def test_runs(tmp_path: Path) -> None:
-    """Neighbouring batches that agree make one run; each change of a batch field begins another."""
+    """Adjacent batches that agree form one run; each change of a batch field begins another."""
     plain = batches_of(commits(6), [2, 2, 2])
     path = segment(
         tmp_path,
@@ -156,7 +156,7 @@ MADE: list[Rec] = commits(40)
 def test_offset_bounds(
     tmp_path: Path, codec: str, from_offset: int, end_offset: int | None
 ) -> None:
-    """Only the offsets asked for are returned, also where a batch reaches over an end; the rest are counted."""
+    """Only the offsets asked for are returned, even where a batch extends beyond an end; the rest are counted."""
     path = segment(tmp_path, batches_of(MADE, [10, 10, 10], codec))
     found = list(read_columns(path, from_offset=from_offset, end_offset=end_offset))
     expected = range(from_offset, 40 if end_offset is None else end_offset)
@@ -205,7 +205,7 @@ def test_record_types_left_out(tmp_path: Path, codec: str) -> None:
 
 
 def test_nothing_wanted(tmp_path: Path) -> None:
-    """A part without a wanted record still tells how many it had."""
+    """A part without a wanted record still reports how many records it had."""
     path = segment(tmp_path, batches_of(MADE, [10]))
     (chunk,) = read_columns(path, without_record_types=frozenset({1}))
     assert isinstance(chunk, ColumnChunk)
@@ -213,7 +213,7 @@ def test_nothing_wanted(tmp_path: Path) -> None:
 
 
 def test_chunk_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks are bounded in records and in bytes, so memory is bounded by neither batches nor file."""
+    """Chunks are bounded in records and in bytes, so neither large batches nor large files determine memory."""
     path = segment(tmp_path, batches_of(MADE, [5] * 8))
     sizes = [
         len(c.log_offsets)
@@ -232,7 +232,7 @@ def test_chunk_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("key", [b"\0\0\0", b"\0\0\0\1"])
 def test_marker_that_cannot_be_read(tmp_path: Path, key: bytes) -> None:
-    """A malformed marker is damage of its batch, so whoever reads columns can parse every control record."""
+    """A malformed marker is damage of its batch, so readers of columns can parse every control record."""
     bad = batch([(1, 0, key, b"\0\0")], attributes=0x30)
     path = segment(tmp_path, [batch(MADE[:1]), bad, batch(MADE[2:4])])
     first, damage, last = read_columns(path)

@@ -33,7 +33,7 @@ def offsets(folder: LogFolder, partition: int | None = None) -> list[tuple[int, 
 
 
 def partition_folder(root: Path, partition: int = 3) -> Path:
-    """A partition folder of the offsets topic, not made yet."""
+    """A partition folder of the offsets topic, not created yet."""
     return root / f"__consumer_offsets-{partition}"
 
 
@@ -46,7 +46,7 @@ def partition_folder(root: Path, partition: int = 3) -> Path:
     ],
 )
 def test_what_a_path_may_be(inside: str, partitions: list[int]) -> None:
-    """A folder of partitions, one partition, or one segment file; topic names come along in each case."""
+    """A folder of partitions, one partition, or one segment file; topic names are read in each case."""
     folder = open_log_folder(capture("migration").segments / inside)
     assert list(folder.partitions) == partitions
     assert [path.parent.name for path in folder.metadata_segments] == ["__cluster_metadata-0"]
@@ -55,7 +55,7 @@ def test_what_a_path_may_be(inside: str, partitions: list[int]) -> None:
 
 
 def test_relative_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current folder may be named by a dot."""
+    """The current folder may be given as a dot."""
     monkeypatch.chdir(capture("migration").segments / "__consumer_offsets-1")
     assert list(open_log_folder(".").partitions) == [1]
     assert list(open_log_folder(Path()).partitions) == [1]
@@ -91,14 +91,14 @@ def make_strange_name(root: Path) -> Path:
 
 
 def make_dangling_link(root: Path) -> Path:
-    """A segment that leads nowhere."""
+    """A segment that is a broken link."""
     partition_folder(root).mkdir()
     (partition_folder(root) / f"{7:020d}.log").symlink_to(root / "gone")
     return root
 
 
 def make_folder_as_segment(root: Path) -> Path:
-    """A folder where a segment should be."""
+    """A folder in place of a segment."""
     (partition_folder(root) / f"{7:020d}.log").mkdir(parents=True)
     return root
 
@@ -206,7 +206,7 @@ LOOKED_FOR = "looked for __consumer_offsets-<partition>/<20-digit base offset>.l
     ],
 )  # fmt: skip
 def test_what_cannot_be_read(tmp_path: Path, make: Callable[[Path], Path], sentence: str) -> None:
-    """Each thing that is wrong with a source is one sentence that names the path and what was looked for."""
+    """Each thing that is wrong with a source is one sentence that names the path and what was expected."""
     path = make(tmp_path)
     with pytest.raises(SourceNotReadable) as error:
         open_log_folder(path)
@@ -217,8 +217,8 @@ def test_what_cannot_be_read(tmp_path: Path, make: Callable[[Path], Path], sente
 
 
 def test_no_permission() -> None:
-    """A file that may not be read is named, and so is a folder."""
-    # Not pytest's folder: that is closed to others, and only the locked path may stand in the way.
+    """An unreadable file is named, and so is an unreadable folder."""
+    # Not pytest's folder: that is closed to other users, and only the locked path may be unreadable.
     with TemporaryDirectory() as root:
         Path(root).chmod(0o755)
         path = segment(partition_folder(Path(root)), [batch(commits(1))])
@@ -232,7 +232,7 @@ def test_no_permission() -> None:
 
 @contextmanager
 def as_ordinary_user() -> Iterator[None]:
-    """Nobody's rights where the tests run as the superuser, who may read everything."""
+    """The user nobody where the tests run as the superuser, who may read everything."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
@@ -252,7 +252,7 @@ def test_file_that_vanishes(tmp_path: Path) -> None:
 
 
 def test_unknown_partition(tmp_path: Path) -> None:
-    """A partition that is not there is an error that names the folder."""
+    """A missing partition is an error that names the folder."""
     segment(partition_folder(tmp_path), [batch(commits(1))])
     with pytest.raises(SourceNotReadable, match="has no partition 4 of __consumer_offsets"):
         list(open_log_folder(tmp_path).read(4))
@@ -330,7 +330,7 @@ def test_segments_that_overlap(
 
 
 def test_ends_of_segments(tmp_path: Path) -> None:
-    """A segment ends where the next one with records begins, so that each can be read by another worker."""
+    """A segment ends where the next one with records begins, so that another worker can read each."""
     held = {0: range(20), 10: range(0), 15: range(17, 30), 30: range(30, 31), 40: range(0)}
     for base_offset, offsets_held in held.items():
         made = commits(len(offsets_held), offsets_held.start)
@@ -354,7 +354,7 @@ def test_ends_of_segments(tmp_path: Path) -> None:
 
 
 def test_name_above_the_first_batch(tmp_path: Path) -> None:
-    """A file whose records begin below its name is read, with a note; above it is what compaction does."""
+    """A file whose records begin below its name is read, with a note; beginning above it is normal after compaction."""
     path = segment(partition_folder(tmp_path), [batch(commits(5, 3))], base_offset=4)
     segment(partition_folder(tmp_path), [batch(commits(5, 30))], base_offset=20)
     folder = open_log_folder(tmp_path)
@@ -393,7 +393,7 @@ def test_entries(tmp_path: Path) -> None:
 
 
 def test_record_types_left_out() -> None:
-    """Without offset commits only the records of groups remain, and the markers."""
+    """Without offset commits only the records of groups and the markers remain."""
     folder = open_log_folder(capture("offsets").segments)
     counts = capture("offsets").meta()["records_by_key_type"]["total"]
     entries = list(folder.read(without_record_types=frozenset({0, 1})))

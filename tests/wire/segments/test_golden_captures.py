@@ -16,7 +16,7 @@ def size_of(data: bytes | None) -> int:
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
 def test_batches_equal_kafkas_dump(name: str) -> None:
-    """Every batch header has the numbers that Kafka's own tool prints, in the same places of the same files."""
+    """Every batch header has the numbers that Kafka's own tool prints, at the same positions of the same files."""
     folder = open_log_folder(capture(name).segments)
     checked = 0
     for partition, paths in folder.partitions.items():
@@ -42,7 +42,7 @@ def test_batches_equal_kafkas_dump(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
 def test_records_equal_kafkas_dump(name: str) -> None:
-    """Every record has the offset, time and sizes that Kafka's own tool prints, and none is missing or twice."""
+    """Every record has the offset, time and sizes that Kafka's own tool prints, and none is missing or duplicated."""
     folder = open_log_folder(capture(name).segments)
     counts = capture(name).meta()["records_by_key_type"]
     assert {f"__consumer_offsets-{partition}" for partition in folder.partitions} == set(counts) - {
@@ -95,7 +95,7 @@ def test_transaction_markers_equal_kafkas_dump() -> None:
 
 
 def test_compacted_records_equal_the_stream_before_compaction() -> None:
-    """What the cleaner left is what was written: same offset, time, key and value."""
+    """What the cleaner left equals what was written: same offset, time, key and value."""
     streamed = {
         (row["partition"], row["offset"]): (
             row["timestamp"],

@@ -47,7 +47,7 @@ def test_plain_messages(tmp_path: Path, magic: int) -> None:
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
 def test_wrapper_with_relative_offsets(tmp_path: Path, codec: str) -> None:
-    """Inside a wrapper of magic 1 offsets count from the set's begin; the wrapper has the last record's."""
+    """Inside a wrapper of magic 1 offsets count from the start of the set; the wrapper has the last record's."""
     made = commits(9, first_offset=1000)
     found = batches(tmp_path, message_set(made, 1, codec))
     assert found[0].records() == [LogRecord(*record) for record in made]
@@ -78,7 +78,7 @@ def test_wrapper_with_log_append_time(tmp_path: Path) -> None:
 
 
 def test_wrapper_with_absolute_offsets(tmp_path: Path) -> None:
-    """Inside a wrapper of magic 0 offsets are absolute, whatever the wrapper's own."""
+    """Inside a wrapper of magic 0 offsets are absolute, whatever the wrapper's own offset."""
     inner = message(40, 0, b"a") + message(42, 0, b"b")
     assert records(tmp_path, message(50, 0, gzip_encode(inner), attributes=1)) == [
         LogRecord(40, -1, None, b"a"),
@@ -94,7 +94,7 @@ def test_lz4_wrapper_of_the_oldest_format(tmp_path: Path) -> None:
 
 
 def test_formats_side_by_side(tmp_path: Path) -> None:
-    """A log that lived through upgrades holds all three formats; each is read by its own rules."""
+    """A log that outlived upgrades holds all three formats; each is read by its own rules."""
     made = commits(30)
     parts = (
         message_set(made[:10], 0),
@@ -142,11 +142,11 @@ def patched(raw: bytes, at: int, value: int) -> bytes:
         (wrapped(message(-5, 1, b"a")), "no plain message"),
         (wrapped(message(7, 1, b"a"), offset=6), "below the relative offset"),
     ],
-    # gzip stamps the time into its header, so the bytes would name the same case differently in every process.
+    # gzip writes the time into its header, so the bytes would give the same case another name in every process.
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_nonsense_in_a_wrapper(tmp_path: Path, raw: bytes, words: str) -> None:
-    """A set that contradicts itself behind a good checksum is damage with a sentence, never an endless loop."""
+    """A set that contradicts itself but has a valid checksum is damage with a sentence, never an endless loop."""
     damage = batches(tmp_path, raw)[0].records()
     assert isinstance(damage, BadBytes)
     assert damage.reason == "bad_records"

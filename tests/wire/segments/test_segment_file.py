@@ -21,12 +21,12 @@ SIZE = len(GOOD[0])
 
 
 def flip(raw: bytes, at: int, mask: int = 0x01) -> bytes:
-    """The bytes with some bits of one byte turned."""
+    """The bytes with some bits of one byte flipped."""
     return raw[:at] + bytes((raw[at] ^ mask,)) + raw[at + 1 :]
 
 
 def seen(found: Batch | BadBytes | TailNote) -> Seen:
-    """What a reader got, comparable."""
+    """What a reader returned, in comparable form."""
     if isinstance(found, Batch):
         return ("batch", *found.header, found.records())
     return found
@@ -91,7 +91,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_and_tails(tmp_path: Path, name: str) -> None:
-    """Damage is kept and named, reading goes on at the next batch, unfinished ends are no damage, no byte is lost."""
+    """Damage is kept and named, reading continues at the next batch, unfinished ends are no damage, no byte is lost."""
     parts, expected = DAMAGE[name]
     path = segment(tmp_path, parts)
     spans = outline(path)
@@ -109,7 +109,7 @@ def test_damage_and_tails(tmp_path: Path, name: str) -> None:
 
 
 def test_offset_of_damage(tmp_path: Path) -> None:
-    """Damage has the base offset of its header where there is a header, and none where there is not."""
+    """Damage has the base offset of its header where there is one, else none."""
     path = segment(tmp_path, [flip(GOOD[1], 90), GOOD[2], b"\x07garbage" * 40])
     damage = [found for found in read_batches(path) if isinstance(found, BadBytes)]
     assert [found.base_offset for found in damage] == [10, None]
@@ -126,7 +126,7 @@ def test_large_damage_is_kept_up_to_a_limit(tmp_path: Path) -> None:
 def test_false_headers_do_not_make_the_search_endless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Among headers that all claim the rest of the file the search gives up after a bounded effort."""
+    """Among headers that all claim the rest of the file the search stops after a bounded effort."""
     head = flip(batch(commits(1)), LENGTH_AT + 1)[:61]
     path = segment(tmp_path, [b"\x07", head * 200, bytes(1 << 17), GOOD[0]])
     assert [what for what, *_ in outline(path)] == ["not_a_batch", "0"]
@@ -147,7 +147,7 @@ MIXED = (
 
 
 def assert_parts_equal_whole(path: Path, target_bytes: int, whole: list[Seen]) -> None:
-    """Reading the parts between the split points one after the other gives what one reader gets."""
+    """Reading the parts between the split points one after another gives what one reader gives."""
     points = split_points(path, target_bytes)
     assert points[0] == 0
     assert points[-1] == path.stat().st_size
@@ -176,7 +176,7 @@ def test_splits_of_real_segments(name: str) -> None:
 
 
 def test_split_sizes() -> None:
-    """Parts are as large as asked for, less than a batch larger; all but the last."""
+    """Parts are as large as asked for, or larger by less than a batch; the last may be any size."""
     path = capture("consumer-protocol").segments / "__consumer_offsets-0" / f"{0:020d}.log"
     largest = max(
         found.header.size_bytes for found in read_batches(path) if isinstance(found, Batch)
@@ -188,7 +188,7 @@ def test_split_sizes() -> None:
 
 @pytest.mark.parametrize("target_bytes", [0, -1])
 def test_split_needs_a_size(tmp_path: Path, target_bytes: int) -> None:
-    """A part of no bytes is an error of the caller."""
+    """A part of no bytes is the caller's error."""
     with pytest.raises(ValueError, match="target_bytes"):
         split_points(segment(tmp_path, GOOD), target_bytes)
 
@@ -240,7 +240,7 @@ def test_any_mixture(
 def test_small_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, window_bytes: int
 ) -> None:
-    """How much of a file is in memory at a time does not show in what is read."""
+    """The amount of a file in memory at a time does not change what is read."""
     path = segment(tmp_path, [*DAMAGE[name][0]])
     whole = read(path)
     monkeypatch.setattr(segment_walk, "WINDOW_BYTES", window_bytes)
@@ -253,7 +253,7 @@ def test_small_windows(
 def test_file_that_shrinks_while_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window_bytes: int, damaged: bool
 ) -> None:
-    """A broker may cut the file's end off under the reader: the read ends about where the file does."""
+    """A broker may truncate the file while it is read: the read ends about where the file does."""
     monkeypatch.setattr(segment_walk, "WINDOW_BYTES", window_bytes)
     second = flip(GOOD[1], LENGTH_AT + 1) if damaged else GOOD[1]
     for size in range(0, 5 * SIZE, 37):
