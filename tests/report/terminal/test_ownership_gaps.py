@@ -9,7 +9,7 @@ from rebalance_audit.report.terminal.ownership_gaps import partitions_text
         ([("orders", 4)], "orders 4"),
         ([("orders", 2), ("orders", 0), ("orders", 1)], "orders 0-2"),
         ([("orders", 0), ("orders", 2), ("orders", 3), ("orders", 7)], "orders 0,2-3,7"),
-        ([("payments", 1), ("orders", 0)], "orders 0, payments 1"),
+        ([("payments", 1), ("orders", 0)], "orders 0; payments 1"),
         ([(None, 5)], "topic-id 5"),
     ],
 )

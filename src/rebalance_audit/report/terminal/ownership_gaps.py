@@ -41,11 +41,11 @@ def print_ownership_gaps(
 
 
 def partitions_text(rows: Iterable[TableRow]) -> str:
-    """`orders 0-3,7, payments 1`: topic partitions of ownership rows, consecutive numbers as ranges."""
+    """`orders 0-3,7; payments 1`: topic partitions of ownership rows, consecutive numbers as ranges."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for row in rows:
         numbers[row["topic"] or row["topic_id"]].append(row["topic_partition"])
-    return ", ".join(f"{topic} {_joined(sorted(numbers[topic]))}" for topic in sorted(numbers))
+    return "; ".join(f"{topic} {_joined(sorted(numbers[topic]))}" for topic in sorted(numbers))
 
 
 def _joined(ascending: list[int]) -> str:
