@@ -1,4 +1,4 @@
-"""The network: late, lossy, doubled, filtered, healed."""
+"""The network: delays, losses, duplicates, filters, and how it heals."""
 
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.network import Filter, Network, NetworkOptions
@@ -17,7 +17,7 @@ def arrivals(options: NetworkOptions, filters: dict[str, Filter] | None = None) 
 
 
 def test_a_sound_network_brings_everything_once_and_soon() -> None:
-    """Latency has a tail, but no message is lost or doubled."""
+    """Latency has a long tail, but no message is lost or duplicated."""
     seen = arrivals(NetworkOptions(latency_ms=10))
     assert len(seen) == 1_000
     assert min(seen) >= 1
@@ -25,7 +25,7 @@ def test_a_sound_network_brings_everything_once_and_soon() -> None:
 
 
 def test_messages_are_lost_doubled_and_delayed_as_often_as_it_says() -> None:
-    """Each probability shows."""
+    """Each probability has its effect."""
     assert 850 < len(arrivals(NetworkOptions(loss_probability=0.1))) < 950
     assert 1_050 < len(arrivals(NetworkOptions(duplication_probability=0.1))) < 1_150
     late = arrivals(NetworkOptions(delay_probability=0.1, delay_ms_max=5_000))
@@ -33,7 +33,7 @@ def test_messages_are_lost_doubled_and_delayed_as_often_as_it_says() -> None:
 
 
 def test_filters_stop_one_direction_or_both() -> None:
-    """What passes depends on who sends and who receives."""
+    """What passes depends on sender and receiver."""
     options = NetworkOptions()
     for filters, arrived in (
         ({"a": Filter.DROP_OUTBOUND}, 0),

@@ -1,4 +1,4 @@
-"""Bugs planted in rules of the state machine: each is caught within a few seeds, by the check that should see it."""
+"""Bugs planted in rules of the state machine: each is caught within a few seeds, by the check meant for it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ CAUGHT = (InvariantBrokenError, ReplayError, NotConvergedError)
 
 
 def partitions_are_given_before_they_are_free(patch: pytest.MonkeyPatch) -> None:
-    """A joining member gets what another one still has."""
+    """A joining member gets partitions that another one still has."""
     patch.setattr(reconciliation, "_available", lambda *_: True)
 
 
@@ -43,7 +43,7 @@ def sessions_never_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_departure_bumps_nothing(patch: pytest.MonkeyPatch) -> None:
-    """Members go, and the group epoch stays."""
+    """Members leave, and the group epoch stays."""
 
     def removed(work: Work, *arguments: Any) -> None:
         remove_members(work, *arguments)
@@ -91,7 +91,7 @@ def everybody_leads(patch: pytest.MonkeyPatch) -> None:
 
 
 def generations_are_counted_backwards(patch: pytest.MonkeyPatch) -> None:
-    """From the fifth on the next generation has the number of the one before the last."""
+    """From the fifth on, the next generation has the number of the one before the last."""
     start = LiveGroup.start_generation
 
     def started(live: LiveGroup, now_ms: int) -> None:
@@ -125,7 +125,7 @@ def the_next_coordinator_misses_the_last_batch(patch: pytest.MonkeyPatch) -> Non
 
 
 def the_cleaner_keeps_the_first_record(patch: pytest.MonkeyPatch) -> None:
-    """Of every key the oldest record stays instead of the newest."""
+    """The oldest record of every key stays instead of the newest."""
 
     def earliest(segments: list[LogSegment], _: set[int]) -> dict[bytes, int]:
         found: dict[bytes, int] = {}
@@ -157,7 +157,7 @@ BUGS: Sequence[tuple[Patch, Iterable[type[Exception]]]] = (
 def test_a_planted_bug_is_caught(
     bug: Patch, caught_by: Iterable[type[Exception]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within the first seeds, and by the check that is there for it."""
+    """Within the first seeds, and by the check meant for it."""
     bug(monkeypatch)
     found: Exception | None = None
     for seed in SEEDS:

@@ -1,4 +1,4 @@
-"""Rare situations that seeds must lead to: what is never simulated is never judged."""
+"""Rare situations that seeds must lead to: what is never simulated is never tested."""
 
 from collections.abc import Sequence
 
@@ -109,7 +109,7 @@ def _resolving(shard: ServedPartition, group_id: str) -> bool:
 
 
 def test_seeds_lead_to_every_rare_situation() -> None:
-    """Each of them occurs in one of these few."""
+    """Each of them occurs in one of these few seeds."""
     found: set[str] = set()
     for seed in SEEDS:
         situations = Situations()

@@ -1,4 +1,4 @@
-"""Virtual time and chance: order, cancellation, ceilings, streams."""
+"""Virtual time and chance: order, cancellation, limits, streams."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from rebalance_audit.sim.scheduler import QueueRanDryError, Scheduler, TooManyEv
 
 
 def test_events_happen_by_deadline_then_in_the_order_they_were_scheduled() -> None:
-    """Equal deadlines keep their order, the past is now, and the clock follows."""
+    """Equal deadlines keep their order, past deadlines happen now, and the clock follows."""
     scheduler, seen = Scheduler(1_000), []
     for delay_ms, name in ((5, "late"), (1, "early"), (1, "early too"), (-9, "past")):
         scheduler.after(delay_ms, lambda name=name: seen.append((scheduler.now_ms, name)))  # type: ignore[misc]
@@ -17,7 +17,7 @@ def test_events_happen_by_deadline_then_in_the_order_they_were_scheduled() -> No
 
 
 def test_a_cancelled_event_does_not_happen() -> None:
-    """Cancelling twice, or after the fact, is harmless."""
+    """Cancelling twice, or after the event, is harmless."""
     scheduler, seen = Scheduler(0), []
     number = scheduler.after(1, lambda: seen.append("cancelled"))
     done = scheduler.after(1, lambda: seen.append("done"))
@@ -29,7 +29,7 @@ def test_a_cancelled_event_does_not_happen() -> None:
 
 
 def test_waiting_for_what_never_holds_ends_with_an_error() -> None:
-    """An empty queue and an endless one are told apart."""
+    """An empty queue and an endless one raise different errors."""
     scheduler = Scheduler(0)
     with pytest.raises(QueueRanDryError):
         scheduler.run_until(lambda: False, 10)

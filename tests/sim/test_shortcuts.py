@@ -1,4 +1,4 @@
-"""What is done quickly where it is routine: the outcome is the one of the long way."""
+"""Shortcuts for routine work: the outcome is the same as without them."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -39,16 +39,16 @@ class HeartbeatCounter:
         self.served += isinstance(happening.request, kinds)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Of no interest."""
+        """Not observed."""
 
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Of no interest."""
+        """Not observed."""
 
     def stopped(self, shard: ServedPartition) -> None:
-        """Of no interest."""
+        """Not observed."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
-        """Of no interest."""
+        """Not observed."""
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ class HeartbeatCounter:
 def test_quiet_heartbeats_in_place_leave_the_bytes_and_the_truth_as_they_are(
     seed: int, faults: bool, tmp_path: Path
 ) -> None:
-    """Sessions end at the same ms, and nobody sees that a heartbeat was not sent."""
+    """Sessions end at the same ms, and no observer sees that a heartbeat was not sent."""
     served = []
     for takes_shortcuts in (True, False):
         options = draw_options(seed, Overrides(minutes=2, groups=6, faults=faults))
@@ -102,7 +102,7 @@ def commits(dialect: Dialect) -> st.SearchStrategy[list[RecordDraft]]:
 def test_plain_commits_say_in_their_bytes_what_their_drafts_say(
     dialect: Dialect, data: st.DataObject
 ) -> None:
-    """Nobody need decode them to know; the bytes are those of any other record's way."""
+    """They are known without decoding; the bytes are the same as those of the general encoder."""
     drafts = data.draw(commits(dialect))
     plain = plain_commits(drafts, dialect)
     assert plain is not None
@@ -126,7 +126,7 @@ KEY = OffsetCommitKey("g", "t", 0)
     ],
 )
 def test_what_the_bytes_may_not_say_in_full_is_no_plain_commit(draft: RecordDraft) -> None:
-    """Tombstones, expiries and, before 4.1, topic ids: such a write goes the long way."""
+    """Tombstones, expiries and, before 4.1, topic ids: such a write takes no shortcut."""
     ordinary = RecordDraft(KEY, OffsetCommitValue(1, "", 2))
     assert plain_commits([ordinary], Dialect.R4_0) is not None
     assert plain_commits([ordinary, draft], Dialect.R4_0) is None

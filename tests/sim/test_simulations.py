@@ -1,4 +1,4 @@
-"""Whole simulations: reproducible, sound under every fault, readable by everything that reads logs."""
+"""Whole simulations: reproducible, correct under every fault, readable by everything that reads logs."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def test_every_seed_keeps_the_invariants_and_comes_to_rest(seed: int) -> None:
 
 
 def test_an_upgrade_between_a_cooperative_members_join_and_its_sync_is_no_second_owner() -> None:
-    """It goes on with the partitions of the generation before, which is Kafka's gap and not a broken rule."""
+    """It continues with the partitions of the previous generation, which is Kafka's gap and not a broken rule."""
     assert simulate(40_196).invariants.checks
 
 
@@ -55,7 +55,7 @@ def test_every_dialect_works_with_members_of_every_kind(dialect: Dialect) -> Non
 
 
 def test_the_same_seed_writes_the_same_bytes_also_in_another_process(tmp_path: Path) -> None:
-    """Neither the order of sets nor anything else outside of the seed decides."""
+    """Neither the order of sets nor anything else outside the seed decides."""
     for name in ("once", "twice"):
         simulate(12, Overrides(minutes=1, groups=5)).write(tmp_path / name)
     command = [
@@ -76,7 +76,7 @@ def test_the_same_seed_writes_the_same_bytes_also_in_another_process(tmp_path: P
 def test_a_log_that_went_to_its_files_as_it_grew_is_the_same(
     seed: int, stamps_append_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reload, compaction and comparisons read it back from there; hardly anything stays in memory."""
+    """Reload, compaction and comparisons read the log back from there; hardly anything stays in memory."""
 
     def drawn() -> SimulationOptions:
         options = draw_options(seed, Overrides(minutes=1, groups=6, partitions=2))
@@ -106,7 +106,7 @@ def replayed(folder: Path, partition: int, policy: Policy) -> Shard:
 
 @pytest.mark.parametrize("seed", [5, 9, 16, 21])
 def test_the_files_replay_to_the_state_that_the_brokers_ended_in(seed: int, tmp_path: Path) -> None:
-    """Whatever codec, segment size, compaction and transactions the seed has."""
+    """With any codec, segment size, compaction and transactions that the seed draws."""
     simulation = simulate(seed, SHORT)
     simulation.write(tmp_path)
     for number, served in simulation.cluster.partitions.items():
@@ -116,7 +116,7 @@ def test_the_files_replay_to_the_state_that_the_brokers_ended_in(seed: int, tmp_
 
 
 def test_topic_names_are_read_from_the_metadata_log(tmp_path: Path) -> None:
-    """Deleted topics keep their names, and a topic that was made again has two ids."""
+    """Deleted topics keep their names, and a topic that was created again has two ids."""
     simulation = Simulation(1, draw_options(1, SHORT))
     topics = simulation.cluster.topics
     first = topics.create("orders", 3)
@@ -164,7 +164,7 @@ def test_truth_tells_every_epoch_member_and_use(tmp_path: Path) -> None:
 def test_bulk_commits_are_all_in_the_files_and_the_last_of_each_key_in_the_state(
     tmp_path: Path,
 ) -> None:
-    """What is applied in short equals the replay of every record."""
+    """What the shortcut applies equals the replay of every record."""
     simulation = simulate(
         4, Overrides(minutes=1, groups=1, partitions=3, commits_per_minute=30_000, faults=False)
     )

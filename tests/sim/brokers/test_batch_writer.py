@@ -1,4 +1,4 @@
-"""Batches as the simulator writes them against bytes that Kafka's own classes wrote."""
+"""Batches that the simulator writes, compared with bytes that Kafka's own classes wrote."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_a_batch_has_the_bytes_that_kafka_writes() -> None:
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_what_is_written_with_any_codec_is_read_back(codec: Codec, tmp_path: Path) -> None:
-    """Also where a cleaner took records from both ends, and where nothing is left of a batch."""
+    """Including batches from which a cleaner removed records at both ends, and those where no record is left."""
     records = [LoggedRecord(100 + n, AT_MS + n, KEY, EPOCH_10 * n or None) for n in range(50)]
     kept = records[3:5]
     file = tmp_path / f"{100:020d}.log"
@@ -89,7 +89,7 @@ def test_a_delete_horizon_takes_the_place_of_the_first_timestamp(
 
 
 def test_a_compressed_batch_does_not_tell_when_it_was_written() -> None:
-    """The time in the header of gzip is 0: the same seed writes the same bytes tomorrow."""
+    """The time in the gzip header is 0: the same seed writes the same bytes at any time."""
     batch = encode_batch(two_records(100), 5, Codec.GZIP)
     magic, moment = batch[61:63], batch[65:69]
     assert (magic, moment) == (b"\x1f\x8b", bytes(4))

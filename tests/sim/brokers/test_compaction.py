@@ -1,4 +1,4 @@
-"""The log cleaner: what stays of closed segments, and when tombstones go."""
+"""The log cleaner: what remains of closed segments, and when tombstones are removed."""
 
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.compaction import Cleaner
@@ -9,7 +9,7 @@ RETENTION_MS = 1_000
 
 
 def log_of(*batches: str) -> PartitionLog:
-    """Each batch is a segment of its own; a key in capitals has a value, a small one is its tombstone."""
+    """Each batch is a segment of its own; a key in upper case has a value, one in lower case is its tombstone."""
     log = PartitionLog(0, segment_bytes=1)
     for keys in batches:
         first = log.next_offset
@@ -22,7 +22,7 @@ def log_of(*batches: str) -> PartitionLog:
 
 
 def kept(log: PartitionLog) -> list[str]:
-    """The batches that are left, as they are given to `log_of`."""
+    """The remaining batches, in the form that `log_of` takes."""
     return [
         "".join(
             key.decode().upper() if value is not None else key.decode()
@@ -34,7 +34,7 @@ def kept(log: PartitionLog) -> list[str]:
 
 
 def test_the_last_record_of_every_key_stays_below_the_active_segment() -> None:
-    """Batches keep their ends, an empty one goes, and the active segment is left alone."""
+    """Batches keep their ends, an empty one is removed, and the active segment stays as it is."""
     log = log_of("ABC", "BC", "CAA")
     assert Cleaner(log).clean(0) == 2
     assert kept(log) == ["A", "BC", "CAA"]
@@ -43,7 +43,7 @@ def test_the_last_record_of_every_key_stays_below_the_active_segment() -> None:
 
 
 def test_a_tombstone_stays_until_the_horizon_that_its_first_cleaning_set() -> None:
-    """The batch carries the horizon from then on; whoever reads later than that may miss the tombstone."""
+    """The batch carries the horizon from then on; a reader that comes after it may miss the tombstone."""
     log = log_of("AB", "aC", "D")
     cleaner = Cleaner(log, RETENTION_MS)
     cleaner.clean(500)

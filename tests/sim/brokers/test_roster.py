@@ -1,4 +1,4 @@
-"""The members of classic groups, followed by what events name: nobody is overlooked."""
+"""The members of classic groups, followed by what events name: none is overlooked."""
 
 from collections.abc import Sequence
 
@@ -53,13 +53,13 @@ class RosterCheck:
         self.went += len(gone)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Of no interest."""
+        """Not observed."""
 
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Of no interest."""
+        """Not observed."""
 
     def stopped(self, shard: ServedPartition) -> None:
-        """Of no interest."""
+        """Not observed."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """What was in memory is forgotten."""
@@ -78,7 +78,7 @@ class RosterCheck:
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("seed", [3, 9, 14])
 def test_every_member_that_comes_or_goes_is_noticed(seed: int, static: bool) -> None:
-    """Joins, leaves, expiries, replacements, removals and join phases that end without some, in any mixture."""
+    """Joins, leaves, expiries, replacements, removals and join phases that end without some members, in any mixture."""
     options = draw_options(seed, Overrides(minutes=3, groups=3, members=5))
     for plan in options.groups:
         plan.static, plan.protocol = static, Protocol.CLASSIC

@@ -11,7 +11,7 @@ from tests.support.coordinator_driver import CoordinatorDriver
 
 
 def test_a_classic_group_in_place_of_an_empty_consumer_group_is_no_downgrade() -> None:
-    """Nobody is converted: Kafka deletes the empty group without a word and the member joins a new one."""
+    """No member is converted: Kafka deletes the empty group without logging it and the member joins a new one."""
     driver, config = CoordinatorDriver(), CoordinatorConfig()
     driver.load([record_of("3 2", driver.now_ms), record_of("6 2", driver.now_ms)])
     metadata = encode_subscription(Subscription(("foo",), None, (), -1, None, 1))

@@ -1,4 +1,4 @@
-"""What the simulator says of itself, where the log alone does not show it."""
+"""What the simulator reports as truth, where the log alone does not show it."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from tests.coordinator.classic.stage import check
 def test_an_empty_group_is_deleted_by_another_protocol_unless_a_join_phase_goes_on(
     goes_on: bool, incarnation: int
 ) -> None:
-    """Who waits for a first assignment comes along: the counter goes on, though the last record shows nobody."""
+    """A member that waits for its first assignment is upgraded too: counting continues, though the record has none."""
     truth = GroupTruth("g")
     truth.add(EpochTruth("g", 0, 2, "classic", (), 1_000))
     truth.emptied()
@@ -30,7 +30,7 @@ def test_an_empty_group_is_deleted_by_another_protocol_unless_a_join_phase_goes_
 
 
 def test_members_that_went_in_the_join_phase_before_an_upgrade_ended_as_they_did() -> None:
-    """The heartbeat that upgraded the group shows that they are gone, and is not why."""
+    """The heartbeat that upgraded the group shows that they are gone, but is not the cause."""
     rows = list(simulate(2_311, Overrides(minutes=1)).truth.rows([]))
     of_group = [row for row in rows if row["group_id"] == "group-1"]
     upgraded_at = next(
@@ -41,7 +41,7 @@ def test_members_that_went_in_the_join_phase_before_an_upgrade_ended_as_they_did
 
 
 def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None:
-    """Members and subscriptions stay as they were; Kafka asks everybody to join again for the LeaveGroup alone."""
+    """Members and subscriptions stay as they were; only the LeaveGroup makes Kafka ask all members to join again."""
     stage = check(
         """
         join A v=3   |                 | [2] 0 empty @1000
@@ -62,7 +62,7 @@ def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None
 
 
 def test_what_happens_in_a_join_phase_does_not_begin_it() -> None:
-    """B's join asks everybody to join again; that C comes and A does not is no reason of the generation."""
+    """B's join asks all members to join again; that C joins and A does not is no cause of the generation."""
     stage = check(
         """
         join A v=3 session=10000 rebalance=20000 | | [2] 0 empty @1000
@@ -84,7 +84,7 @@ def test_what_happens_in_a_join_phase_does_not_begin_it() -> None:
 
 
 def test_a_generation_that_an_upgrade_takes_over_has_the_reason_that_began_it() -> None:
-    """Its members had joined and not synced: the upgrade records the generation, and did not begin it."""
+    """Its members had joined and not synced: the upgrade records the generation, but did not begin it."""
     decisions = Decisions()
     joined = Reason(RebalanceCause.MEMBER_JOINED, 1_000, "m")
     void = Reason(RebalanceCause.LEADER_REJOINED, 2_000, "m")
@@ -97,7 +97,7 @@ def test_a_generation_that_an_upgrade_takes_over_has_the_reason_that_began_it() 
 
 
 def test_topics_that_differ_without_a_change_of_any_topic_are_a_subscription_given_up() -> None:
-    """An expression that its last member left without a bump: the next comparison finds fewer topics."""
+    """An expression that its last member dropped without a bump: the next comparison finds fewer topics."""
     differ = Bump("g", 3, (BumpReason(Trigger.TOPICS_DIFFER),), {"a": ("a", 1)})
     found = [
         [reason.cause for reason in reasons_of(differ, Happening(None), before, 1_000)]
@@ -111,7 +111,7 @@ def test_topics_that_differ_without_a_change_of_any_topic_are_a_subscription_giv
 
 
 def test_every_trigger_has_a_cause() -> None:
-    """The closed list names whatever the coordinator can decide."""
+    """The closed list has a name for everything that the coordinator can decide."""
     assert CAUSES.keys() == set(Trigger)
 
 
