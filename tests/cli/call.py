@@ -1,4 +1,4 @@
-"""Runs the command line: in this process for its answers, in another for what only a process has."""
+"""Runs the command line: in this process for its answers, in another one for what only a process has."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ PROGRAM = (sys.executable, "-m", "rebalance_audit.cli.main")
 
 
 class Outcome(NamedTuple):
-    """What a call left."""
+    """What a call returned and printed."""
 
     code: int
     out: str
@@ -24,7 +24,7 @@ class Outcome(NamedTuple):
 
 
 def call(*arguments: str | Path) -> Outcome:
-    """One command line in this process, its output as a pipe would get it."""
+    """One command line in this process, with its output as through a pipe."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "12")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main.run([str(argument) for argument in arguments])
@@ -41,7 +41,7 @@ def lines(*arguments: str | Path) -> list[dict[str, Any]]:
 def process(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """One command line in a process of its own."""
     command = [*PROGRAM, *map(str, arguments)]
-    # Given whole: readline, which pytest loads, sets COLUMNS behind the back of os.environ.
+    # Given in full: readline, which pytest loads, sets COLUMNS without os.environ noticing.
     options.setdefault("env", dict(os.environ))
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 

@@ -1,6 +1,6 @@
-"""The output that the pages show is what the commands print: `python -m tests.cli.readme --write` puts it there.
+"""The pages show the output that the commands print: `python -m tests.cli.readme --write` puts it there.
 
-A fenced block of `console` begins with one command behind `$ `. A comment above it may choose parts of the output,
+A fenced block of `console` begins with one command after `$ `. A comment above it may choose parts of the output,
 which blank lines separate: `<!-- show #1, Groups = 7 -->` is the first part, and seven lines of the one beginning with
 Groups. What is left out becomes a line with an ellipsis.
 """
@@ -32,13 +32,13 @@ BLOCK: Final = re.compile(
 )
 WANTED: Final = re.compile(r"(?:#(?P<number>\d+)|(?P<name>.+?))(?: = (?P<limit>\d+))?")
 COLUMNS: Final = 96
-"""What a code block shows without a scroll bar."""
+"""The width that a code block shows without a scroll bar."""
 
 OUT: Final = "demo-lake"
 
 
 def refreshed(text: str) -> str:
-    """The text with the output of every block as it is now."""
+    """The text with the current output of every block."""
     with tempfile.TemporaryDirectory() as folder:
         extract_to(Path(folder) / OUT / "log")
         return BLOCK.sub(
@@ -78,7 +78,7 @@ def _run(command: str, folder: Path) -> str:
 
 
 def _demo(folder: Path) -> str:
-    """What `make demo` prints. Made without Spark: a test holds its report to that of the audit in one process."""
+    """What `make demo` prints. Made without Spark: a test compares its report with that of the audit in one process."""
     audited = audit_segments(folder / OUT / "log")
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
@@ -121,7 +121,7 @@ def _part(wanted: str, found: list[list[str]]) -> tuple[int, int | None]:
 
 
 def due() -> dict[Path, str]:
-    """The pages in their places."""
+    """The pages at their paths."""
     return {page: refreshed(page.read_text(encoding="utf-8")) for page in PAGES}
 
 

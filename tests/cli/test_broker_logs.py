@@ -1,4 +1,4 @@
-"""`--broker-log`: what the brokers' logs settle, and what is said of their clocks, their groups and their faults."""
+"""`--broker-log`: what the brokers' logs settle, and what is reported about their clocks, groups and faults."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ def in_kafkas_layout(hours: int, folder: Path) -> Path:
 
 
 def test_departures_are_settled() -> None:
-    """Without the log nobody knows how members went, with it everybody."""
+    """Without the log no member's end is known, with it every one is."""
     for arguments, open_ends in (((), True), (("--broker-log", LOG), False)):
         rows = tables(*arguments)["members"]
         gone = [row for row in rows if row["left_how"] not in (None, "static_member_replaced")]
@@ -41,7 +41,7 @@ def test_departures_are_settled() -> None:
 
 
 def test_a_wrong_time_zone_is_noticed_and_a_given_one_heeded(tmp_path: Path) -> None:
-    """The rows are the same either way; only the one that was not told about is worth a note."""
+    """The rows are the same either way; only a log that was not asked for is worth a note."""
     path = in_kafkas_layout(2, tmp_path)
     expected = tables("--broker-log", LOG)["epochs"]
     for arguments, note in (
@@ -54,14 +54,14 @@ def test_a_wrong_time_zone_is_noticed_and_a_given_one_heeded(tmp_path: Path) -> 
 
 
 def test_groups_that_the_records_do_not_have_are_counted() -> None:
-    """The log of other groups says nothing of these, and is not lost."""
+    """The log of other groups says nothing about these, and is reported."""
     other = CAPTURE.parents[1] / "migration" / "server.log.gz"
     printed = " ".join(call("inspect", CAPTURE, "--broker-log", other).out.split())
     assert "about groups that the records do not have: anchored, idle, mover and 1 more." in printed
 
 
 def test_explain_names_the_line() -> None:
-    """The broker's reason is in the words, its line in the evidence; a lake has it from `run`."""
+    """The broker's reason is in the sentences, its line in the evidence; a lake has it from `run`."""
     told = call("explain", CAPTURE, "fleet", "--epoch", "5", "--broker-log", LOG)
     text = " ".join(told.out.split())
     assert "as the broker logged: the member session expired." in text
@@ -72,7 +72,7 @@ def test_explain_names_the_line() -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    """Bad arguments are told from files that cannot be read."""
+    """Bad arguments are distinguished from unreadable files."""
     (tmp_path / "cut.gz").write_bytes(LOG.read_bytes()[:500])
     (tmp_path / "empty").mkdir()
     for arguments, code, words in (
@@ -87,7 +87,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 def test_simulated_brokers_log(tmp_path: Path) -> None:
-    """server.log lies beside the segments, unless it is not wanted."""
+    """server.log next to the segments is read, unless it is not wanted."""
     flags = ("simulate", "--seed", "3", "--minutes", "1", "--groups", "2", "--out")
     assert call(*flags, tmp_path / "with").code == 0
     assert call(*flags, tmp_path / "without", "--no-broker-log").code == 0

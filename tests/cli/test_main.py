@@ -17,12 +17,12 @@ from rebalance_audit.version import __version__
 from tests.cli.call import PROGRAM, call, segments
 
 BIG_ENOUGH = 16 << 20
-"""Four times what is worth a second process; the output is a thousand times what a pipe holds."""
+"""Four times what justifies a second process; the output is a thousand times what a pipe holds."""
 
 
 @pytest.mark.parametrize("flags", [(), ("-h",), ("--help",)])
 def test_help_lists_every_command_with_examples(flags: tuple[str, ...]) -> None:
-    """A newcomer who types the bare name learns what there is, how to begin and what the exit codes mean."""
+    """A newcomer who types only the name learns what there is, how to begin and what the exit codes mean."""
     outcome = call(*flags)
     assert outcome.code == 0
     for command, summary in main.COMMANDS.items():
@@ -55,7 +55,7 @@ def test_every_named_error_exists() -> None:
 
 
 def test_defaults_without_configuration_are_those_of_the_configuration() -> None:
-    """The quick path around loading the configuration gives what loading it would give."""
+    """The quick path around loading the configuration gives the same as loading it."""
     config = load_config()
     rules, thresholds = config.audit.departure_rules(), config.findings.finding_rules()
     zone = config.audit.broker_log_time_zone
@@ -66,7 +66,7 @@ def test_defaults_without_configuration_are_those_of_the_configuration() -> None
 
 
 def other_topic(tmp_path: Path) -> Path:
-    """A folder with a segment of a topic that is not ours."""
+    """A folder with a segment of another topic."""
     folder = tmp_path / "orders-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(b"")
@@ -74,7 +74,7 @@ def other_topic(tmp_path: Path) -> Path:
 
 
 def unreadable(tmp_path: Path) -> Path:
-    """A folder whose only segment is a link to nowhere: not even root can read it."""
+    """A folder whose only segment is a broken link: not even root can read it."""
     folder = tmp_path / "__consumer_offsets-0"
     folder.mkdir()
     (folder / f"{0:020}.log").symlink_to(tmp_path / "gone")
@@ -116,7 +116,7 @@ def missing(tmp_path: Path) -> Path:
 def test_a_source_that_cannot_be_read_is_one_sentence_and_a_3(
     command: str, folder: Callable[[Path], Path], sentence: str, tmp_path: Path
 ) -> None:
-    """The sentence names the path and what was looked for; stdout stays empty."""
+    """The sentence names the path and what was expected; stdout stays empty."""
     outcome = call(command, folder(tmp_path))
     assert (outcome.code, outcome.out) == (exit_codes.NOT_READABLE, "")
     assert re.fullmatch(sentence, outcome.err.strip())
@@ -155,7 +155,7 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
     ],
 )
 def test_bad_arguments_are_a_2_and_say_what_would_do(arguments: list[str], sentence: str) -> None:
-    """The message names the argument, and what was probably meant where that can be told."""
+    """The message names the argument and, where it can be guessed, what was probably meant."""
     log = str(segments("consumer-protocol"))
     outcome = call(*(log if argument == "LOG" else argument for argument in arguments))
     assert (outcome.code, outcome.out) == (exit_codes.BAD_ARGUMENTS, "")
@@ -163,7 +163,7 @@ def test_bad_arguments_are_a_2_and_say_what_would_do(arguments: list[str], sente
 
 
 def test_an_unknown_key_in_the_environment_is_a_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Configuration is checked also where a command reads little of it."""
+    """Configuration is checked even where a command reads little of it."""
     monkeypatch.setenv("REBALANCE_AUDIT_CLUSTR", "blue")
     outcome = call("inspect", segments("failover"))
     assert outcome.code == exit_codes.BAD_ARGUMENTS
@@ -173,7 +173,7 @@ def test_an_unknown_key_in_the_environment_is_a_2(monkeypatch: pytest.MonkeyPatc
 def test_cluster_comes_from_flag_then_environment_then_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file gives the name, the environment wins over it, the flag over both; before or behind the command."""
+    """The file sets the name, the environment overrides it, the flag overrides both; before or after the command."""
     file = tmp_path / "own.toml"
     file.write_text('cluster = "from-file"\n')
     log = segments("failover")
@@ -206,7 +206,7 @@ def test_print_config_needs_nothing_to_read(command: str) -> None:
 
 
 def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --debug one line and a hint, with it the traceback; in front of the command or behind it.
+    """Without --debug one line and a hint, with it the traceback; before the command or after it.
 
     Spark's errors bring a trace of their own along.
     """
@@ -240,7 +240,7 @@ def large_log(tmp_path: Path) -> Path:
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
-    """`decode | head` is no error: no traceback, no message, workers gone."""
+    """`decode | head` is no error: no traceback, no message, no workers left."""
     command = " ".join([*PROGRAM, "decode", str(large_log(tmp_path)), "| head -n 1"])
     done = subprocess.run(
         ["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"],
@@ -255,7 +255,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
 
 @contextmanager
 def listening_to_interrupts() -> Iterator[None]:
-    """A shell has its background jobs ignore interrupts, and what they start inherits that: not what starts in here."""
+    """A shell makes its background jobs ignore interrupts, and their children inherit that: not those started here."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -267,7 +267,7 @@ def test_ctrl_c_ends_with_130_and_one_word(tmp_path: Path) -> None:
     """An interrupt stops the workers too and leaves no traceback.
 
     The first line shows that the program is at work, and it stays so: the rest is far more than a pipe holds, and
-    nobody reads it before the signal.
+    no process reads it before the signal.
     """
     with listening_to_interrupts():
         running = subprocess.Popen(

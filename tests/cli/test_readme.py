@@ -10,19 +10,19 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("page", readme.PAGES, ids=lambda page: page.name)
 def test_a_page_shows_what_the_commands_print(page: Path) -> None:
-    """Every command line works and prints what stands below it; `python -m tests.cli.readme --write` refreshes that."""
+    """Every command line works and prints what is shown below it; `python -m tests.cli.readme --write` updates that."""
     text = page.read_text(encoding="utf-8")
     assert len(readme.commands(text)) >= 2
     assert readme.refreshed(text) == text
 
 
 def test_the_readme_is_short() -> None:
-    """It fits on a few screens: what is longer has a page of its own."""
+    """It fits on a few screens: longer subjects have a page of their own."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
 
 
 def test_every_cause_is_explained() -> None:
-    """The first table of the page on causes has a row for each of the closed list, and no others."""
+    """The first table of the page on causes has a row for each cause of the closed list, and no others."""
     text, _, _ = (ROOT / "docs" / "causes.md").read_text(encoding="utf-8").partition("\n## ")
     rows = [
         line.split("|")[1].strip()

@@ -1,4 +1,4 @@
-"""When the next round begins, and when none does."""
+"""When the next round begins, and when there is none."""
 
 import threading
 
@@ -6,12 +6,12 @@ from rebalance_audit.cli.rounds import rounds
 
 
 def test_there_is_one_round_at_least_and_none_after_the_end() -> None:
-    """Also where the time to stop is over before the second would begin."""
+    """Even where the time to stop has passed before the second would begin."""
     assert len([*rounds(60, 1, threading.Event())]) == 1
 
 
 def test_rounds_follow_each_other_until_asked_to_end() -> None:
-    """Asked in the middle of one, that one is the last."""
+    """Asked during a round, that round is the last."""
     asked = threading.Event()
     seen = 0
     for _ in rounds(0.001, None, asked):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """The folder that `demo` left with the settings that users have, and what it said on stdout and stderr."""
+    """The folder that `demo` left with default settings, and what it printed on stdout and stderr."""
     out = tmp_path_factory.mktemp("demo") / "out"
     done = process("demo", "--out", out)
     assert done.returncode == 0, done.stderr
@@ -26,7 +26,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 
 
 def test_demo_prints_what_happened_and_what_to_do_next(demo: tuple[Path, str, str]) -> None:
-    """The answer on stdout, progress on stderr, and command lines that work on what it left."""
+    """The answer on stdout, progress on stderr, and command lines that work on the result."""
     out, text, progress = demo
     assert "10 groups, 168 epochs" in text
     assert "What to look at next:" in text
@@ -41,7 +41,7 @@ def test_demo_prints_what_happened_and_what_to_do_next(demo: tuple[Path, str, st
 
 
 def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, str, str]) -> None:
-    """The report made of the gold tables is, word for word, the one of the audit in one process."""
+    """The report from the gold tables is, word for word, that of the audit in one process."""
     out, _, _ = demo
     audited = audit_segments(out / "log").tables
     tables = {name: audited[name] for name in GOLD_OF_LOG}
@@ -51,7 +51,7 @@ def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, s
 
 
 def test_state_of_the_lake_is_that_of_the_segments(demo: tuple[Path, str, str]) -> None:
-    """The same JSON, at the end and at a moment in between; an unknown group is told with what there is."""
+    """The same JSON, at the end and at a time in between; an unknown group is reported with those that exist."""
     out, _, _ = demo
     lake = ("state", "--lake", out, "--cluster", "demo")
     for moment in ((), ("--at", "2026-11-21T09:11:11Z")):
@@ -65,7 +65,7 @@ def test_state_of_the_lake_is_that_of_the_segments(demo: tuple[Path, str, str]) 
 
 
 def test_run_repeated_changes_no_row(demo: tuple[Path, str, str], tmp_path: Path) -> None:
-    """The same log over the same lake: a summary that adds up, and nothing new."""
+    """The same log again over the same lake: a summary that adds up, and nothing new."""
     out, _, _ = demo
     where = ("--source", f"segments:{out / 'log'}", "--lake", out, "--cluster", "demo")
     done = process("run", *where, "--config", configuration(tmp_path), "--json")
@@ -78,7 +78,7 @@ def test_run_repeated_changes_no_row(demo: tuple[Path, str, str], tmp_path: Path
 
 
 def test_a_bad_regular_expression_is_a_2(demo: tuple[Path, str, str], tmp_path: Path) -> None:
-    """Java matches, so Java judges; the sentence says where it went wrong."""
+    """Java matches the pattern, so Java judges it; the sentence says where it is wrong."""
     out, _, _ = demo
     where = ("--source", f"segments:{out / 'log'}", "--lake", out)
     done = process("run", *where, "--config", configuration(tmp_path), "--groups", "a(b")

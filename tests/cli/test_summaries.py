@@ -12,7 +12,7 @@ SUMMARY = {"run_id": "r1", "rows": {"gold.epochs": 3}}
 def test_the_file_holds_what_json_prints(
     as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is printed; its folder is made, an older file replaced, nothing else left, and others may read it."""
+    """Whatever is printed; its folder is created, an older file replaced, nothing else left, and others may read it."""
     file = tmp_path / "deep" / "summary.json"
     for epochs in (2, 3):
         summary = SUMMARY | {"rows": {"gold.epochs": epochs}}
@@ -25,7 +25,7 @@ def test_the_file_holds_what_json_prints(
 
 
 def test_a_file_that_cannot_be_written_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
-    """Its folder is a file, or its name is that of a folder; no half-written file is left behind."""
+    """Its folder is a file, or its name is that of a folder; no half-written file remains."""
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     for place in (tmp_path / "file" / "summary.json", tmp_path / "folder"):

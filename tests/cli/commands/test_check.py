@@ -1,16 +1,16 @@
-"""`check` as far as it can be judged without Spark; tests/quality and tests/cluster have the rest."""
+"""`check` as far as it can be tested without Spark; tests/quality and tests/cluster have the rest."""
 
 from rebalance_audit.cli import exit_codes
 from tests.cli.call import call
 
 
 def test_without_a_lake_there_is_nothing_to_check() -> None:
-    """Bad arguments are told before Spark and the suites' library are imported."""
+    """Bad arguments are reported before Spark and the suites' library are imported."""
     done = call("check")
     assert done.code == exit_codes.BAD_ARGUMENTS
     assert "No lake: give --lake DIR." in done.err
 
 
 def test_help_says_what_the_exit_code_means() -> None:
-    """A scheduler's owner reads it here first."""
+    """The operator of a scheduler looks here first."""
     assert "Exit code 4: rows break an expectation of severity fail." in call("check", "-h").out

@@ -90,7 +90,7 @@ def test_lines_come_by_partition_and_offset() -> None:
 
 
 def test_many_workers_print_what_one_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cutting the files into ranges for several processes changes neither records nor order."""
+    """Splitting the files into ranges for several processes changes neither records nor order."""
     alone = call("decode", segments("classic-cooperative"))
     monkeypatch.setattr(ranges, "PARALLEL_FROM_BYTES", 0)
     monkeypatch.setattr(ranges, "RANGE_BYTES", 1000)
@@ -118,7 +118,7 @@ def test_many_workers_print_what_one_prints(monkeypatch: pytest.MonkeyPatch) -> 
 def test_filters_leave_the_wanted_records(
     flags: list[str], wanted: Callable[[dict[str, Any]], bool], at_least: int
 ) -> None:
-    """By type (number or name), group, partition and time; several of a kind mean any of them."""
+    """By type (number or name), group, partition and time; several of one kind select any of them."""
     found = lines("decode", segments("offsets"), *flags)
     assert found == [line for line in lines("decode", segments("offsets")) if wanted(line)]
     assert len(found) >= at_least
@@ -136,7 +136,7 @@ def group_of(line: dict[str, Any]) -> str | None:
 
 
 def test_from_takes_a_moment_and_to_leaves_it_out() -> None:
-    """A stretch from A to B and one from B to C hold every record from A to C once."""
+    """A range from A to B and one from B to C hold every record from A to C once."""
     everything = lines("decode", segments("offsets"))
     middle = everything[len(everything) // 2]["timestamp"]
     before = lines("decode", segments("offsets"), "--to", str(middle))
@@ -158,7 +158,7 @@ def copy_with(tmp_path: Path, change: Any) -> Path:
 
 
 def test_a_damaged_batch_is_a_line_with_file_position_and_bytes(tmp_path: Path) -> None:
-    """Nothing of the log is lost without a word: the stretch is printed raw, and reading goes on behind it."""
+    """Nothing in the log is lost silently: the damaged bytes are printed raw, and reading continues after them."""
 
     def flip(data: bytearray) -> None:
         data[70] ^= 0xFF
@@ -174,7 +174,7 @@ def test_a_damaged_batch_is_a_line_with_file_position_and_bytes(tmp_path: Path) 
 
 
 def test_an_unfinished_end_is_no_record(tmp_path: Path) -> None:
-    """A running broker's last batch may be half written; decode prints what is whole."""
+    """A running broker's last batch may be half written; decode prints the complete ones."""
     whole = lines("decode", copy_with(tmp_path, lambda _: None))
     other = tmp_path / "cut"
     other.mkdir()

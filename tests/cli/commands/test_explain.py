@@ -17,7 +17,7 @@ OF_COMMITS = {
     "incarnation": None,
     "detail": "It wrote much.",
 }
-"""What a run that decodes offset commits finds besides; commits do not tell which life of the group they are of."""
+"""Additional findings of a run that decodes offset commits, which do not tell their life of the group."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def told(*arguments: str | Path) -> dict[str, Any]:
 
 
 def test_an_epoch_in_words_says_why_how_long_who_and_which_partitions() -> None:
-    """A join that had to wait for a slow revoker: cause with evidence, wait, blocker, partitions that stood still."""
+    """A join that waited for a slow revoker: cause with evidence, wait, blocker, partitions without owner."""
     outcome = call("explain", *SLOW, "--epoch", "4")
     text = " ".join(outcome.out.split())
     assert outcome.code == 0
@@ -56,7 +56,7 @@ def test_an_epoch_in_words_says_why_how_long_who_and_which_partitions() -> None:
 
 
 def test_the_group_as_a_whole_has_its_longest_and_its_last_rebalance() -> None:
-    """Without --epoch and --at: how often, why mostly, the longest rebalance, and what the log cannot tell."""
+    """Without --epoch and --at: how often, why mostly, the longest rebalance, and what the log cannot show."""
     sections = told(segments("classic-static"), "fleet")["by_title"]
     assert sections["How often"][0].startswith("It went through 8 epochs in 8 rebalances")
     assert "took between 4 ms and 15.3 s (about 1.3 s)" in sections["The longest rebalance"][0]
@@ -67,7 +67,7 @@ def test_the_group_as_a_whole_has_its_longest_and_its_last_rebalance() -> None:
 
 
 def test_a_moment_tells_the_state_and_the_owners_then() -> None:
-    """The epoch in force, the state, and who had which partitions; the alternatives of an unsure cause are named."""
+    """The epoch at that time, the state, and who had which partitions; an uncertain cause has its alternatives."""
     sections = told(segments("classic-static"), "fleet", "--at", "2026-11-21T09:07:06Z")["by_title"]
     then = sections["At 2026-11-21 09:07:06.000 UTC"]
     assert then[0].startswith("The group was Stable in generation 5, since")
@@ -82,7 +82,7 @@ def test_a_moment_tells_the_state_and_the_owners_then() -> None:
 
 
 def test_programs_get_the_rows_behind_the_sentences() -> None:
-    """--json has the epoch, its causes and each member's way to it, with the columns of the contract."""
+    """--json has the epoch, its causes and each member's progress towards it, with the columns of the contract."""
     found = told(*SLOW, "--epoch", "4")
     assert found["epoch"]["epoch"] == 4
     assert found["epoch"]["started_at"] == "2026-11-21T09:25:10.274Z"
@@ -138,7 +138,7 @@ def test_what_offset_commits_show_is_told_too(lake: Path, question: tuple[str, .
 def test_what_cannot_be_answered_is_one_sentence(
     arguments: tuple[str | Path, ...], code: int, said: str
 ) -> None:
-    """Bad arguments are a 2, a log or lake that cannot be read is a 3."""
+    """Bad arguments exit with 2, an unreadable log or lake with 3."""
     outcome = call("explain", *arguments)
     assert (outcome.code, outcome.out) == (code, "")
     assert said in outcome.err
@@ -151,7 +151,7 @@ def test_what_cannot_be_answered_is_one_sentence(
 def test_a_group_or_cluster_that_the_lake_does_not_have(
     cluster: str, group_id: str, code: int, said: str, lake: Path
 ) -> None:
-    """Those that it has are named."""
+    """The error names those that exist."""
     outcome = call("explain", "--lake", lake, "--cluster", cluster, group_id)
     assert outcome.code == code
     assert said in outcome.err

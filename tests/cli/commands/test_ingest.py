@@ -1,4 +1,4 @@
-"""`ingest` on the command line, as far as it can be judged before Spark starts."""
+"""`ingest` on the command line, as far as it can be tested before Spark starts."""
 
 import gc
 from pathlib import Path
@@ -27,7 +27,7 @@ LOG = f"segments:{capture('offsets').segments}"
 def test_what_is_wrong_is_said_before_spark_starts(
     arguments: list[str], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sentence and the code of the kind of mistake; nothing is written."""
+    """One sentence and the exit code for the kind of mistake; nothing is written."""
     monkeypatch.chdir(tmp_path)
     outcome = call("ingest", *arguments)
     assert (outcome.code, outcome.out) == (code, "")
@@ -37,7 +37,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_a_cluster_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Told in one sentence, with code 3, after as long as the configuration says."""
+    """Reported in one sentence, with code 3, after the configured time."""
     monkeypatch.setenv("REBALANCE_AUDIT_SOURCE__KAFKA__TIMEOUT_MS", "1000")
     outcome = call("ingest", "--source", "kafka:127.0.0.1:1", "--lake", str(tmp_path / "lake"))
     assert (outcome.code, outcome.out) == (3, "")

@@ -93,7 +93,7 @@ def to_ms(iso: str) -> int:
 
 
 def test_rows_are_in_the_order_of_the_tables_key() -> None:
-    """The same log gives the same text, whatever the order in which groups ended; the latest life comes first."""
+    """The same log gives the same text, in whatever order groups ended; the latest life comes first."""
     found = tables(segments("migration"))
     for name, rows in found.items():
         key = table_schemas()[f"gold.{name}"].key
@@ -117,7 +117,7 @@ def test_many_workers_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_group_leaves_the_rows_of_that_group() -> None:
-    """The answer for one group is the part of the whole answer that is its own."""
+    """The answer for one group is its part of the full answer."""
     everything = tables(segments("migration"))
     one = tables(segments("migration"), "--group", "mover")
     for name in GOLD_OF_SEGMENTS - {"topics"}:
@@ -125,7 +125,7 @@ def test_group_leaves_the_rows_of_that_group() -> None:
 
 
 def test_topics_say_where_their_name_is_from() -> None:
-    """With the metadata log beside it, every id of an assignment has its name."""
+    """With the metadata log next to it, every id of an assignment has its name."""
     found = tables(segments("consumer-protocol"))
     assert {row["source"] for row in found["topics"]} == {"cluster_metadata"}
     named = {row["topic_id"]: row["topic"] for row in found["topics"]}
@@ -133,7 +133,7 @@ def test_topics_say_where_their_name_is_from() -> None:
 
 
 def test_names_come_from_offset_commits_where_there_is_no_metadata_log(tmp_path: Path) -> None:
-    """A copy of the offsets topic alone still names the topics whose id a commit carries."""
+    """A copy of the offsets topic alone still names the topics whose ids are in commits."""
     for folder in segments("consumer-protocol").glob("__consumer_offsets-*"):
         shutil.copytree(folder, tmp_path / folder.name)
     found = tables(tmp_path)
@@ -167,7 +167,7 @@ def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:
 
 
 def test_a_classic_rebalance_is_given_by_its_bounds() -> None:
-    """The log does not hold when a classic group began to rebalance: no figure pretends that it does."""
+    """The log does not show when a classic group began to rebalance: no figure claims that it does."""
     text = call("inspect", segments("classic-static")).out
     assert re.search(r"not stable for \d+ ms – [\d.]+", text)
     assert re.search(r"fleet +1 +30 ms – 1\.0 s +[●◐○] [a-z ]+: pod-0", text)
@@ -183,7 +183,7 @@ def audited_once(
 
 @pytest.mark.parametrize("capture", ["migration", "share-streams", "oddities"])
 def test_no_line_is_wider_than_the_screen(capture: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables and sentences wrap at the width that the terminal has; nothing of them is cut off."""
+    """Tables and sentences wrap at the width of the terminal; nothing in them is cut off."""
     monkeypatch.setattr("rebalance_audit.cli.commands.inspect.audit_segments", audited_once)
     source = segments(capture)
     for flags in ([], *(["--group", group_id] for group_id in groups_of(source))):
@@ -195,7 +195,7 @@ def test_no_line_is_wider_than_the_screen(capture: str, monkeypatch: pytest.Monk
 
 
 def test_long_tables_are_cut_with_a_word_and_all_shows_them() -> None:
-    """Twenty rows are enough for a look; the heading says of how many, --all prints the rest."""
+    """Twenty rows are shown; the heading gives the total, --all prints the rest."""
     short, full = (
         call("inspect", segments("consumer-protocol"), *flags).out for flags in ([], ["--all"])
     )
@@ -208,7 +208,7 @@ def test_long_tables_are_cut_with_a_word_and_all_shows_them() -> None:
     ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
 def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], coloured: bool) -> None:
-    """On a terminal there is colour, unless NO_COLOR or the terminal itself says otherwise."""
+    """On a terminal there is colour, unless NO_COLOR or the terminal itself rules it out."""
     main_end, other_end = pty.openpty()
     command = [*PROGRAM, "inspect", str(segments("failover"))]
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -230,7 +230,7 @@ def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], colou
 
 
 def test_pipes_get_plain_text() -> None:
-    """No escape codes and no blanks at the ends of lines where nobody looks at a terminal."""
+    """No escape codes and no trailing blanks where the output is no terminal."""
     text = process("inspect", segments("failover")).stdout
     assert COLOUR not in text
     assert not [line for line in text.splitlines() if line != line.rstrip()]
@@ -261,7 +261,7 @@ def damaged(tmp_path: Path, capture: str, position: int) -> Path:
 
 
 def test_damage_is_named_and_makes_what_follows_incomplete(tmp_path: Path) -> None:
-    """An unreadable batch is told with file and position, and no epoch right behind it is called proven."""
+    """An unreadable batch is reported with file and position, and no epoch directly after it is called proven."""
     folder = damaged(tmp_path, "consumer-static", 70)
     text = " ".join(call("inspect", folder).out.split())
     assert "What to know about this log" in text

@@ -6,7 +6,7 @@ from tests.cli.call import call, segments
 
 
 def test_the_overview_names_findings_by_severity() -> None:
-    """The gravest first, with group, time and one sentence; no advice and no evidence yet."""
+    """The most severe first, with group, time and one sentence; no advice and no evidence yet."""
     text = call("inspect", segments("classic-static")).out
     assert "Findings: 1 critical" in text
     assert "critical  static subscription ignored  fleet  09:07:04.461 to 09:07:12.476" in text
@@ -15,7 +15,7 @@ def test_the_overview_names_findings_by_severity() -> None:
 
 
 def test_a_group_in_detail_has_advice_and_the_records_that_show_it() -> None:
-    """Member ids stand by their names, evidence by partition and offset."""
+    """Members appear by name, evidence by partition and offset."""
     text = call("inspect", segments("consumer-protocol"), "--group", "slow").out
     assert "warning  slow revoker" in text
     assert "Member slow-0 was slow to give up partitions once, 10.0 s at the longest." in text
@@ -24,12 +24,12 @@ def test_a_group_in_detail_has_advice_and_the_records_that_show_it() -> None:
 
 
 def test_a_log_without_findings_has_no_such_section() -> None:
-    """Nothing is said where there is nothing."""
+    """Nothing is printed where there is nothing."""
     assert "Findings" not in call("inspect", segments("broker-4.4")).out
 
 
 def test_thresholds_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A threshold of one's own makes the finding go."""
+    """A configured threshold removes the finding."""
     monkeypatch.setenv("REBALANCE_AUDIT_FINDINGS__SLOW_REVOKE_MS", "15000")
     text = call("inspect", segments("consumer-protocol"), "--group", "slow").out
     assert "slow revoker" not in text

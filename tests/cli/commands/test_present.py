@@ -1,4 +1,4 @@
-"""Whatever tells of a group's present says the same, and what Kafka itself says."""
+"""Every output about a group's present agrees with the others, and with Kafka itself."""
 
 import json
 import re
@@ -15,12 +15,12 @@ from tests.support.lake_without_spark import write_lake
 
 ALL = sorted(folder.name for folder in CAPTURES.iterdir())
 STABLE_IN_THE_LOG = {"PreparingRebalance": "Stable", "CompletingRebalance": "Stable"}
-"""A classic group's records show it between two rebalances only."""
+"""A classic group's records show it only between two rebalances."""
 TOLD = re.compile(r"(Empty or gone|[A-Z][A-Za-z]+)(?: \(([\d,]+)\)| with ([\d,]+) members?)?$")
 
 
 class Told(NamedTuple):
-    """What is said of a group's present."""
+    """What an output says about a group's present."""
 
     group_state: str
     members: int
@@ -37,7 +37,7 @@ def told(words: str) -> Told:
 
 
 def everything_told(folder: Path, lake: Path) -> dict[str, dict[str, Told]]:
-    """Group id -> where it is said -> what: by tables, texts and the page, for groups that left a record."""
+    """Group id -> output -> what it says: tables, texts and the page, for groups that left a record."""
     tables = audit_segments(folder).tables
     write_lake(lake, tables, "c")
     out = lake / "page.html"
@@ -47,7 +47,7 @@ def everything_told(folder: Path, lake: Path) -> dict[str, dict[str, Told]]:
     found: dict[str, dict[str, Told]] = {}
     for group_id in sorted({row["group_id"] for row in tables["group_states"]}):
         if group_id not in cells:
-            continue  # written out otherwise, for control characters
+            continue  # escaped there, for control characters
         current = [
             row
             for row in tables["group_states"]
@@ -88,13 +88,13 @@ def require_alike(
     expected: Mapping[str, Told],
     not_told: Collection[str] = (),
 ) -> None:
-    """Every place says of every group what is expected of it; a group that nobody expects is deleted."""
+    """Every output says the expected about every group; a group without expectation is deleted."""
     wrong = [
         f"{group_id}: {where} says {said}, it is {expected.get(group_id)}"
         for group_id, places in found.items()
         if group_id not in not_told
         for where, said in places.items()
-        # Offsets that were committed since keep the name as an Empty group; the tables of groups do not say.
+        # Offsets committed since then keep the name as an Empty group; the tables of groups do not show that.
         if said != expected.get(group_id, GONE)
         and (said, expected.get(group_id)) != (GONE, Told("Empty", 0))
     ]
@@ -106,7 +106,7 @@ def require_alike(
 def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
     capture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """State and members in tables, texts and on the page equal the brokers' answer, while clients stood still."""
+    """State and members in tables, texts and on the page equal the brokers' answer, while clients were idle."""
     described: list[dict[str, Any]] = json.loads(
         (CAPTURES / capture / "describe.json").read_text()
     )["groups"]
@@ -126,7 +126,7 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
 def test_every_place_says_what_state_says_of_groups_with_many_lives(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A simulated log in which groups are deleted and made anew under the same name."""
+    """A simulated log in which groups are deleted and created again under the same name."""
     log = tmp_path / "log"
     assert call("simulate", "--seed", str(seed), "--out", log, "--minutes", "3").code == 0
     assert any(row["incarnation"] > 0 for row in audit_segments(log).tables["group_states"])

@@ -21,7 +21,7 @@ MINUTE_MS = 60_000
 
 
 class Page(HTMLParser):
-    """A page as a browser takes it apart."""
+    """A page as a browser parses it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
@@ -34,29 +34,29 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Notes the tag, and that its text follows."""
+        """Note the tag, and that its text follows."""
         self.tags.append((tag, dict(attrs)))
         self._inside = tag
 
     def handle_data(self, data: str) -> None:
-        """Sorts the text by where it stands."""
+        """Sort the text by its position."""
         if self._inside == "script":
             self.scripts.append(data)
         elif self._inside != "style":
             self.texts.append(data)
 
     def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's signature
-        """What follows belongs to what is around."""
+        """What follows belongs to the surrounding element."""
         self._inside = ""
 
     @property
     def text(self) -> str:
-        """What is read, blanks as a browser shows them."""
+        """The text to read, with blanks as a browser shows them."""
         return " ".join(" ".join(self.texts).split())
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the charts and the search are made of."""
+        """The data of the charts and the search."""
         found: dict[str, Any] = json.loads(self.scripts[0])
         return found
 
@@ -74,7 +74,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def report(lake: Path, *arguments: str, cluster: tuple[str, ...] = BLUE) -> Page:
-    """The page that a call leaves."""
+    """The page that a call writes."""
     out = lake / "pages" / "report.html"
     outcome = call("report", "--lake", lake, "--out", out, *cluster, *arguments)
     assert outcome.code == 0, outcome.err
@@ -82,7 +82,7 @@ def report(lake: Path, *arguments: str, cluster: tuple[str, ...] = BLUE) -> Page
 
 
 def rows_of(group_id: str, minute: int = 0, **columns: Any) -> dict[str, list[dict[str, Any]]]:
-    """One group that was made and had one rebalance of two seconds in a minute of the log."""
+    """One group that was created and had one rebalance of two seconds in a minute of the log."""
     began = 1_790_000_000_000 + minute * MINUTE_MS
     own = {"group_id": group_id, "incarnation": 0, "log_partition": 0, "completeness": "complete"}
     why = {"primary_cause": "member_joined", "primary_certainty": "proven"}
@@ -137,7 +137,7 @@ def write_groups(lake: Path, *groups: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def test_a_page_tells_how_often_how_long_why_and_what_to_do(lake: Path) -> None:
-    """Figures, causes with what they mean, findings with advice, every group with its members and gaps."""
+    """Figures, causes with their meaning, findings with advice, every group with its members and gaps."""
     page = report(lake)
     for expected in (
         "the true time of 31 ms – 14.1 s lies between the two",
@@ -169,7 +169,7 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(lake: Path) -> None:
 
 
 def test_a_page_loads_nothing_and_runs_only_its_own_scripts(lake: Path) -> None:
-    """No address to fetch from in any tag or style, and a policy that names the checksums of the two scripts."""
+    """No address to fetch from in any tag or style, and a policy that names the hashes of the two scripts."""
     page = report(lake)
     assert {tag for tag, _ in page.tags} & {
         "link",
@@ -195,7 +195,7 @@ def test_a_page_loads_nothing_and_runs_only_its_own_scripts(lake: Path) -> None:
 
 
 def test_names_out_of_the_log_are_text_and_nothing_else(tmp_path: Path) -> None:
-    """Whoever joins a group chooses its names: markup, quotes, control characters come out as they are spelled."""
+    """Whoever joins a group chooses its names: markup, quotes and control characters are shown as text."""
     group = rows_of(HOSTILE, member_id=HOSTILE, client_id=HOSTILE, topic=HOSTILE)
     write_groups(tmp_path, group)
     page = report(tmp_path)
@@ -219,7 +219,7 @@ def test_names_out_of_the_log_are_text_and_nothing_else(tmp_path: Path) -> None:
 def test_a_window_leaves_out_what_began_outside_of_it(
     window: list[str], groups: list[str], tmp_path: Path
 ) -> None:
-    """Rebalances, causes, charts; a group's state lasts, so a group that stood through the window is counted."""
+    """Rebalances, causes, charts; a state lasts, so a group whose state spans the window is counted."""
     write_groups(tmp_path, rows_of("early"), rows_of("late", minute=60))
     page = report(tmp_path, *window)
     told = {row["cells"][0]: row["cells"][3] for row in page.data["groups"]}
@@ -228,7 +228,7 @@ def test_a_window_leaves_out_what_began_outside_of_it(
 
 
 def test_ten_thousand_groups_make_a_page_that_still_opens(tmp_path: Path) -> None:
-    """All can be searched for, twenty are told in detail, one that is asked for is among them; under 5 MB."""
+    """All can be searched for, twenty are shown in detail, including one asked for by name; under 5 MB."""
     write_groups(
         tmp_path, *(rows_of(f"group-{number:05}", number % 600) for number in range(10_000))
     )
@@ -244,7 +244,7 @@ def test_ten_thousand_groups_make_a_page_that_still_opens(tmp_path: Path) -> Non
 
 
 def test_an_empty_lake_is_a_page_that_says_so(tmp_path: Path) -> None:
-    """The cluster's log has no groups yet: no figure, no chart, a hint."""
+    """The cluster's log has no groups yet: no figure, no chart, only a hint."""
     write_lake(tmp_path, dict.fromkeys(rows_of("g"), ()), "blue")
     page = report(tmp_path)
     assert "No group in this lake" in page.text
@@ -285,7 +285,7 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
 def test_what_is_wrong_is_one_sentence_and_no_page(
     arguments: list[str], code: int, sentence: str, lake: Path, tmp_path: Path
 ) -> None:
-    """A lake that is none, no lake, a cluster and a group that it has not, an empty window."""
+    """A folder that is no lake, no lake at all, a cluster and a group that it lacks, an empty window."""
     out = tmp_path / "page.html"
     placed = [str(lake) if argument == "LAKE" else argument for argument in arguments]
     outcome = call("report", "--out", out, *BLUE, *placed)
@@ -321,7 +321,7 @@ def test_a_lake_of_several_clusters_names_them(tmp_path: Path) -> None:
 
 
 def test_the_chart_library_is_the_one_that_its_provenance_names() -> None:
-    """The checksum of the file is the one written down, so an edited or half-replaced copy is noticed."""
+    """The checksum of the file is the recorded one, so an edited or half-replaced copy is noticed."""
     named = re.search(r"`([0-9a-f]{64})`", (LIBRARY / "PROVENANCE.md").read_text())
     assert named is not None
     assert hashlib.sha256((LIBRARY / "echarts.min.js").read_bytes()).hexdigest() == named[1]

@@ -42,7 +42,7 @@ LOG = f"segments:{segments('failover')}"
 def test_what_is_wrong_is_said_before_spark_starts(
     arguments: list[str], code: int, sentence: str, tmp_path: Path
 ) -> None:
-    """One sentence and the code of the kind of mistake; nothing is written."""
+    """One sentence and the exit code for the kind of mistake; nothing is written."""
     file = tmp_path / "file"
     file.touch()
     places = {"LAKE": str(tmp_path / "lake"), "FILE": str(file)}
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
 
 
 def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
-    """The configuration is written into the lake, keys of a storage are not."""
+    """The configuration is written into the lake, the keys of a storage are not."""
     settings = {
         "source.spec": LOG,
         "lake.path": str(tmp_path),
@@ -82,7 +82,7 @@ def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
 def test_a_missing_or_old_java_is_one_sentence(
     command: list[str], java: str | None, found: str, tmp_path: Path
 ) -> None:
-    """Told before the demo unpacks anything and without a traceback of Spark's."""
+    """Reported before the demo unpacks anything and without a traceback of Spark's."""
     program = tmp_path / "home" / "bin" / "java"
     program.parent.mkdir(parents=True)
     if java is not None:
@@ -97,7 +97,7 @@ def test_a_missing_or_old_java_is_one_sentence(
 
 
 def test_without_the_packages_of_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who installed the package alone learns what is missing and what works without it."""
+    """Users who installed only the package learn what is missing and what works without it."""
     monkeypatch.setattr("rebalance_audit.extras.find_spec", lambda _name: None)
     outcome = call("run", "--source", LOG, "--lake", "lake")
     assert outcome.code == exit_codes.BAD_ARGUMENTS

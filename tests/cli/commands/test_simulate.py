@@ -28,7 +28,7 @@ def test_it_leaves_a_folder_alone_that_holds_something(tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_given_its_faults_and_commits(tmp_path: Path) -> None:
-    """So many faults a day on a sound network, whole groups of one protocol, and nobody who commits."""
+    """So many faults a day on a sound network, groups of one protocol only, and no commits."""
     told = call(
         *("simulate", "--seed", "3", "--minutes", "1", "--groups", "3", "--out", tmp_path / "calm"),
         *("--faults-per-day", "24", "--commit-interval", "0", "--protocol", "consumer"),
@@ -47,7 +47,7 @@ def test_a_long_run_is_given_its_faults_and_commits(tmp_path: Path) -> None:
 
 
 def decoded(folder: Path) -> list[str]:
-    """What `decode` says of a log."""
+    """What `decode` prints for a log."""
     return call("decode", folder).out.splitlines()
 
 

@@ -12,7 +12,7 @@ NOT_IN_THE_LOG = {"PreparingRebalance", "CompletingRebalance"}
 
 
 def state(*arguments: str | Path) -> dict[str, Any]:
-    """The groups by id; the moment under "at"."""
+    """The groups by id; the time under "at"."""
     outcome = call("state", *arguments)
     assert outcome.code == 0, outcome.err
     found = json.loads(outcome.out)
@@ -85,7 +85,7 @@ def test_at_takes_the_records_of_its_moment() -> None:
 
 
 def test_moments_may_have_a_zone_or_none() -> None:
-    """The same moment in UTC, in another zone, without zone (UTC) and in epoch milliseconds."""
+    """The same time in UTC, in another zone, without zone (UTC) and in epoch milliseconds."""
     answers = [
         state(segments("consumer-protocol"), "--at", moment)
         for moment in (
@@ -100,7 +100,7 @@ def test_moments_may_have_a_zone_or_none() -> None:
 
 
 def test_group_leaves_only_that_group() -> None:
-    """--group gives the same group as the whole answer has, and may be repeated."""
+    """--group gives the same group as the full answer, and may be repeated."""
     everything = state(segments("consumer-protocol"))
     two = state(segments("consumer-protocol"), "--group", "beta", "--group", "alpha")
     assert list(two) == ["at", "alpha", "beta"]
@@ -108,7 +108,7 @@ def test_group_leaves_only_that_group() -> None:
 
 
 def test_a_group_that_is_gone_is_no_error() -> None:
-    """The log knows a deleted group: the answer is that it is not there, and its first life can be asked for."""
+    """The log knows a deleted group: the answer says that it does not exist, and its first life can be asked for."""
     assert list(state(segments("consumer-protocol"), "--group", "brief")) == ["at"]
     lines = call("decode", segments("consumer-protocol"), "--group", "brief").out.splitlines()
     first_ms = min(json.loads(line)["timestamp"] for line in lines)
@@ -117,7 +117,7 @@ def test_a_group_that_is_gone_is_no_error() -> None:
 
 
 def test_undecodable_records_are_counted_on_stderr(tmp_path: Path) -> None:
-    """State of a damaged log is given, with a word about what is missing from it."""
+    """The state from a damaged log is printed, with a note about what is missing from it."""
     shutil.copytree(segments("broker-3.3"), tmp_path, dirs_exist_ok=True)
     victim = next(tmp_path.glob("__consumer_offsets-*/*.log"))
     data = bytearray(victim.read_bytes())
