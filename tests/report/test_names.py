@@ -4,7 +4,7 @@ from rebalance_audit.report.names import MemberNames
 
 
 def member(member_id: str, client_id: str, instance_id: str | None = None) -> dict[str, Any]:
-    """A row of gold.members, as far as names go."""
+    """A row of gold.members, with what names need."""
     return {
         "group_id": "g",
         "member_id": member_id,
@@ -31,17 +31,17 @@ def test_a_static_member_keeps_its_name_over_its_member_ids() -> None:
 
 
 def test_members_of_one_client_id_are_told_apart_by_the_end_of_their_id() -> None:
-    """The default client id of a library is that of every member."""
+    """A library's default client id is the same for every member."""
     assert [NAMES.of("g", "app-a-3333"), NAMES.of("g", "app-b-4444")] == ["app …3333", "app …4444"]
 
 
 def test_a_client_id_of_its_own_is_enough() -> None:
-    """What is unique needs no id."""
+    """A unique name needs no id."""
     assert NAMES.of("g", "lone-5555") == "lone"
 
 
 def test_the_id_stands_where_nothing_else_is_known() -> None:
-    """No client id, a member that no row has, another group's member; and a dash for no member."""
+    """No client id, a member without a row, another group's member; and a dash for no member."""
     assert NAMES.of("g", "nameless-6666") == "nameless-6666"
     assert NAMES.of("g", "who") == "who"
     assert NAMES.of("other", "lone-5555") == "lone-5555"

@@ -5,7 +5,7 @@ from rebalance_audit.report.summary import summaries
 
 
 def epoch(group_id: str, number: int, **more: Any) -> dict[str, Any]:
-    """A row of gold.epochs, as far as the summary goes."""
+    """A row of gold.epochs, with what the summary needs."""
     row = {
         "group_id": group_id,
         "incarnation": 0,
@@ -34,7 +34,7 @@ def rebalance(group_id: str, duration_ms: int | None, **more: Any) -> dict[str, 
 
 
 def bounds(least: int, most: int | None, estimate: int) -> dict[str, int | None]:
-    """Columns of a rebalance that took so long."""
+    """Columns of a rebalance of this duration."""
     return {
         "duration_min_ms": least,
         "duration_max_ms": most,
@@ -72,7 +72,7 @@ def tables(
 
 
 def test_a_group_adds_up_its_rebalances() -> None:
-    """Time not stable is the sum, the longest is the maximum, an open one counts as none of it."""
+    """Time not stable is the sum, the longest is the maximum, an open one counts towards neither."""
     (group,) = summaries(
         tables(
             [epoch("g", 1), epoch("g", 2), epoch("g", 3, primary_cause="member_left")],
@@ -91,7 +91,7 @@ def test_a_group_adds_up_its_rebalances() -> None:
 
 
 def test_the_most_unsettled_group_comes_first() -> None:
-    """The overview begins with the group that lost most time."""
+    """The overview begins with the group that lost the most time."""
     found = summaries(
         tables(
             [epoch("calm", 1), epoch("busy", 1), epoch("middle", 1)],
@@ -103,7 +103,7 @@ def test_the_most_unsettled_group_comes_first() -> None:
 
 
 def test_a_deleted_group_has_no_state() -> None:
-    """A group whose last stretch of state has ended is gone."""
+    """A group whose last state has ended is gone."""
     (group,) = summaries(tables([epoch("g", 1)], [], [state("g", 2000)]))
     assert group.present is None
 
@@ -123,7 +123,7 @@ def test_the_latest_life_tells_how_a_group_stands() -> None:
 
 
 def test_bounds_of_classic_rebalances_add_up_and_nobody_is_blamed() -> None:
-    """All members of a generation get their assignment by one record, and its start is not in the log."""
+    """All members of a generation get their assignment with one record, and its start is not in the log."""
     (group,) = summaries(
         tables(
             [epoch("g", 1, protocol="classic"), epoch("g", 2)],

@@ -1,4 +1,4 @@
-"""Who is named for a rebalance: the demo's log is a real broker's."""
+"""Who is named for a rebalance; the demo's log comes from a real broker."""
 
 from pathlib import Path
 

@@ -39,7 +39,7 @@ def test_durations_have_two_units_at_most(milliseconds: int | None, text: str) -
     ],
 )
 def test_sizes_are_in_powers_of_ten(byte_count: int, text: str) -> None:
-    """Sizes read as a disk's label does."""
+    """Sizes use a disk label's units."""
     assert words.size(byte_count) == text
 
 
@@ -54,7 +54,7 @@ def test_sizes_are_in_powers_of_ten(byte_count: int, text: str) -> None:
     ],
 )
 def test_iso_times_are_utc_with_milliseconds(timestamp_ms: int | None, text: str | None) -> None:
-    """What no calendar holds (a corrupt record has any number) is given as the number it is."""
+    """A number that no calendar holds (a corrupt record may have any) is printed as it is."""
     assert words.iso(timestamp_ms) == text
 
 
@@ -67,7 +67,7 @@ def test_iso_times_are_utc_with_milliseconds(timestamp_ms: int | None, text: str
     ],
 )
 def test_a_span_may_have_no_end_or_no_length(to_ms: int | None, text: str) -> None:
-    """What lasts says since when, and a moment is not told twice."""
+    """What has not ended says since when, and a single time is not shown twice."""
     assert words.span(1_000, to_ms) == text
 
 
@@ -81,7 +81,7 @@ def test_a_span_may_have_no_end_or_no_length(to_ms: int | None, text: str) -> No
     ],
 )
 def test_names_from_the_log_cannot_steer_the_terminal(name: str, shown: str) -> None:
-    """Group ids and client ids are any text; control characters are written out."""
+    """Group ids and client ids may be any text; control characters are escaped."""
     assert words.visible(name) == shown
 
 

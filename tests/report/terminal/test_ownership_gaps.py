@@ -16,7 +16,7 @@ from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 def test_neighbouring_partitions_are_joined(
     partitions: list[tuple[str | None, int]], text: str
 ) -> None:
-    """Hundreds of partitions of one topic stay readable; a topic without name has its id."""
+    """Hundreds of partitions of one topic stay readable; a topic without a name is shown by its id."""
     rows = [
         {"topic": topic, "topic_id": "topic-id", "topic_partition": number}
         for topic, number in partitions
