@@ -136,7 +136,9 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
     ("arguments", "sentence"),
     [
         (["nonsense"], "No such command 'nonsense'."),
-        (["inspect"], "Missing argument 'SEGMENTS'."),
+        (["decode"], "Missing argument 'SEGMENTS'."),
+        (["inspect"], "Nothing to read: give SEGMENTS or --lake DIR."),
+        (["inspect", "LOG", "--lake", "lake"], "Give SEGMENTS or --lake, not both."),
         (["inspect", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
         (
             ["inspect", "LOG", "--group", "payments-of-nobody"],

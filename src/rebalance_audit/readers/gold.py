@@ -1,13 +1,26 @@
 """Gold tables of a lake as rows. Importing this imports Arrow and delta-rs."""
 
-from rebalance_audit.audit.rows import GOLD_OF_LOG, Row
+from collections.abc import Sequence
+
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, GOLD_OF_LOG, Row
 from rebalance_audit.readers.tables import read_rows
 from rebalance_audit.table_order import in_key_order
 
 
-def gold_tables(lake: str, cluster: str) -> dict[str, list[Row]]:
-    """All rows of one cluster by table, each in order of the table's key. Raises LakeNotReadable."""
+def gold_tables(lake: str, cluster: str, group_ids: Sequence[str] = ()) -> dict[str, list[Row]]:
+    """Rows of one cluster by table, each in order of the table's key. Raises LakeNotReadable.
+
+    `group_ids`: only the rows of these groups; all of them if empty.
+    """
     return {
-        name: in_key_order(name, read_rows(lake, f"gold.{name}", cluster=cluster))
+        name: in_key_order(
+            name,
+            read_rows(
+                lake,
+                f"gold.{name}",
+                cluster=cluster,
+                group_ids=group_ids if name in GOLD_OF_GROUP else (),
+            ),
+        )
         for name in GOLD_OF_LOG
     }

@@ -1,4 +1,4 @@
-"""`rebalance-audit inspect`: the audit of a folder of segments, on the terminal, without Spark."""
+"""`rebalance-audit inspect`: the audit of a folder of segments or of a lake, on the terminal, without Spark."""
 
 import sys
 from pathlib import Path
@@ -11,20 +11,27 @@ from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.tables_json import tables_json
+from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.terminal.terminal import print_report, stdout_console
+from rebalance_audit.report.terminal.terminal import (
+    print_lake_report,
+    print_report,
+    stdout_console,
+)
 
 EXAMPLES: Final = """\b
 Examples:
   rebalance-audit inspect copy-of-log
   rebalance-audit inspect copy-of-log --group checkout
   rebalance-audit inspect copy-of-log --broker-log broker-1/server.log --broker-log broker-2
+  rebalance-audit inspect --lake /data/lake --cluster blue
   rebalance-audit inspect copy-of-log --json | jq '.epochs[] | {group_id, epoch, primary_cause}'
 """
 
 
 @click.command(epilog=EXAMPLES)
-@options.segments
+@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
+@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
 @options.groups
 @options.cluster
 @options.broker_logs
@@ -34,7 +41,8 @@ Examples:
 @configured
 def inspect(
     invocation: Invocation,
-    segments: Path,
+    segments: Path | None,
+    lake: str | None,
     group_ids: tuple[str, ...],
     cluster: str | None,
     broker_logs: tuple[Path, ...],
@@ -44,9 +52,18 @@ def inspect(
 ) -> None:
     """Audit the groups of SEGMENTS in this process and print what happened to them.
 
+    With --lake: print the audit that `run` left in a lake.
+
     Without --group: all groups and their rebalances. With --group: every epoch of the group with its
     causes and the records that show them, how each member got there, and which partitions nobody owned.
     """
+    if segments is None:
+        if broker_logs:
+            raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+        _inspect_lake(invocation, lake, cluster, group_ids, everything=everything, as_json=as_json)
+        return
+    if lake is not None:
+        raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone)
     with bad_arguments():
         audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict())
@@ -54,3 +71,31 @@ def inspect(
         sys.stdout.buffer.write(tables_json(audit.tables, audit.cluster))
     else:
         print_report(stdout_console(), audit.tables, audit.facts, group_ids, everything=everything)
+
+
+def _inspect_lake(
+    invocation: Invocation,
+    lake: str | None,
+    cluster: str | None,
+    group_ids: tuple[str, ...],
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    config = invocation.config_of_reader(
+        {"lake.path": lake, "cluster": cluster},
+        "readers",
+        without="Nothing to read: give SEGMENTS or --lake DIR.",
+    )
+    from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow
+
+    path, name = config.lake.path, config.cluster
+    known = group.group_ids(path, name)
+    with bad_arguments():
+        require_known(group_ids, known)
+    tables = gold.gold_tables(path, name, group_ids)
+    if as_json:
+        sys.stdout.buffer.write(tables_json(tables, name))
+    else:
+        source = f"{path}, cluster {name}"
+        print_lake_report(stdout_console(), tables, source, group_ids, everything=everything)

@@ -39,13 +39,28 @@ def print_report(
     """The overview, or each group of `group_ids` in detail; long tables are cut unless `everything`."""
     layout = ConsoleReport(console, tables)
     _read(layout, facts)
+    _answer(layout, tables, group_ids, everything=everything)
+    _oddities(layout, facts)
+
+
+def print_lake_report(
+    console: Console, tables: Tables, source: str, group_ids: Sequence[str], *, everything: bool
+) -> None:
+    """The same from the gold tables of a lake, which `source` names: they do not tell what the files were like."""
+    layout = ConsoleReport(console, tables)
+    layout.line(Text(words.visible(source), "bold"))
+    _answer(layout, tables, group_ids, everything=everything)
+
+
+def _answer(
+    layout: ConsoleReport, tables: Tables, group_ids: Sequence[str], *, everything: bool
+) -> None:
     if group_ids:
         for group_id in group_ids:
             layout.line()
             print_group(layout, tables, group_id, everything=everything)
     else:
         print_overview(layout, tables, everything=everything)
-    _oddities(layout, facts)
 
 
 def _read(layout: ConsoleReport, facts: LogFacts) -> None:
