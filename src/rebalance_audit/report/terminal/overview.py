@@ -120,7 +120,7 @@ def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | 
             )
     # People search for names: a name wraps only where it would leave no room for the rest.
     longest_name = max((len(group.group_id) for group in shown), default=0)
-    table.columns[0].min_width = min(longest_name, layout.console.width // 4)
+    table.columns[0].min_width = min(longest_name, layout.console.width // 3)
     layout.print(table)
 
 
