@@ -82,6 +82,7 @@ def states(spark: SparkSession, **ends: int | None) -> DataFrame:
     }
     absent = {"from_at": "timestamp", "to_at": "timestamp", "duration_ms": "bigint"}
     absent |= {"epoch": "bigint", "assignment_epoch": "bigint", "members": "int"}
+    absent |= {"is_current": "boolean", "epoch_at_end": "bigint", "members_at_end": "int"}
     return frame.withColumns(
         known | {name: F.lit(None).cast(kind) for name, kind in absent.items()}
     )
