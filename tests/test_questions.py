@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import arrow_table, write_lake
 

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import rebalance_audit
 from rebalance_audit.resources import list_files, read_text
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 assert rebalance_audit.__file__.startswith(sys.argv[1]), rebalance_audit.__file__
 print(len(table_schemas()), len(read_text("conf/base.toml")), len(list_files("schemas/records", ".json")))
 """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rebalance_audit.local.decode import decode_segments
     from rebalance_audit.readers.lake_reader import LakeReader, open_lake
     from rebalance_audit.replay.state import State
-    from rebalance_audit.table_rows import Rows
+    from rebalance_audit.tables.rows import Rows
     from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 __all__ = [
@@ -58,7 +58,7 @@ _MODULES: Final = {
     "LakeReader": "readers.lake_reader",
     "LogFacts": "audit.log_facts",
     "MissingExtra": "errors",
-    "Rows": "table_rows",
+    "Rows": "tables.rows",
     "SourceNotReadable": "wire.segments.folder",
     "State": "replay.state",
     "UnknownGroup": "errors",

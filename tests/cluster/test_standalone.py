@@ -11,8 +11,8 @@ from deltalake import DeltaTable
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.readers.tables import read_rows
-from rebalance_audit.table_order import in_key_order
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.order import in_key_order
+from rebalance_audit.tables.schemas import table_schemas
 from tests.cluster.standalone import Cluster, environment, start
 from tests.wire.golden import capture
 

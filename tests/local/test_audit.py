@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import rebalance_audit as ra
-from rebalance_audit.arrow_types import arrow_schema
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.local.audit_rows import AuditRows
-from rebalance_audit.table_rows import ROWS_SHOWN
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.arrow_types import arrow_schema
+from rebalance_audit.tables.rows import ROWS_SHOWN
+from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import call, segments
 
 LOG = segments("failover")

@@ -5,8 +5,8 @@ from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
 from rebalance_audit.quality.expectations import name_of
-from rebalance_audit.table_checks import Check, CheckKind, Where, single_checks
-from rebalance_audit.table_schemas import TableSchema, table_schemas
+from rebalance_audit.tables.checks import Check, CheckKind, Where, single_checks
+from rebalance_audit.tables.schemas import TableSchema, table_schemas
 
 Row: TypeAlias = dict[str, Any]
 MARK = "planted-"

@@ -15,7 +15,7 @@ from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from tests.wire.golden import capture
 
 NAME = "catalog:spark_catalog.audit"

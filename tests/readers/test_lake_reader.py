@@ -7,9 +7,9 @@ from zipfile import ZipFile
 import pytest
 
 import rebalance_audit as ra
-from rebalance_audit.arrow_types import arrow_schema
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.resources import checkout_root
+from rebalance_audit.tables.arrow_types import arrow_schema
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 

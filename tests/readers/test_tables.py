@@ -8,7 +8,7 @@ from deltalake import write_deltalake
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.readers.tables import open_table, read_rows
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 
 ROWS = [
     {"cluster": "blue", "group_id": "checkout"},

@@ -14,7 +14,7 @@ from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
-from rebalance_audit.table_schemas import GOLD_TABLES, TableName, table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
 from tests.spark.in_process import Rows, in_order, plain
 
 CLUSTER = "blue"

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from rebalance_audit.arrow_types import column_of
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.arrow_types import column_of
+from rebalance_audit.tables.schemas import table_schemas
 
 
 def arrow_table(name: str, rows: Sequence[Mapping[str, Any]], cluster: str | None) -> pa.Table:

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.table_checks import TableSchemaError, words
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.checks import TableSchemaError, words
+from rebalance_audit.tables.schemas import table_schemas
 from tools import generated_files
 
 CATALOGUE = "docs/tables.md"

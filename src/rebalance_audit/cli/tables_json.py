@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 from rebalance_audit.report.words import iso
-from rebalance_audit.row_shapes import shaper
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.row_shapes import shaper
+from rebalance_audit.tables.schemas import table_schemas
 
 
 def tables_json(tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str) -> bytes:

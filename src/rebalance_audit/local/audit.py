@@ -15,7 +15,6 @@ from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import TOPICS, Row
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.garbage import collecting_less
-from rebalance_audit.gold_rows import GoldRows, schema_of
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
@@ -25,7 +24,8 @@ from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.local.survey import Survey, survey
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
-from rebalance_audit.table_order import in_key_order
+from rebalance_audit.tables.gold_rows import GoldRows, schema_of
+from rebalance_audit.tables.order import in_key_order
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk

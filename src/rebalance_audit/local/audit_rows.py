@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.moments import utc_datetime
-from rebalance_audit.row_shapes import shaper
-from rebalance_audit.table_rows import Rows
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.row_shapes import shaper
+from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.schemas import TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,6 @@ class AuditRows(Rows):
         return AuditRows(self.schema, rows, self._cluster)
 
     def _arrow(self) -> "pa.Table":
-        from rebalance_audit.arrow_types import arrow_table  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.tables.arrow_types import arrow_table  # noqa: PLC0415 - imports Arrow
 
         return arrow_table(self.schema, [{**row, "cluster": self._cluster} for row in self._rows])

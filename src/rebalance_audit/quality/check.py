@@ -23,7 +23,7 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
 from rebalance_audit.steps import Tell
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 
 AHEAD: Final = 2
 """Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""

@@ -22,8 +22,8 @@ from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.metadata_types import FailureSeverity
 from great_expectations.expectations.row_conditions import Column, Condition
 
-from rebalance_audit.table_checks import Check, CheckKind, Where, where_words, words
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.checks import Check, CheckKind, Where, where_words, words
+from rebalance_audit.tables.schemas import TableSchema
 
 SEVERITIES: Final = {"fail": FailureSeverity.CRITICAL, "warn": FailureSeverity.WARNING}
 """Severity -> the library's severity."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, GOLD_OF_LOG, Row
 from rebalance_audit.readers.tables import read_rows
-from rebalance_audit.table_order import in_key_order
+from rebalance_audit.tables.order import in_key_order
 
 
 def gold_tables(lake: str, cluster: str, group_ids: Sequence[str] = ()) -> dict[str, list[Row]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.readers.tables import open_table, read_rows, require_cluster
-from rebalance_audit.table_order import in_key_order
+from rebalance_audit.tables.order import in_key_order
 
 
 def group_tables(lake: str, cluster: str, group_id: str) -> dict[str, list[dict[str, Any]]]:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.extras import require_extra
-from rebalance_audit.gold_rows import GoldRows, schema_of
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.table_rows import Rows
+from rebalance_audit.tables.gold_rows import GoldRows, schema_of
+from rebalance_audit.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rebalance_audit.replay.state import State

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from rebalance_audit.arrow_types import arrow_schema
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.readers.tables import open_table
-from rebalance_audit.table_order import LATEST_FIRST
-from rebalance_audit.table_rows import Rows
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.arrow_types import arrow_schema
+from rebalance_audit.tables.order import LATEST_FIRST
+from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.schemas import TableSchema
 
 
 class LakeRows(Rows):

@@ -12,7 +12,7 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.location import is_catalog, local_path
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 
 RUNS: Final = "meta.runs"

@@ -14,7 +14,7 @@ import pytest
 
 from rebalance_audit.local import byte_ranges as ranges
 from rebalance_audit.local.audit import Audit, audit_segments
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import CAPTURES, PROGRAM, call, process, segments
 
 ALL = sorted(path.name for path in CAPTURES.iterdir())

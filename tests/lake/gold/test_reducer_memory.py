@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from rebalance_audit.arrow_types import column_of
 from rebalance_audit.lake.gold.output_rows import BATCH_ROWS
 from rebalance_audit.lake.gold.reducer import HELD_BYTES, INPUT, ReducerOptions, reduced
+from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
 from rebalance_audit.wire.generated.messages import (
     GroupMetadataKey,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_audit.arrow_types import column_of
 from rebalance_audit.lake.records import commit_columns
 from rebalance_audit.lake.records.commit_columns import ALL_FIELDS, decode_commits
 from rebalance_audit.moments import micros_of
+from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.generated.messages import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,

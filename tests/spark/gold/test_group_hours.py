@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.gold import commit_hours, group_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 from tests.spark.in_process import rows_of
 from tests.spark.lakes import frame_of
 

@@ -17,7 +17,7 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import GOLD_TABLES, table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from tests.cli.call import segments
 
 CLUSTER = "blue"

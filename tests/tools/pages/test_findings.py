@@ -3,7 +3,7 @@ from dataclasses import fields
 from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.config import load_config
-from rebalance_audit.table_schemas import value_lists
+from rebalance_audit.tables.schemas import value_lists
 
 
 def test_the_closed_list_of_the_tables_is_that_of_the_kinds() -> None:

@@ -22,7 +22,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lock import sole_ingest
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 INGEST_TABLES: Final = (
     TableName.RECORDS,

@@ -20,7 +20,7 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
 
 

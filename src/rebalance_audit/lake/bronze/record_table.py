@@ -18,7 +18,7 @@ from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 DIFFERS: Final = "differs_between_sources"

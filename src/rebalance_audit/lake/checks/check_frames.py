@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_checks import (
+from rebalance_audit.tables.checks import (
     HOUR,
     Check,
     CheckKind,
@@ -26,7 +26,7 @@ from rebalance_audit.table_checks import (
     column_of_term,
     single_checks,
 )
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema
 
 Frame: TypeAlias = DataFrame
 """The type for modules that judge a frame without knowing the engine."""

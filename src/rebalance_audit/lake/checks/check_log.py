@@ -9,8 +9,8 @@ from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_checks import CheckKind, CheckSeverity
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.checks import CheckKind, CheckSeverity
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 
 ALL_CLUSTERS: Final = "*"

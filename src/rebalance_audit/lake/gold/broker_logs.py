@@ -25,7 +25,7 @@ from rebalance_audit.lake.gold.broker_lines import (
     rows_of_log,
 )
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 LATE_MS: Final = 5 * TOLERANCE_MS
 """A line may matter for records that were written up to this long before it, milliseconds."""

@@ -16,7 +16,7 @@ from rebalance_audit.lake.gold.commit_hours import DAY_MS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 OFFSET_COMMITS: Final = "offset commits"
 

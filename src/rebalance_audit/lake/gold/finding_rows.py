@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.finding_kind import FindingKind
-from rebalance_audit.table_schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 
 def finding_rows(

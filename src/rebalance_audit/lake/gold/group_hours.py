@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
 from rebalance_audit.lake.gold.commit_hours import OF_COMMITS, commit_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 HOUR_MS: Final = 3_600_000
 HOURS_MAX: Final = 9_000

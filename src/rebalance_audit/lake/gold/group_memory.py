@@ -14,7 +14,7 @@ import orjson
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import MEMBERS, Row
 from rebalance_audit.lake.gold.output_rows import OUTPUTS
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 
 ProvisionalKey: TypeAlias = tuple[Any, ...]

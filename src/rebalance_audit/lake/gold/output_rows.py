@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from rebalance_audit.arrow_types import arrow_type, column_of
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
-from rebalance_audit.table_schemas import TableName, table_schemas
+from rebalance_audit.tables.arrow_types import arrow_type, column_of
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 GROUP_RECORDS: Final = "group_records"
 QUARANTINE: Final = "quarantine"

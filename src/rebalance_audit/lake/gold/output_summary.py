@@ -13,7 +13,7 @@ from rebalance_audit.lake.storage.key_range import (
     range_from,
     ranged_columns,
 )
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 
 
 class OutputSummary:

@@ -9,7 +9,7 @@ from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, columns_of
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 
 STINTS: Final = "stints"
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from rebalance_audit.arrow_types import arrow_type, column_of
 from rebalance_audit.lake.records.byte_columns import Bools, ByteColumn, Ints, is_utf8
 from rebalance_audit.lake.records.segment_rows import timestamps
+from rebalance_audit.tables.arrow_types import arrow_type, column_of
 from rebalance_audit.wire.generated.messages import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,

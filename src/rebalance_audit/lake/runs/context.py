@@ -19,7 +19,7 @@ from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
 

@@ -19,7 +19,7 @@ from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
 from rebalance_audit.lake.storage.sinks import patch_rows
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 FEW_HOURS: Final = 100_000
 """Up to this many are broadcast: some MB in every task."""

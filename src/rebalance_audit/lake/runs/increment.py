@@ -30,7 +30,7 @@ from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
 FEW_COMMITS: Final = 1_000_000

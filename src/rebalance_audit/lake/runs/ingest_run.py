@@ -16,7 +16,7 @@ from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 COMMAND: Final = "ingest"
 

@@ -29,7 +29,7 @@ from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.tables import WRITERS, Lake
 from rebalance_audit.steps import Tell
-from rebalance_audit.table_schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 APPEND_ONLY: Final = "delta.appendOnly"
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, is_final
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
 

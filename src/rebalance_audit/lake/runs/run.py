@@ -32,7 +32,7 @@ from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.steps import Tell
-from rebalance_audit.table_schemas import GOLD_TABLES, TableName
+from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
 LAYER_TABLES: Final = (

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 
 ALL: Final = "all"

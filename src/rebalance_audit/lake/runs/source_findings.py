@@ -10,7 +10,7 @@ from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.lake.bronze.record_table import DIFFERS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 DIGEST_DIGITS: Final = 16
 

@@ -38,7 +38,7 @@ from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.sinks import Written, patch_rows
 from rebalance_audit.lake.storage.tables import WRITERS
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 
 class Writer:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.storage.sinks import Sink, Written
-from rebalance_audit.table_schemas import TableName
+from rebalance_audit.tables.schemas import TableName
 
 OPEN: Final = "open"
 

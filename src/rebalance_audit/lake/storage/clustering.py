@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema
 
 FILE_BYTES: Final = 128 << 20
 """Approximate size of a file of rows that have ended."""

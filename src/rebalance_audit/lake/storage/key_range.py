@@ -9,7 +9,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema
 
 RANGED: Final = frozenset({"int", "bigint"})
 """Types of key columns whose range is known: Delta keeps their minimum and maximum per file. Ids are spread evenly."""

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.arrow_types import arrow_type
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.schemas import table_schemas
 
 
 def local_rows(

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSessio
 from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.delta_log import AppendCommit
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema
 
 RECENT_COMMITS: Final = 100
 """How many versions back a commit that was just made is searched for."""

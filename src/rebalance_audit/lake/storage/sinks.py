@@ -18,7 +18,7 @@ from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.table_schemas import TableSchema, table_schemas
+from rebalance_audit.tables.schemas import TableSchema, table_schemas
 
 CHANGE: Final = "_change"
 INSERT: Final = "insert"

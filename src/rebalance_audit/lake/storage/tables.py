@@ -20,7 +20,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
-from rebalance_audit.table_schemas import TableSchema, table_schemas
+from rebalance_audit.tables.schemas import TableSchema, table_schemas
 
 FILTERED_BY: Final = (
     "cluster",

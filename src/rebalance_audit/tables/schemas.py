@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
 from rebalance_audit.resources import list_files, read_text
-from rebalance_audit.table_checks import Check, TableSchemaError, json_object, parse_check, words
+from rebalance_audit.tables.checks import Check, TableSchemaError, json_object, parse_check, words
 
 Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
 

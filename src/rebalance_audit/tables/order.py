@@ -6,7 +6,7 @@ The current incarnation of a group comes before its earlier ones.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from rebalance_audit.table_schemas import table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 
 LATEST_FIRST: Final = frozenset({"incarnation"})
 """Key columns in descending order."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_audit.moments import MICROS_PER_MILLI, MILLIS_MAX, micros_of
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema
 
 if TYPE_CHECKING:
     import pandas as pd

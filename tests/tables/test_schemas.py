@@ -7,8 +7,8 @@ import pytest
 
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.table_checks import Check, TableSchemaError, Where
-from rebalance_audit.table_schemas import (
+from rebalance_audit.tables.checks import Check, TableSchemaError, Where
+from rebalance_audit.tables.schemas import (
     GOLD_TABLES,
     TableName,
     TableSchema,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.extras import require_extra
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.table_schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ class Rows(Sequence[dict[str, Any]], ABC):
         Raises MissingExtra without the extra `notebook`.
         """
         require_extra("notebook")
-        from rebalance_audit.arrow_types import to_pandas  # noqa: PLC0415 - imports Arrow and pandas
+        from rebalance_audit.tables.arrow_types import to_pandas  # noqa: PLC0415 - imports Arrow and pandas
 
         return to_pandas(self._arrow())
 

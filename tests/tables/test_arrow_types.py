@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.arrow_types import column_of
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN
+from rebalance_audit.tables.arrow_types import column_of
 
 BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
 MOMENTS: list[tuple[list[int | None], list[int | None]]] = [

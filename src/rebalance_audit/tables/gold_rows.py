@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.table_rows import Rows
-from rebalance_audit.table_schemas import TableName, TableSchema, table_schemas
+from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 
 class GoldRows(ABC):
