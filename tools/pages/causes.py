@@ -28,7 +28,12 @@ generation, when the leader's assignment arrives. It is a picture of the outcome
 to the previous picture. The difference is a fact, but what began the join phase may have left no record: a member that
 joined and left again, a leader that rejoined, a subscription that changed back. So causes of a classic generation are
 *probable*, with everything that leaves no trace as alternatives. Only if the group was empty before can nothing but a
-join have begun it; that is *proven*.
+join have begun it; that is *proven*. Its first member to join leads the generation.
+
+The column `role` tells apart what *began* an epoch and what else happened in it, *meanwhile*: joins after the first
+one of a group that was empty, what a broker's log shows to have happened in a join phase that something else began, a
+static member's return in the write of an epoch that the topics began. As causes these are never *proven*, unless what
+began the epoch is of the same kind.
 
 <!-- written by `python -m tools.pages.causes --write` -->
 """

@@ -182,7 +182,11 @@ select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms
     e.not_stable_max_ms, e.not_stable_estimate_ms, e.outcome, e.members,
     epoch_ms(e.join_started_earliest) as join_started_earliest, epoch_ms(e.join_started_latest) as join_started_latest,
     e.members_joined, e.members_left, e.partitions_moved, e.completeness, e.primary_cause, e.primary_certainty,
-    epoch_ms(e.converged_at) as converged_at, c.detail, c.member_id
+    epoch_ms(e.converged_at) as converged_at, c.detail, c.member_id,
+    (
+        select string_agg(distinct b.cause, ' ' order by b.cause) from rebalance_causes b
+        where b.group_id = e.group_id and b.incarnation = e.incarnation and b.epoch = e.epoch and b.role = 'meanwhile'
+    ) as meanwhile
 from epochs e left join rebalance_causes c
     on c.group_id = e.group_id and c.incarnation = e.incarnation and c.epoch = e.epoch and c.cause_seq = 0
 where list_contains($group_ids, e.group_id)

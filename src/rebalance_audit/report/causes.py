@@ -1,11 +1,16 @@
 """Causes and their certainty in words: labels for tables, sentences for a glossary."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from rich.text import Text
 
-from rebalance_audit.audit.causes.cause import DEFINITIONS, Certainty, RebalanceCause
+from rebalance_audit.audit.causes.cause import (
+    DEFINITIONS,
+    CauseRole,
+    Certainty,
+    RebalanceCause,
+)
 
 MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.POSSIBLE: "○"}
 """How sure a cause is, in one character."""
@@ -14,6 +19,14 @@ MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.PO
 def label(cause: str) -> str:
     """`member_session_expired` -> `member session expired`."""
     return cause.replace("_", " ")
+
+
+def is_meanwhile(row: Mapping[str, Any]) -> bool:
+    """Whether a row of gold.rebalance_causes says what happened in the epoch, not what began it.
+
+    Rows of earlier releases have no role.
+    """
+    return row.get("role") == CauseRole.MEANWHILE
 
 
 STYLES: Final = {

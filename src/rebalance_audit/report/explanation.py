@@ -32,6 +32,7 @@ _CERTAINTY_WORDS: Final = {
     "probable": "This is probable, not proven",
     "possible": "This is one possibility of several",
 }
+_MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
 _DEPARTURE_CAUSES: Final = frozenset(
     {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
 )
@@ -187,11 +188,10 @@ def _end_of(own: Tables, epoch: TableRow) -> int | None:
 
 def _why(its_causes: Sequence[TableRow]) -> Iterator[str]:
     for row in sorted(its_causes, key=lambda row: row["cause_seq"]):
-        lead = "" if row["cause_seq"] == 0 else "Also: "
-        yield (
-            f"{lead}{causes.label(row['cause'])}. {row['detail']} {_CERTAINTY_WORDS[row['certainty']]}"
-            f"{_alternatives(row)}."
-        )
+        beside = causes.is_meanwhile(row)
+        lead = "Meanwhile: " if beside else "Began by: " if row["cause_seq"] == 0 else "Also: "
+        sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
+        yield f"{lead}{causes.label(row['cause'])}. {row['detail']} {sure}{_alternatives(row)}."
         for item in row["evidence"][:EVIDENCE_SHOWN]:
             yield f"Evidence: {item['fact']} ({item['partition']}@{item['offset']}, {words.utc(item['at'])})."
 

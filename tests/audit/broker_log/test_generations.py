@@ -168,6 +168,8 @@ def test_several_causes_in_order() -> None:
         ],
     )
     assert causes(tables, 2) == ["member_joined proven C", "member_rebalance_timeout probable B"]
+    roles = [row["role"] for row in tables["rebalance_causes"] if row["epoch"] == 2]
+    assert roles == ["began", "meanwhile"]
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,11 @@ def by_hand() -> dict[str, list[Row]]:
 
 
 def causes(got: dict[str, list[Row]], epoch: int, group: str = "g") -> list[tuple[str, str]]:
-    """Causes of an epoch in order."""
+    """What began an epoch, in order."""
     rows = [
-        row for row in got["rebalance_causes"] if row["epoch"] == epoch and row["group_id"] == group
+        row
+        for row in got["rebalance_causes"]
+        if (row["epoch"], row["group_id"], row["role"]) == (epoch, group, "began")
     ]
     rows.sort(key=lambda row: row["cause_seq"])
     return [(row["cause"], row["certainty"]) for row in rows]
@@ -137,3 +139,23 @@ def test_an_upgrade_does_not_begin_the_generation_that_it_ends() -> None:
     assert told(2, *writes) == [("member_joined", "probable")]
     assert told(3, *writes)[0] == ("member_joined", "proven")
     assert ("protocol_upgraded", "proven") not in told(3, *writes)
+
+
+def test_a_static_member_of_3_7_comes_back_with_other_topics() -> None:
+    """Its only record has the new topics, so that is a changed subscription, whatever the topics' metadata say."""
+    writes = (
+        (
+            1_000,
+            "5 A instance=i1 topics=foo,bar; 4 foo:6 bar:6; 3 1; 7 A 0-5; 6 1 t=0; 8 A 1/0 0-5",
+        ),
+        (
+            5_000,
+            "8t A; 7t A; 5t A; 5 B instance=i1 topics=foo; 4 foo:6; 3 2; 7 B 0-5; 6 2 t=0; 8 B 2/0 0-5",
+        ),
+    )
+    got = audit_log(log(*writes), AuditOptions(topic_name=TOPIC_NAMES.get))
+    rows = [row for row in got["rebalance_causes"] if row["epoch"] == 2]
+    assert [(row["role"], row["cause"], row["certainty"]) for row in rows] == [
+        ("began", "subscription_changed", "proven"),
+        ("meanwhile", "static_member_replaced", "probable"),
+    ]

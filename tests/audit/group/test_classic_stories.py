@@ -390,3 +390,22 @@ def test_an_empty_consumer_group_that_turns_classic() -> None:
         (0, 3, "consumer"),
         (1, 1, "classic"),
     ]
+
+
+def test_the_first_member_of_an_empty_group_leads_it() -> None:
+    """It began the join phase; the others joined meanwhile. Whether a static or a dynamic one was first can be open."""
+    got = tables(
+        CREATED,
+        (4250, "2 1 range B=0-2 A=3-5 lead=A state_at=4000"),
+        (9030, "2 2 - state_at=9000"),
+        (20_000, "2 3 range C@i1=0-2 D=3-5 lead=D state_at=19990"),
+    )
+    columns = ("epoch", "role", "cause", "certainty", "member_id", "alternatives")
+    joins = [row for row in got["rebalance_causes"] if row["epoch"] != 2]
+    assert pick(joins, *columns) == [
+        (1, "began", "member_joined", "proven", "A", []),
+        (1, "began", "group_created", "proven", "A", []),
+        (1, "meanwhile", "member_joined", "proven", "B", []),
+        (3, "began", "member_joined", "probable", "D", ["static_member_joined"]),
+        (3, "meanwhile", "static_member_joined", "probable", "C", ["member_joined"]),
+    ]

@@ -6,8 +6,13 @@ from typing import Final
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.testimony import Testimony, departed, proven_by
 from rebalance_audit.audit.broker_log.witness import ENDS, TOLERANCE_MS, Witness, said, sentence_of
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.group.life import DEPARTURES
+from rebalance_audit.audit.causes.cause import (
+    DEPARTURES,
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+)
 from rebalance_audit.replay.changes import GroupEpochBumped, Position
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})

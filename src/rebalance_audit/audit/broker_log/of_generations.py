@@ -22,9 +22,14 @@ from rebalance_audit.audit.broker_log.witness import (
     said,
     sentence_of,
 )
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import (
+    DEPARTURES,
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+)
 from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK, ClassicScene, Generation
-from rebalance_audit.audit.group.life import DEPARTURES
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import minus, partitions_of
 

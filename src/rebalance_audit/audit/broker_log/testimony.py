@@ -5,8 +5,14 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, LoggedDeparture
 from rebalance_audit.audit.broker_log.witness import said, sentence_of
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.group.life import DEPARTURES
+from rebalance_audit.audit.causes.cause import (
+    DEPARTURES,
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    meanwhile,
+)
 from rebalance_audit.replay.changes import Position
 
 
@@ -97,18 +103,11 @@ def with_primary(primary: Verdict, verdicts: Sequence[Verdict]) -> tuple[Verdict
             or (bare and verdict.cause not in {primary.cause, RebalanceCause.UNKNOWN})
         )
     )
-    return (primary, *(meanwhile(verdict, primary) for verdict in others))
+    return (primary, *(_beside(verdict, primary.cause) for verdict in others))
 
 
-def meanwhile(verdict: Verdict, primary: Verdict) -> Verdict:
-    """The verdict on something that happened during a join phase which, by the log, `primary` had begun.
-
-    How a member went stays as certain as before (see gold.members), but it did not certainly begin the rebalance.
-    """
-    if verdict.certainty is not Certainty.PROVEN or verdict.cause in _OUTCOMES:
+def _beside(verdict: Verdict, began: RebalanceCause) -> Verdict:
+    """The verdict on what else the records show of a join phase that, by the log, something else had begun."""
+    if verdict.cause in _OUTCOMES or verdict.cause in GUESSES:
         return verdict
-    return verdict._replace(
-        certainty=Certainty.PROBABLE,
-        alternatives=(primary.cause,),
-        detail=f"{verdict.detail} The rebalance had begun before, by something else.",
-    )
+    return meanwhile(verdict, began)

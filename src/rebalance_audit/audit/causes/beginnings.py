@@ -20,6 +20,8 @@ class Beginning(Enum):
     LIKELY = auto()
     """The epoch has the number of a first one, but its write does not show which release made it."""
     CERTAIN = auto()
+    UNNUMBERED = auto()
+    """The group had begun before, with a member without topics, which from 4.3 on writes no epoch record."""
 
 
 def beginning_of(
@@ -32,7 +34,7 @@ def beginning_of(
     log shows that the group began with a member at the implicit epoch of such a release.
     """
     if unnumbered and bump.old_epoch is None and bump.new_epoch == FIRST_EPOCH:
-        return Beginning.CERTAIN
+        return Beginning.UNNUMBERED
     if bump.old_epoch is not None or not (evidence.joined or evidence.regexes):
         return Beginning.NONE
     if bump.new_epoch == EARLY_FIRST_EPOCH:

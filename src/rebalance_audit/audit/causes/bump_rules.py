@@ -49,6 +49,9 @@ class Occasion(Enum):
     SHARE_INITIALISED = "share partitions were initialised and are not assigned yet"
     TOPOLOGY_VALIDATED = "another topology was validated"
     ASSIGNMENT_CONFIGS = "the group's assignment configurations differ from those recorded"
+    OVER_CAPACITY = (
+        "a coordinator loads a group with more members than `group.max.size`: a join phase begins"
+    )
     GROUP_CONVERTED = "a classic group becomes a consumer group, or the reverse"
 
 
@@ -157,6 +160,12 @@ BUMP_RULES: Final[Sequence[BumpRule]] = (
         _STREAMS,
         {"4.2": _MAY},
         "GMM.streamsGroupHeartbeat: lastAssignmentConfigs",
+    ),
+    BumpRule(
+        Occasion.OVER_CAPACITY,
+        (GroupType.CLASSIC,),
+        {"3.7": _BUMPS},
+        'GMM.onLoaded: prepareRebalance, "Freshly-loaded group is over capacity"',
     ),
     BumpRule(
         Occasion.GROUP_CONVERTED,

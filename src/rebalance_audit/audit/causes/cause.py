@@ -53,6 +53,27 @@ class Certainty(_Word):
     """One of several causes, none of which is favoured."""
 
 
+class CauseRole(_Word):
+    """What part a cause had in its epoch."""
+
+    BEGAN = "began"
+    """It began the epoch, or may have: the certainty says how sure that is."""
+    MEANWHILE = "meanwhile"
+    """It happened in the epoch, and something else had begun that."""
+
+
+DEPARTURES = frozenset(
+    {
+        RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+        RebalanceCause.MEMBER_DEPARTED,
+        RebalanceCause.STATIC_MEMBER_EXPIRED,
+    }
+)
+"""The causes that end a member."""
+
 DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.GROUP_CREATED: "The first epoch of a new group: its first member joined.",
     RebalanceCause.MEMBER_JOINED: "A member id that the group did not have joined without an instance id.",
@@ -120,6 +141,17 @@ class Verdict(NamedTuple):
     client_host: str | None = None
     topics: tuple[str, ...] = ()
     alternatives: tuple[RebalanceCause, ...] = ()
+    role: CauseRole = CauseRole.BEGAN
+
+
+def probable(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
+    """The verdict as the likeliest of several."""
+    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=alternatives)
+
+
+def possible(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
+    """The verdict as one of several, none of them favoured."""
+    return verdict._replace(certainty=Certainty.POSSIBLE, alternatives=alternatives)
 
 
 def weakened(verdict: Verdict) -> Verdict:
@@ -128,4 +160,30 @@ def weakened(verdict: Verdict) -> Verdict:
         certainty=Certainty.POSSIBLE,
         alternatives=verdict.alternatives or (RebalanceCause.UNKNOWN,),
         detail=f"{verdict.detail} Records before this epoch are missing from the log.",
+    )
+
+
+_INSTEAD: Mapping[RebalanceCause, frozenset[RebalanceCause]] = {
+    **dict.fromkeys(DEPARTURES, DEPARTURES),
+    # Its old member id may have been removed first.
+    RebalanceCause.STATIC_MEMBER_REPLACED: frozenset({RebalanceCause.STATIC_MEMBER_JOINED}),
+}
+"""Event -> what the same records can also show."""
+
+
+def meanwhile(verdict: Verdict, began: RebalanceCause) -> Verdict:
+    """The verdict on an event that happened in an epoch which something else began: `began`.
+
+    As a cause it is never proven, unless it is of the same kind as what began the epoch.
+    """
+    if verdict.certainty is Certainty.POSSIBLE:
+        return verdict._replace(role=CauseRole.MEANWHILE)
+    instead = _INSTEAD.get(verdict.cause, frozenset())
+    alternatives = [cause for cause in verdict.alternatives if cause in instead]
+    if verdict.cause is not began and began not in alternatives:
+        alternatives.append(began)
+    return verdict._replace(
+        certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
+        alternatives=tuple(alternatives),
+        role=CauseRole.MEANWHILE,
     )

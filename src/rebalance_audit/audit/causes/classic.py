@@ -16,6 +16,7 @@ from rebalance_audit.audit.causes.cause import (
     weakened,
 )
 from rebalance_audit.audit.causes.departures import evidence_at, judge_absence
+from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
@@ -121,7 +122,9 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
     if not verdicts:
         verdicts = [_same_members(scene)]
     began_empty = scene.first or (scene.old is not None and not scene.old.members)
-    if not began_empty:
+    if began_empty:
+        verdicts = first_to_join(verdicts, scene.new.leader_member_id)
+    else:
         others = _triggers_of(tuple([verdict.cause for verdict in verdicts]))
         unseen = _unseen(scene)
         verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]
@@ -176,7 +179,13 @@ def _unwitnessed(
     if verdict.cause not in TRIGGERS:
         return verdict
     candidates = _without(verdict.cause, (*verdict.alternatives, *others, *unseen))
-    return Verdict(verdict.cause, Certainty.PROBABLE, *verdict[2:-1], alternatives=candidates)
+    return Verdict(
+        verdict.cause,
+        Certainty.PROBABLE,
+        *verdict[2:-2],
+        alternatives=candidates,
+        role=verdict.role,
+    )
 
 
 @lru_cache(1024)
@@ -252,7 +261,8 @@ def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
 
 def _created(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.first and scene.new.members:
-        member = next(iter(scene.new.members.values()))
+        members = scene.new.members
+        member = members.get(scene.new.leader_member_id or "") or next(iter(members.values()))
         yield _about(
             scene,
             member,

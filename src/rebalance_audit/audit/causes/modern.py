@@ -11,9 +11,11 @@ from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.cause import (
     Certainty,
-    Evidence,
     RebalanceCause,
     Verdict,
+    meanwhile,
+    possible,
+    probable,
     weakened,
 )
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
@@ -25,6 +27,7 @@ from rebalance_audit.audit.causes.modern_scene import (
     ModernScene,
     Weighed,
 )
+from rebalance_audit.audit.causes.topic_metadata import share_partitions, topic_metadata
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,
@@ -33,22 +36,27 @@ from rebalance_audit.replay.changes import (
 
 
 def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
-    """The causes of the write's epoch, the primary one first. With a gap nothing is proven."""
+    """The causes of the write's epoch, the primary one first, then what happened in the write and bumps nothing.
+
+    With a gap nothing is proven.
+    """
     found = [weighed for pattern in PATTERNS for weighed in pattern(scene)]
     verdicts = [each.verdict for each in found if each.effect is Effect.BUMPS]
+    beside = [each.verdict for each in found if each.effect is Effect.NEVER]
     others = [each.verdict for each in found if each.effect is Effect.MAY_BUMP]
     if verdicts:
         causes = tuple(dict.fromkeys(verdict.cause for verdict in verdicts))
         verdicts += [
-            _possible(verdict, *causes) for verdict in others if verdict.cause not in causes
+            possible(verdict, *causes) for verdict in others if verdict.cause not in causes
         ]
     elif len(others) == 1:
         verdicts = others
     else:
         for verdict in others:
             rest = [each.cause for each in others if each.cause is not verdict.cause]
-            verdicts.append(_probable(verdict, *dict.fromkeys((*verdict.alternatives, *rest))))
+            verdicts.append(probable(verdict, *dict.fromkeys((*verdict.alternatives, *rest))))
     verdicts = verdicts or [_unexplained(scene)]
+    verdicts += [meanwhile(verdict, verdicts[0].cause) for verdict in beside]
     return tuple(map(weakened, verdicts)) if gap else tuple(verdicts)
 
 
@@ -61,7 +69,7 @@ def _about(
         Certainty.PROVEN,
         change.position.record_timestamp_ms,
         detail,
-        (evidence_at(change.position, fact), _bump_evidence(scene)),
+        (evidence_at(change.position, fact), scene.bump_evidence()),
         change.member_id,
         identity.instance_id,
         identity.client_id,
@@ -70,12 +78,11 @@ def _about(
     )
 
 
-def _bump_evidence(scene: ModernScene) -> Evidence:
-    return evidence_at(scene.bump.position, f"group epoch {scene.bump.new_epoch}")
-
-
 def _created(scene: ModernScene) -> Iterator[Weighed]:
     if scene.beginning is Beginning.NONE:
+        return
+    if scene.beginning is Beginning.UNNUMBERED:
+        yield _begun(scene)
         return
     expressions = [change for change in scene.evidence.regexes if change.new is not None]
     if scene.evidence.joined:
@@ -94,14 +101,26 @@ def _created(scene: ModernScene) -> Iterator[Weighed]:
             Certainty.PROVEN,
             scene.bump.position.record_timestamp_ms,
             f"The group began without topics, and got its first epoch when {resolved}.",
-            (_bump_evidence(scene),),
+            (scene.bump_evidence(),),
         )
-        verdict = _probable(
+        verdict = probable(
             verdict, RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED
         )
     if scene.beginning is Beginning.LIKELY:
-        verdict = _probable(verdict, RebalanceCause.MEMBER_JOINED)
+        verdict = probable(verdict, RebalanceCause.MEMBER_JOINED)
     yield Weighed(verdict, Effect.BUMPS)
+
+
+def _begun(scene: ModernScene) -> Weighed:
+    """The first epoch of a group that had begun before: its first members brought no topics."""
+    verdict = Verdict(
+        RebalanceCause.GROUP_CREATED,
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        "The group had begun before, without topics, and so without an epoch of its own.",
+        (scene.bump_evidence(),),
+    )
+    return Weighed(verdict, Effect.NEVER)
 
 
 def _joins(scene: ModernScene) -> Iterator[Weighed]:
@@ -110,7 +129,7 @@ def _joins(scene: ModernScene) -> Iterator[Weighed]:
         cause = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
         name = f"{change.member_id} (instance {change.instance_id})" if static else change.member_id
         effect = scene.subscribing(change)
-        if scene.beginning is not Beginning.NONE:
+        if scene.beginning not in {Beginning.NONE, Beginning.UNNUMBERED}:
             effect = Effect.BUMPS
         verdict = _about(scene, change, cause, f"Member {name} joined.", f"new member {name}")
         yield Weighed(verdict, effect)
@@ -134,7 +153,7 @@ def _new_topics(scene: ModernScene) -> Iterator[Weighed]:
                 f"The join brought topics that the group did not subscribe to: {join_names(brought)}.",
                 f"new topics: {join_names(brought)}",
             )
-            verdict = _possible(verdict, RebalanceCause.MEMBER_JOINED)
+            verdict = possible(verdict, RebalanceCause.MEMBER_JOINED)
             yield Weighed(verdict._replace(topics=tuple(brought)), scene.subscribing(change))
 
 
@@ -151,6 +170,19 @@ def _subscriptions(scene: ModernScene) -> Iterator[Weighed]:
             yield Weighed(verdict, scene.subscribing(change))
 
 
+def _returned_otherwise(scene: ModernScene) -> Iterator[Weighed]:
+    """3.7: a returning static member's only record has its new subscription; later a copy of the old one precedes."""
+    for instance_id, (_, new) in scene.returned_otherwise().items():
+        verdict = _about(
+            scene,
+            new,
+            RebalanceCause.SUBSCRIPTION_CHANGED,
+            f"Instance {instance_id} came back as {new.member_id} and changed what it subscribes to.",
+            f"{new.member_id} subscribes otherwise",
+        )
+        yield Weighed(verdict, scene.effect_of(Occasion.NAMES_CHANGED))
+
+
 def _assignors(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.updated:
         if ASSIGNOR_FIELD in change.changed:
@@ -161,7 +193,9 @@ def _assignors(scene: ModernScene) -> Iterator[Weighed]:
                 f"Member {change.member_id} prefers another assignor.",
                 f"changed: {', '.join(change.changed)}",
             )
-            yield Weighed(verdict, scene.effect_of(Occasion.ASSIGNOR_CHANGED))
+            effect = scene.effect_of(Occasion.ASSIGNOR_CHANGED)
+            if effect is not Effect.NEVER:  # before 4.4 a preference alone changes nothing
+                yield Weighed(verdict, effect)
 
 
 def _streams_metadata(scene: ModernScene) -> Iterator[Weighed]:
@@ -176,7 +210,7 @@ def _streams_metadata(scene: ModernScene) -> Iterator[Weighed]:
             f"changed: {', '.join(change.changed)}",
         )
         effect = Effect.BUMPS if change.instance_id is None else Effect.MAY_BUMP
-        yield Weighed(_probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED), effect)
+        yield Weighed(probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED), effect)
 
 
 def _regexes(scene: ModernScene) -> Iterator[Weighed]:
@@ -200,7 +234,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         Certainty.PROVEN,
         scene.bump.position.record_timestamp_ms,
         f"The expression {expressions} now matches other topics.",
-        (*resolutions(news), _bump_evidence(scene)),
+        (*resolutions(news), scene.bump_evidence()),
         topics=tuple(sorted(topics)),
     )
     if len(brought) != 1:
@@ -215,7 +249,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         client_host=stint.identity.client_host,
     )
     yield Weighed(verdict, Effect.BUMPS)
-    brought_by = _probable(verdict, RebalanceCause.MEMBER_JOINED)._replace(
+    brought_by = probable(verdict, RebalanceCause.MEMBER_JOINED)._replace(
         cause=RebalanceCause.SUBSCRIPTION_CHANGED,
         detail=f"Member {stint.member_id} had brought the expression without an epoch of its own.",
     )
@@ -248,104 +282,13 @@ def _departures(scene: ModernScene) -> Iterator[Weighed]:
             Certainty.PROVEN,
             gone[-1].position.record_timestamp_ms,
             "The last member is gone.",
-            (evidence_at(gone[-1].position, "no member is left"), _bump_evidence(scene)),
+            (evidence_at(gone[-1].position, "no member is left"), scene.bump_evidence()),
         )
         if (
             scene.bump.new_metadata_hash
         ):  # a member whose records are missing still subscribes to topics
-            emptied = _probable(emptied, RebalanceCause.UNKNOWN)
+            emptied = probable(emptied, RebalanceCause.UNKNOWN)
         yield Weighed(emptied, Effect.BUMPS)
-
-
-def _topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
-    """Topic metadata that differ from the recorded ones, if nothing else in the write suffices to bump the epoch."""
-    evidence, bump = scene.evidence, scene.bump
-    if (
-        evidence.gone
-        or resolved_otherwise(scene.evidence.regexes)
-        or any(
-            scene.subscribing(change) is Effect.BUMPS
-            for change in (*evidence.joined, *evidence.updated)
-        )
-    ):
-        return
-    recorded = next((change for change in evidence.topics if change.topics is not None), None)
-    if recorded is not None:
-        differ = frozenset(recorded.topics or ())
-        verdict = _differing(
-            scene, f"The subscribed topics changed shape: {join_names(sorted(differ))}."
-        )._replace(topics=tuple(sorted(differ)))
-        fact = evidence_at(recorded.position, "topic metadata record")
-        verdict = verdict._replace(evidence=(fact, *verdict.evidence))
-        if not differ:
-            yield Weighed(_probable(verdict, RebalanceCause.UNKNOWN), Effect.BUMPS)
-        elif differ <= scene.dropped:
-            yield from _given_up(scene, certain=True)
-        else:
-            yield Weighed(verdict, Effect.BUMPS)
-    elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
-        if evidence.topics and bump.old_metadata_hash == 0:
-            verdict = _differing(
-                scene,
-                "The first refresh by a release that keeps a hash of the topics, not their list.",
-            )
-            yield Weighed(_probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
-        elif scene.dropped:
-            yield from _given_up(scene, certain=False)
-        else:
-            detail = "The hash of the subscribed topics changed, and nothing that members did changes it."
-            verdict = _differing(scene, detail)
-            if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
-                # All topics deleted, or all members gone and their tombstones lost: the records cannot tell.
-                verdict = _probable(verdict, RebalanceCause.GROUP_EMPTIED)
-            yield Weighed(verdict, Effect.BUMPS)
-
-
-def _differing(scene: ModernScene, detail: str) -> Verdict:
-    return Verdict(
-        RebalanceCause.TOPIC_METADATA_CHANGED,
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        detail,
-        (_bump_evidence(scene),),
-    )
-
-
-def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
-    """An expression given up without an epoch: its topics go missing only when the metadata are computed again."""
-    resolved = [change for change in scene.evidence.regexes if change.new is not None]
-    causes = [RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED]
-    if not resolved:
-        causes.reverse()
-    verdict = Verdict(
-        causes[0],
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        f"A member had given up the expression that brought {join_names(sorted(scene.dropped))}, "
-        "without an epoch of its own.",
-        (*resolutions(resolved), _bump_evidence(scene)),
-        topics=tuple(sorted(scene.dropped)),
-    )
-    others = (causes[1],) if certain else (causes[1], RebalanceCause.TOPIC_METADATA_CHANGED)
-    yield Weighed(_probable(verdict, *others), Effect.BUMPS)
-
-
-def _share_partitions(scene: ModernScene) -> Iterator[Weighed]:
-    evidence, bump = scene.evidence, scene.bump
-    if scene.initialised_at is None or bump.old_metadata_hash != bump.new_metadata_hash:
-        return
-    if evidence.joined or evidence.gone or evidence.updated:
-        return
-    verdict = _differing(
-        scene,
-        "Partitions of the subscribed topics were initialised for sharing and can be assigned now.",
-    )
-    fact = evidence_at(scene.initialised_at, "share partitions initialised")
-    verdict = verdict._replace(evidence=(fact, *verdict.evidence))
-    yield Weighed(
-        _probable(verdict, RebalanceCause.ASSIGNMENT_ONLY),
-        scene.effect_of(Occasion.SHARE_INITIALISED),
-    )
 
 
 def _replacements(scene: ModernScene) -> Iterator[Weighed]:
@@ -367,10 +310,10 @@ def _upgrade(scene: ModernScene) -> Iterator[Weighed]:
             Certainty.PROVEN,
             scene.bump.position.record_timestamp_ms,
             "The first member of the consumer protocol turned the classic group into a consumer group.",
-            (_bump_evidence(scene),),
+            (scene.bump_evidence(),),
         )
         # The conversion itself carries the counter over; what else the request brought bumped it.
-        yield Weighed(_probable(verdict, RebalanceCause.MEMBER_JOINED), Effect.BUMPS)
+        yield Weighed(probable(verdict, RebalanceCause.MEMBER_JOINED), Effect.BUMPS)
 
 
 def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Verdict:
@@ -403,21 +346,13 @@ def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Ver
     )
 
 
-def _probable(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
-    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=alternatives)
-
-
-def _possible(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:
-    return verdict._replace(certainty=Certainty.POSSIBLE, alternatives=alternatives)
-
-
 def _unexplained(scene: ModernScene) -> Verdict:
     return Verdict(
         RebalanceCause.UNKNOWN,
         Certainty.POSSIBLE,
         scene.bump.position.record_timestamp_ms,
         "No record in the write of this epoch tells why it came about.",
-        (_bump_evidence(scene),),
+        (scene.bump_evidence(),),
         alternatives=(RebalanceCause.TOPIC_METADATA_CHANGED, RebalanceCause.ASSIGNOR_CHANGED),
     )
 
@@ -426,13 +361,14 @@ PATTERNS: Sequence[Callable[[ModernScene], Iterator[Weighed]]] = (
     _joins,
     _new_topics,
     _subscriptions,
+    _returned_otherwise,
     _assignors,
     _streams_metadata,
     _regexes,
     _created,
     _departures,
-    _topic_metadata,
-    _share_partitions,
+    topic_metadata,
+    share_partitions,
     _replacements,
     _upgrade,
 )

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion, effect_of
-from rebalance_audit.audit.causes.cause import Verdict
+from rebalance_audit.audit.causes.cause import Evidence, Verdict
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.members import Identity
@@ -14,6 +15,7 @@ from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,
     MemberSubscribed,
+    MemberUnsubscribed,
     Position,
 )
 
@@ -43,6 +45,10 @@ class ModernScene:
     dropped: frozenset[str] = frozenset()
     """Topics in the group's last metadata hash that lost their last subscriber when an expression was given up."""
 
+    def bump_evidence(self) -> Evidence:
+        """The record of the epoch."""
+        return evidence_at(self.bump.position, f"group epoch {self.bump.new_epoch}")
+
     def effect_of(self, occasion: Occasion) -> Effect:
         """Whether an occasion in the write can have bumped its epoch."""
         return effect_of(occasion, self.bump.group_type, self.evidence.releases())
@@ -59,6 +65,22 @@ class ModernScene:
             occasions.append(self._expression_of(change.member_id, identity.subscribed_regex))
         effects = {self.effect_of(occasion) for occasion in occasions}
         return next((effect for effect in Effect if effect in effects), Effect.NEVER)
+
+    def returned_otherwise(self) -> Mapping[str, tuple[MemberUnsubscribed, MemberSubscribed]]:
+        """Static members that came back under another member id and in their first record subscribe otherwise."""
+        updated = {change.member_id for change in self.evidence.updated}
+        found = {}
+        for instance_id, (old, new) in self.evidence.replaced.items():
+            watch = self.watches.get(old.member_id)
+            if watch is None or new.member_id in updated:
+                continue
+            had, has = watch.stint.identity, self.identities(new.member_id)
+            if (set(had.subscribed_topics), had.subscribed_regex or None) != (
+                set(has.subscribed_topics),
+                has.subscribed_regex or None,
+            ):
+                found[instance_id] = (old, new)
+        return found
 
     def _expression_of(self, member_id: str, expression: str | None) -> Occasion:
         if not expression:

@@ -53,8 +53,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.STATIC_MEMBER_REPLACED: CausePattern(
         Look(
-            "never: a replacement bumps nothing; what the new member changed, or the topics, did",
-            None,
+            "at most what happened meanwhile: a replacement bumps nothing",
+            _PROBABLE,
         ),
         Look("an instance id under a new member id in a new generation", _PROBABLE),
     ),

@@ -210,6 +210,7 @@ class EpochSpan:
                 "epoch": self.epoch,
                 "cause_seq": cause_seq,
                 "cause": verdict.cause.text,
+                "role": verdict.role.text,
                 "certainty": verdict.certainty.text,
                 "at": verdict.at_ms,
                 "member_id": verdict.member_id,

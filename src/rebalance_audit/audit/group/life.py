@@ -7,7 +7,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import Generation
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -427,16 +427,3 @@ def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
         if verdict.member_id == member_id and verdict.cause in DEPARTURES:
             return verdict
     return None
-
-
-DEPARTURES = frozenset(
-    {
-        RebalanceCause.MEMBER_LEFT,
-        RebalanceCause.MEMBER_SESSION_EXPIRED,
-        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
-        RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
-        RebalanceCause.MEMBER_DEPARTED,
-        RebalanceCause.STATIC_MEMBER_EXPIRED,
-    }
-)
-"""The causes that end a member."""

@@ -236,6 +236,7 @@ def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
         "certainty": row["primary_certainty"] or "",
         "mark": causes.mark(row["primary_certainty"]),
         "detail": shown(names.in_sentence(row["group_id"], row["detail"] or "")),
+        "meanwhile": ", ".join(map(causes.label, (row["meanwhile"] or "").split())),
         "took": _took(row),
         "members": _members(row),
         "moved": words.number(row["partitions_moved"] or None),

@@ -129,7 +129,8 @@ def _plus_minus(epoch: TableRow) -> str:
 
 def _cause(layout: ConsoleReport, row: TableRow, *, everything: bool) -> None:
     text = causes.marked(row["certainty"])
-    text.append(f"{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
+    lead = "meanwhile " if causes.is_meanwhile(row) else ""
+    text.append(f"{lead}{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
     text.append(layout.names.in_sentence(row["group_id"], row["detail"]), "not bold default")
     layout.print(Padding(text, (0, 0, 0, 2)))
     if row["alternatives"]:

@@ -1,0 +1,102 @@
+"""The metadata of the subscribed topics as a cause: what the group recorded of them and what the coordinator found."""
+
+from collections.abc import Iterator
+
+from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, probable
+from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
+from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
+
+
+def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
+    """Topic metadata that differ from the recorded ones, if nothing else in the write suffices to bump the epoch."""
+    evidence, bump = scene.evidence, scene.bump
+    if (
+        evidence.gone
+        or resolved_otherwise(scene.evidence.regexes)
+        or scene.returned_otherwise()
+        or any(
+            scene.subscribing(change) is Effect.BUMPS
+            for change in (*evidence.joined, *evidence.updated)
+        )
+    ):
+        return
+    recorded = next((change for change in evidence.topics if change.topics is not None), None)
+    if recorded is not None:
+        differ = frozenset(recorded.topics or ())
+        verdict = _differing(
+            scene, f"The subscribed topics changed shape: {join_names(sorted(differ))}."
+        )._replace(topics=tuple(sorted(differ)))
+        fact = evidence_at(recorded.position, "topic metadata record")
+        verdict = verdict._replace(evidence=(fact, *verdict.evidence))
+        if not differ:
+            yield Weighed(probable(verdict, RebalanceCause.UNKNOWN), Effect.BUMPS)
+        elif differ <= scene.dropped:
+            yield from _given_up(scene, certain=True)
+        else:
+            yield Weighed(verdict, Effect.BUMPS)
+    elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
+        if evidence.topics and bump.old_metadata_hash == 0:
+            verdict = _differing(
+                scene,
+                "The first refresh by a release that keeps a hash of the topics, not their list.",
+            )
+            yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
+        elif scene.dropped:
+            yield from _given_up(scene, certain=False)
+        else:
+            detail = "The hash of the subscribed topics changed, and nothing that members did changes it."
+            verdict = _differing(scene, detail)
+            if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
+                # All topics deleted, or all members gone and their tombstones lost: the records cannot tell.
+                verdict = probable(verdict, RebalanceCause.GROUP_EMPTIED)
+            yield Weighed(verdict, Effect.BUMPS)
+
+
+def _differing(scene: ModernScene, detail: str) -> Verdict:
+    return Verdict(
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        detail,
+        (scene.bump_evidence(),),
+    )
+
+
+def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
+    """An expression given up without an epoch: its topics go missing only when the metadata are computed again."""
+    resolved = [change for change in scene.evidence.regexes if change.new is not None]
+    causes = [RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED]
+    if not resolved:
+        causes.reverse()
+    verdict = Verdict(
+        causes[0],
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        f"A member had given up the expression that brought {join_names(sorted(scene.dropped))}, "
+        "without an epoch of its own.",
+        (*resolutions(resolved), scene.bump_evidence()),
+        topics=tuple(sorted(scene.dropped)),
+    )
+    others = (causes[1],) if certain else (causes[1], RebalanceCause.TOPIC_METADATA_CHANGED)
+    yield Weighed(probable(verdict, *others), Effect.BUMPS)
+
+
+def share_partitions(scene: ModernScene) -> Iterator[Weighed]:
+    """Partitions initialised for sharing since the last epoch, if nothing else in the write bumps."""
+    evidence, bump = scene.evidence, scene.bump
+    if scene.initialised_at is None or bump.old_metadata_hash != bump.new_metadata_hash:
+        return
+    if evidence.joined or evidence.gone or evidence.updated:
+        return
+    verdict = _differing(
+        scene,
+        "Partitions of the subscribed topics were initialised for sharing and can be assigned now.",
+    )
+    fact = evidence_at(scene.initialised_at, "share partitions initialised")
+    verdict = verdict._replace(evidence=(fact, *verdict.evidence))
+    yield Weighed(
+        probable(verdict, RebalanceCause.ASSIGNMENT_ONLY),
+        scene.effect_of(Occasion.SHARE_INITIALISED),
+    )
