@@ -10,10 +10,13 @@ from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
+from rebalance_audit.report.evidence import source_of
+from rebalance_audit.report.holders import HoldUp
 from rebalance_audit.report.summary import (
     TableRow,
     Tables,
     duration_of,
+    epoch_noun,
     estimate_of,
     is_classic,
     summaries,
@@ -21,7 +24,7 @@ from rebalance_audit.report.summary import (
 )
 from rebalance_audit.report.terminal.findings import gravest_first
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.report.verdict import HoldUp, Verdicts, rebalance_heading
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
 STRETCHES_SHOWN: Final = 5
@@ -60,7 +63,7 @@ def explain_group(own: Tables) -> Explanation:
     rebalances = own["rebalances"]
     heading = f"{summary.group_id} is {present.group_text(summary.present)} at the end of the log."
     protocols = " then ".join(summary.protocols) or "not known"
-    epochs = words.counted(summary.epochs, "epoch")
+    epochs = words.counted(summary.epochs, summary.epoch_noun)
     how_often = [
         f"It went through {epochs} in {words.counted(summary.rebalances, 'rebalance')}; protocol: {protocols}."
     ]
@@ -76,36 +79,38 @@ def explain_group(own: Tables) -> Explanation:
     why = _why_mostly(own)
     longest = max(rebalances, key=estimate_of, default=None)
     sections = [
-        Section("First of all", list(_first_of_all(own, longest))),
+        Section("In short", list(_in_short(own, longest))),
         Section("How often", how_often),
         Section("Why, mostly", why),
     ]
-    if longest is not None and estimate_of(longest):
-        sections.append(Section("The longest rebalance", list(_rebalance(longest))))
-    if rebalances:
-        last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]))
-        if last is not longest:
-            sections.append(Section("The last rebalance", list(_rebalance(last))))
+    last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
+    if last is not None and last is not longest:
+        sections.append(Section("The last rebalance", list(_rebalance(own, last))))
     sections += _findings(own.get("findings", ()))
     sections.append(Section("Not known", list(dict.fromkeys(_not_known_of_group(own)))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def _first_of_all(own: Tables, longest: TableRow | None) -> Iterator[str]:
-    """The longest rebalance: who held it up, what caused it, how often that cause came up, and what to do next."""
-    if longest is None or not estimate_of(longest):
+def _in_short(own: Tables, longest: TableRow | None) -> Iterator[str]:
+    """The longest rebalance: who held it up, what caused it, how often that member did, and what to do next."""
+    if longest is None:
         return
     verdicts = Verdicts(own)
-    yield f"The longest rebalance: {rebalance_heading(longest)}."
-    yield from verdicts.sentences(longest)
-    holders = [holder.member_id for holder in verdicts.holders(longest)[:1]]
-    for member_id in holders:
+    rebalances = own["rebalances"]
+    only = len(rebalances) == 1
+    yield verdicts.held_up(longest, f"The {'only' if only else 'longest'} rebalance")
+    yield verdicts.set_off(longest)
+    yield from verdicts.ways(longest)
+    count = words.counted(len(rebalances), "rebalance")
+    yield f"This was {'the only one' if only else f'the longest of {count}'}: {rebalance_heading(longest)}."
+    for holder in verdicts.holders(longest)[:1]:
         times = sum(
-            member_id in {holder.member_id for holder in verdicts.holders(row)}
-            for row in own["rebalances"]
+            holder.member_id in {other.member_id for other in verdicts.holders(row)}
+            for row in rebalances
         )
-        yield f"{member_id} held up {times} of {words.counted(len(own['rebalances']), 'rebalance')}."
+        if not only and holder.kept_ms is not None:
+            yield f"{holder.member_id} held up {times} of {count}."
     grave = gravest_first(own.get("findings", ()))
     if grave and grave[0]["severity"] != "info":
         yield f"What to do: {grave[0]['advice']}"
@@ -129,8 +134,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     end_ms = _end_of(own, epoch)
     held_up = () if rebalance is None else Verdicts(own).holders(rebalance)
     sections = []
-    if rebalance is not None:
-        sections.append(Section("In short", list(Verdicts(own).sentences(rebalance))))
+    sections.append(Section("In short", list(_epoch_in_short(own, epoch, rebalance))))
     if moment_ms is not None:
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
@@ -151,6 +155,17 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     }
     heading = f"{_noun(epoch)} {epoch['epoch']} of {epoch['group_id']} began at {words.utc(_start_of(epoch))}."
     return Explanation(heading, [section for section in sections if section.sentences], rows)
+
+
+def _epoch_in_short(own: Tables, epoch: TableRow, rebalance: TableRow | None) -> Iterator[str]:
+    verdicts = Verdicts(own)
+    yield f"Cause: {verdicts.causes_of(epoch)}."
+    if rebalance is None:
+        return
+    yield verdicts.held_up(rebalance, "The rebalance")
+    if rebalance["epochs"] != 1:
+        yield f"This rebalance: {rebalance_heading(rebalance)}. {verdicts.set_off(rebalance)}"
+    yield from verdicts.ways(rebalance)
 
 
 def epoch_at(own: Tables, moment_ms: int) -> TableRow | None:
@@ -193,7 +208,7 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[str]:
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
         yield f"{lead}{causes.label(row['cause'])}. {row['detail']} {sure}{_alternatives(row)}."
         for item in row["evidence"][:EVIDENCE_SHOWN]:
-            yield f"Evidence: {item['fact']} ({item['partition']}@{item['offset']}, {words.utc(item['at'])})."
+            yield f"Evidence: {item['fact']} ({source_of(item)})."
 
 
 def _alternatives(row: TableRow) -> str:
@@ -223,8 +238,9 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[str]:
             if rebalance["ended_at"] is not None
             else "was still going on when the log ended"
         )
+        count = words.counted(rebalance["epochs"], epoch_noun([rebalance]))
         yield (
-            f"It belongs to a rebalance of {rebalance['epochs']} epochs, {rebalance['first_epoch']} to "
+            f"It belongs to a rebalance of {count}, {rebalance['first_epoch']} to "
             f"{rebalance['last_epoch']}, which {took}."
         )
 
@@ -337,50 +353,46 @@ def _why_mostly(own: Tables) -> list[str]:
         if row["primary_cause"]:
             counts[row["primary_cause"]] = counts.get(row["primary_cause"], 0) + 1
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    noun = epoch_noun(own["epochs"])
     return [
-        f"{causes.label(cause)}, {words.counted(times, 'epoch')}: {DEFINITIONS[RebalanceCause(cause)]}"
+        f"{causes.label(cause)}, {words.counted(times, noun)}: {DEFINITIONS[RebalanceCause(cause)]}"
         for cause, times in ranked[:5]
     ]
 
 
-def _rebalance(row: TableRow) -> Iterator[str]:
-    took = (
-        f"and took {words.bounds_in_sentence(duration_of(row))}"
-        if row["ended_at"] is not None
-        else "and was still going on when the log ended"
+def _rebalance(own: Tables, row: TableRow) -> Iterator[str]:
+    verdicts = Verdicts(own)
+    heading = rebalance_heading(row)
+    yield f"{heading[:1].upper()}{heading[1:]}."
+    if verdicts.holders(row):
+        yield verdicts.held_up(row)
+        yield from verdicts.ways(row)
+    yield verdicts.set_off(row)
+
+
+def _is_logged(generation: TableRow) -> bool:
+    """Whether the begin of the join phase is known: from a broker's log, or since the records leave one moment only."""
+    earliest = generation["join_started_earliest"]
+    return earliest is not None and earliest == generation["join_started_latest"]
+
+
+def _may_have_gone_otherwise(cause: TableRow) -> bool:
+    """Whether it is open how a member went."""
+    others = {*(cause["alternatives"] or ()), cause["cause"]} & _DEPARTURE_CAUSES
+    return cause["cause"] == "member_departed" or (
+        cause["cause"] in _DEPARTURE_CAUSES and len(others) > 1
     )
-    cause = (
-        causes.label(row["primary_cause"])
-        if row["primary_cause"]
-        else "a cause that the log does not hold"
-    )
-    epochs = (
-        f"epoch {row['first_epoch']}"
-        if row["first_epoch"] == row["last_epoch"]
-        else f"epochs {row['first_epoch']} to {row['last_epoch']}"
-    )
-    yield (
-        f"It began at {words.utc(row['started_at'])} ({epochs}) {took}; cause: {cause} "
-        f"({row['primary_certainty'] or 'unknown'})."
-    )
-    if row["blocked_by"]:
-        yield f"Members waited for {', '.join(row['blocked_by'][:MEMBERS_SHOWN])}."
 
 
 def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[str]:
-    logged = epoch["join_started_earliest"] is not None and (
-        epoch["join_started_earliest"] == epoch["join_started_latest"]
-    )
-    if is_classic(epoch) and not logged:
+    if is_classic(epoch) and not _is_logged(epoch):
         yield (
-            "When exactly the join phase began and who it waited for: a classic generation leaves one record, at "
-            "its end."
+            "When exactly the join phase began and whom it waited for: a classic generation leaves one record, at "
+            "its end. The brokers' logs would tell (--broker-log)."
         )
     if epoch["completeness"] == "gap":
         yield "What happened right before: records are missing from the log there."
-    if any(
-        row["cause"] in _DEPARTURE_CAUSES and row["certainty"] != "proven" for row in its_causes
-    ):
+    if any(map(_may_have_gone_otherwise, its_causes)):
         yield (
             "Whether the member left, expired or was removed: all of them write the same records; the broker's "
             "log says."
@@ -390,16 +402,16 @@ def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[str]
 
 
 def _not_known_of_group(own: Tables) -> Iterator[str]:
-    if any(is_classic(row) for row in own["epochs"]):
+    if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
         yield (
-            "When the join phases of classic generations began: each leaves one record, at its end, so durations "
-            "are lower "
-            "bounds."
+            "When the join phases of classic generations began, and whom they waited for: each leaves one record, at "
+            "its end, so durations lie between two bounds. The brokers' logs would tell (--broker-log)."
         )
     gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
     if gaps:
-        yield f"What happened before {words.counted(gaps, 'epoch')}: records are missing from the log there."
-    if any(row["primary_cause"] in _DEPARTURE_CAUSES for row in own["epochs"]):
+        count = words.counted(gaps, epoch_noun(own["epochs"]))
+        yield f"What happened before {count}: records are missing from the log there."
+    if any(map(_may_have_gone_otherwise, own["rebalance_causes"])):
         yield (
             "Whether members left, expired or were removed, where the times do not tell: all of them write the "
             "same records."

@@ -29,6 +29,8 @@ class GroupSummary(NamedTuple):
     assignor: str | None
     """Members of the last epoch."""
     epochs: int
+    epoch_noun: str
+    """What its protocol calls an epoch."""
     rebalances: int
     not_stable: Bounds
     """Time from leaving stable to stable again, in milliseconds, summed over the finished rebalances."""
@@ -50,6 +52,11 @@ def is_classic(row: TableRow) -> bool:
     """Whether the row is of the classic protocol, whose one record per generation shows its end but not its start."""
     protocol: str = row["protocol"]
     return protocol == "classic"
+
+
+def epoch_noun(rows: Iterable[TableRow]) -> str:
+    """`generation` where all rows are of the classic protocol, else `epoch`."""
+    return "generation" if all(map(is_classic, rows)) else "epoch"
 
 
 def duration_of(rebalance: TableRow) -> Bounds | None:
@@ -126,6 +133,7 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
         last_epoch=last_epoch["epoch"] if last_epoch else None,
         assignor=last_epoch["assignor"] if last_epoch else None,
         epochs=len(epochs),
+        epoch_noun=epoch_noun(epochs),
         rebalances=len(rebalances),
         not_stable=total_of(durations),
         open_since_ms=next(

@@ -2,24 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.causes.departures import join_names
 from rebalance_audit.report import causes, words
+from rebalance_audit.report.holders import HoldUp, How, Stretch, holders_of
 from rebalance_audit.report.summary import TableRow, Tables, duration_of, is_classic
 
-NAMED_FROM_PERCENT: Final = 10
-"""Share of a rebalance for which a member must keep others waiting to be named."""
-NAMED_FROM_MS: Final = 100
 HOLDERS_NAMED: Final = 2
+CAUSES_NAMED: Final = 3
+"""Causes of one epoch, and epochs of one rebalance, in one sentence."""
+MEMBERS_NAMED: Final = 3
+"""Members with the same cause."""
 
-
-class HoldUp(NamedTuple):
-    """A member that held partitions for which others waited."""
-
-    member_id: str
-    kept_ms: int
-    gave_up: bool
-    """False where the next epoch came, or the member was gone, before it had released them."""
+_SAID_BY_ANOTHER: Final = frozenset(
+    {"group_created", "group_emptied", "cooperative_follow_up", "assignment_only"}
+)
+"""Causes that say nothing beside another one."""
 
 
 class Verdicts:
@@ -30,94 +30,156 @@ class Verdicts:
         self._epochs: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
         self._progress: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
         self._causes: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
+        self._members: dict[str, dict[str, TableRow]] = defaultdict(dict)
         for row in tables["epochs"]:
             if row["rebalance_seq"] is not None:
                 self._epochs[row["group_id"], row["incarnation"], row["rebalance_seq"]].append(row)
         for row in tables["convergence"]:
-            self._progress[row["group_id"], row["incarnation"], row["epoch"]].append(row)
+            self._progress[_key(row)].append(row)
         for row in tables["rebalance_causes"]:
-            self._causes[row["group_id"], row["incarnation"], row["epoch"]].append(row)
-        self._members = {(row["group_id"], row["member_id"]): row for row in tables["members"]}
+            self._causes[_key(row)].append(row)
+        for row in tables["members"]:
+            self._members[row["group_id"]][row["member_id"]] = row
 
     def holders(self, rebalance: TableRow) -> list[HoldUp]:
-        """The members that kept others waiting for a share worth naming, the longest first; () for a classic group."""
-        took = duration_of(rebalance)
-        if is_classic(rebalance) or took is None:
-            return []
-        kept: dict[str, int] = defaultdict(int)
-        unreleased = set()
-        for epoch, until_ms in self._epochs_of(rebalance):
-            rows = self._progress[epoch["group_id"], epoch["incarnation"], epoch["epoch"]]
-            awaited = {member_id for row in rows for member_id in row["waited_for"] or ()}
-            for row in rows:
-                began_ms, member_id = row["revoke_started_at"], row["member_id"]
-                if began_ms is None or (member_id not in awaited and row["revoked_at"] is not None):
-                    continue
-                ended_ms = until_ms if row["revoked_at"] is None else row["revoked_at"]
-                kept[member_id] += max(0, ended_ms - began_ms)
-                if row["revoked_at"] is None:
-                    unreleased.add(member_id)
-        least_ms = max(NAMED_FROM_MS, took.least * NAMED_FROM_PERCENT // 100)
-        named = [
-            HoldUp(member_id, min(kept_ms, took.least), member_id not in unreleased)
-            for member_id, kept_ms in kept.items()
-            if kept_ms >= least_ms
-        ]
-        return sorted(named, key=lambda holder: (-holder.kept_ms, holder.member_id))
+        """The members for which the group waited for a share worth naming, the longest first."""
+        return holders_of(rebalance, list(self._stretches(rebalance)))
 
     def short(self, rebalance: TableRow) -> str:
-        """The member that held it up most, and what caused it."""
-        return " ".join([*self._held_up(rebalance, 1), self._set_off(rebalance)])
-
-    def sentences(self, rebalance: TableRow) -> Iterator[str]:
-        """Who held it up, how long out of how long, and what caused it, with names."""
-        yield from self._held_up(rebalance, HOLDERS_NAMED)
-        yield self._set_off(rebalance)
-        slowest_member_id = rebalance["slowest_member_id"]
-        if slowest_member_id and not is_classic(rebalance) and not self.holders(rebalance):
-            who = self._who(rebalance["group_id"], slowest_member_id)
-            yield f"Nobody kept partitions that others waited for; the last to arrive was {who}."
-
-    def _held_up(self, rebalance: TableRow, limit: int) -> Iterator[str]:
-        took = duration_of(rebalance)
-        of_how_long = words.duration(None if took is None else took.least)
-        for holder in self.holders(rebalance)[:limit]:
-            end = "" if holder.gave_up else " and did not release them"
-            yield (
-                f"{self._who(rebalance['group_id'], holder.member_id)} held it up: it kept partitions that others "
-                f"waited for during {words.duration(holder.kept_ms)} of {of_how_long}{end}."
-            )
-
-    def _set_off(self, rebalance: TableRow) -> str:
-        key = (rebalance["group_id"], rebalance["incarnation"], rebalance["first_epoch"])
-        primary = next((row for row in self._causes[key] if row["cause_seq"] == 0), None)
-        if primary is None:
-            return "What set it off is not in the log."
-        whom = ""
-        if primary["member_id"] is not None:
-            whom = f", {self._who(rebalance['group_id'], primary['member_id'])}"
-        return (
-            f"It was set off by: {causes.label(primary['cause'])}{whom} ({primary['certainty']})."
+        """Who held it up and how, where somebody did, and what set it off."""
+        held_up = (
+            [self.held_up(rebalance), *self.ways(rebalance)] if self.holders(rebalance) else []
         )
+        return " ".join([*held_up, self.set_off(rebalance)])
+
+    def held_up(self, rebalance: TableRow, what: str = "") -> str:
+        """`what` was held up by whom, for how long of how long; or that nobody did, or nothing tells. One sentence."""
+        found, took = self.holders(rebalance), duration_of(rebalance)
+        if not found:
+            lasted = "goes on" if took is None else f"took {words.bounds_in_sentence(took)}"
+            return f"{what or 'It'} {lasted}: {self._nobody(rebalance)}."
+        timed = [holder for holder in found if holder.kept_ms is not None]
+        whom = [
+            self._who(rebalance["group_id"], holder.member_id)
+            for holder in (timed or found)[:HOLDERS_NAMED]
+        ]
+        if timed and took is not None:
+            kept = [words.duration(holder.kept_ms) for holder in timed]
+            kept[0] += f" of {words.duration(took.least)}"
+            by = ", and by ".join(f"{who} for {ms}" for who, ms in zip(whom, kept, strict=False))
+            return f"{what} was held up by {by}." if what else f"Held up by {by}."
+        by = " and ".join(whom)
+        if took is None:
+            return (
+                f"{what} is held up by {by}." if what else f"Held up by {by} at the end of the log."
+            )
+        return f"{what} was perhaps held up by {by}." if what else f"Perhaps held up by {by}."
+
+    def ways(self, rebalance: TableRow) -> Iterator[str]:
+        """In which way each of them did; those alike in one sentence."""
+        alike: dict[How, list[str]] = defaultdict(list)
+        for holder in self.holders(rebalance)[:HOLDERS_NAMED]:
+            alike[holder.how].append(holder.member_id)
+        for how, member_ids in alike.items():
+            if len(member_ids) > 1:
+                yield f"{' and '.join(member_ids)} each {how}."
+            else:
+                yield f"{member_ids[0]} {how}."
+
+    def set_off(self, rebalance: TableRow) -> str:
+        """One sentence: the cause of its first epoch with names, and those of the epochs that followed."""
+        epochs = [epoch for epoch, *_ in self._stretches(rebalance)]
+        if not epochs:
+            return "What set it off is not in the log."
+        first, *later = epochs
+        told = [f"Set off by: {self.causes_of(first)}"]
+        telling = [row for row in later if row["primary_cause"] not in _SAID_BY_ANOTHER]
+        told += [f"then {self.causes_of(row)}" for row in telling[: CAUSES_NAMED - 1]]
+        if len(telling) >= CAUSES_NAMED:
+            told.append(f"then {words.counted(len(telling) - CAUSES_NAMED + 1, 'more change')}")
+        return "; ".join(told) + "."
+
+    def causes_of(self, epoch: TableRow) -> str:
+        """`member joined, c80 at 10.0.0.1 (proven)`: the causes of one epoch, those alike together."""
+        rows = sorted(self._causes[_key(epoch)], key=lambda row: row["cause_seq"])
+        if not rows or rows[0]["cause"] == RebalanceCause.UNKNOWN:
+            return "unknown, the records that would tell are not in the log"
+        sure = [row for row in rows if row["certainty"] != "possible"] or rows
+        telling = [row for row in sure if row["cause"] not in _SAID_BY_ANOTHER] or rows[:1]
+        alike: dict[tuple[str, str], list[TableRow]] = {}
+        for row in telling:
+            alike.setdefault((row["cause"], row["certainty"]), []).append(row)
+        told = [self._alike(*key, its_rows) for key, its_rows in alike.items()]
+        more = len(told) - CAUSES_NAMED
+        if more > 0:
+            told[CAUSES_NAMED:] = [words.counted(more, "more cause")]
+        return "; ".join(told)
+
+    def _alike(self, cause: str, certainty: str, rows: Sequence[TableRow]) -> str:
+        named = [
+            self._who(row["group_id"], row["member_id"])
+            for row in rows
+            if row["member_id"] is not None
+        ]
+        if len(named) > MEMBERS_NAMED:
+            named[MEMBERS_NAMED:] = [words.counted(len(named) - MEMBERS_NAMED, "more member")]
+        whom = f", {join_names(named)}" if named else ""
+        return f"{causes.label(cause)}{whom} ({certainty})"
+
+    def _nobody(self, rebalance: TableRow) -> str:
+        took, slowest_member_id = duration_of(rebalance), rebalance["slowest_member_id"]
+        if is_classic(rebalance):
+            return "no record tells whom it waited for"
+        if took is None:
+            return "nobody keeps partitions that others wait for"
+        if not slowest_member_id or not took.least:
+            return "nobody held it up"
+        who = self._who(rebalance["group_id"], slowest_member_id)
+        moved = self._coordinator_moved(rebalance)
+        return f"nobody was slow to give up partitions; the last to arrive was {who}{moved}"
+
+    def _coordinator_moved(self, rebalance: TableRow) -> str:
+        """Members wait for a new coordinator too; only the next record has its leader epoch."""
+        epochs = [epoch for epoch, *_ in self._stretches(rebalance)]
+        following = self._epochs[_rebalance_key(rebalance, after=1)]
+        led = [row["coordinator_epoch"] for row in (*epochs, *following[:1])]
+        if None in led or len(set(led)) <= 1:
+            return ""
+        return ". The coordinator moved to another broker during it or after it, which the members may have waited for"
 
     def _who(self, group_id: str, member_id: str) -> str:
         """A member with its host, where the log has it."""
-        row = self._members.get((group_id, member_id))
+        row = self._members[group_id].get(member_id)
         host = ((row or {}).get("client_host") or "").removeprefix("/")
         return f"{member_id} at {host}" if host else member_id
 
-    def _epochs_of(self, rebalance: TableRow) -> Iterator[tuple[TableRow, int]]:
-        """Its epochs in their order, each with the time at which it was over for the rebalance."""
-        key = (rebalance["group_id"], rebalance["incarnation"], rebalance["rebalance_seq"])
-        epochs = sorted(self._epochs[key], key=lambda row: row["epoch"])
+    def _stretches(self, rebalance: TableRow) -> Iterator[Stretch]:
+        """Its epochs in their order."""
+        epochs = sorted(self._epochs[_rebalance_key(rebalance)], key=lambda row: row["epoch"])
         ends: Sequence[int] = [row["started_at"] or 0 for row in epochs[1:]]
-        yield from zip(epochs, [*ends, rebalance["ended_at"]], strict=True)
+        for epoch, until_ms in zip(epochs, [*ends, rebalance["ended_at"]], strict=False):
+            key = _key(epoch)
+            yield Stretch(epoch, until_ms, self._progress[key], self._causes[key])
+
+
+def _key(row: TableRow) -> tuple[str, int, int]:
+    return row["group_id"], row["incarnation"], row["epoch"]
+
+
+def _rebalance_key(rebalance: TableRow, after: int = 0) -> tuple[str, int, int]:
+    """Key of a rebalance, or of the one that many `after` it."""
+    return rebalance["group_id"], rebalance["incarnation"], rebalance["rebalance_seq"] + after
 
 
 def rebalance_heading(rebalance: TableRow) -> str:
-    """`epochs 19 to 20, 22.7 s from 2026-11-21 09:11:49.463 UTC`."""
+    """`epochs 19 to 20, 22.7 s from 2026-11-21 09:11:49.463 UTC`; `… since` for one that goes on."""
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     noun = "generation" if is_classic(rebalance) else "epoch"
     which = f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
-    lasted = words.bounds_in_sentence(duration_of(rebalance))
-    return f"{which}, {lasted} from {words.utc(rebalance['started_at'])}"
+    took, began = duration_of(rebalance), words.utc(rebalance["started_at"])
+    if took is None:
+        return f"{which}, since {began}"
+    if took.most == took.least or not is_classic(rebalance):
+        return f"{which}, {words.bounds_in_sentence(took)} from {began}"
+    # Where the bounds differ, the time in the row is the latest at which it can have begun.
+    return f"{which}, {words.bounds_in_sentence(took)} until {words.utc(rebalance['ended_at'])}"

@@ -59,7 +59,7 @@ def bounds_in_sentence(lasted: Bounds | None) -> str:
         return f"at least {least}"
     if least == most:
         return least
-    about = f" (about {duration(lasted.estimate)})"
+    about = f" (about {duration(lasted.estimate)})" if lasted.estimate else ""
     return (f"between {least} and {most}" if lasted.least else f"up to {most}") + about
 
 

@@ -58,8 +58,8 @@ def test_an_epoch_in_words_says_why_how_long_who_and_which_partitions() -> None:
 def test_the_group_as_a_whole_has_its_longest_and_its_last_rebalance() -> None:
     """Without --epoch and --at: how often, why mostly, the longest rebalance, and what the log cannot show."""
     sections = told(segments("classic-static"), "fleet")["by_title"]
-    assert sections["How often"][0].startswith("It went through 8 epochs in 8 rebalances")
-    assert "took between 4 ms and 15.3 s (about 1.3 s)" in sections["The longest rebalance"][0]
+    assert sections["How often"][0].startswith("It went through 8 generations in 8 rebalances")
+    assert "took between 4 ms and 15.3 s (about 1.3 s)" in sections["In short"][0]
     assert any("static subscription ignored" in sentence for sentence in sections["Findings"])
     assert any(
         "each leaves one record, at its end" in sentence for sentence in sections["Not known"]

@@ -168,9 +168,11 @@ def _epoch(own: Tables, epoch_number: int, incarnation: int | None) -> TableRow:
 
 def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> None:
     layout.line(Text(layout.names.in_sentence(group_id, explanation.heading), "bold"))
-    for section in explanation.sections:
-        layout.line()
-        layout.line(Text(words.visible(section.title), "bold"))
+    for place, section in enumerate(explanation.sections):
+        # The answer stands right below the heading.
+        if place:
+            layout.line()
+            layout.line(Text(words.visible(section.title), "bold"))
         for sentence in section.sentences:
             style = "dim" if sentence.startswith("Evidence: ") else ""
             text = Text(layout.names.in_sentence(group_id, sentence), style)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from rich.padding import Padding
 from rich.text import Text
 
-from rebalance_audit.report import causes, present, words
+from rebalance_audit.report import causes, evidence, present, words
 from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
@@ -49,7 +49,7 @@ def _headline(group: GroupSummary) -> Text:
     )
     if group.last_epoch is not None:
         assignor = f", assignor {group.assignor}" if group.assignor else ""
-        text.append(f" Last epoch {group.last_epoch}{assignor};", "not bold")
+        text.append(f" Last {group.epoch_noun} {group.last_epoch}{assignor};", "not bold")
         text.append(f" partition {group.log_partition} of __consumer_offsets.", "not bold")
     return text
 
@@ -136,14 +136,14 @@ def _cause(layout: ConsoleReport, row: TableRow, *, everything: bool) -> None:
     if row["alternatives"]:
         others = ", ".join(map(causes.label, row["alternatives"]))
         layout.print(Padding(Text(f"not excluded: {others}", "dim"), (0, 0, 0, 4)))
-    evidence: Sequence[Mapping[str, Any]] = row["evidence"] or ()
-    shown = evidence if everything else evidence[:EVIDENCE_SHOWN]
+    items: Sequence[Mapping[str, Any]] = row["evidence"] or ()
+    shown = items if everything else items[:EVIDENCE_SHOWN]
     for item in shown:
         fact = layout.names.in_sentence(row["group_id"], item["fact"])
         line = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  {fact}"
         layout.print(Padding(Text(line, "dim"), (0, 0, 0, 4)))
-    if len(shown) < len(evidence):
-        more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}"
+    if len(shown) < len(items):
+        more = f"… and {words.counted(len(items) - len(shown), 'more record')}; --all shows them"
         layout.print(Padding(Text(more, "dim"), (0, 0, 0, 4)))
 
 
@@ -227,6 +227,6 @@ def _glossary(layout: ConsoleReport, cause_rows: Sequence[TableRow]) -> None:
         text = Text(f"{name}  ", "bold")
         text.append(sentence, "not bold dim")
         layout.line(text)
-    layout.line(
-        Text("2@100 is partition 2, offset 100 of __consumer_offsets; `decode` prints it.", "dim")
-    )
+    layout.line(Text(evidence.LEGEND, "dim"))
+    if any(evidence.is_logged(item) for row in cause_rows for item in row["evidence"] or ()):
+        layout.line(Text(evidence.LEGEND_OF_LOGS, "dim"))

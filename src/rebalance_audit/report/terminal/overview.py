@@ -109,7 +109,7 @@ def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | 
                     cell(group.group_id, "bold"),
                     f"{protocol(group)}, {present.cell_of(group.present)}",
                 ),
-                two_lines(f"{group.rebalances:,}", words.counted(group.epochs, "epoch")),
+                two_lines(f"{group.rebalances:,}", words.counted(group.epochs, group.epoch_noun)),
                 two_lines(
                     words.bounds(group.not_stable),
                     f"longest {words.bounds(group.longest)}" if group.longest else "",
