@@ -127,6 +127,23 @@ def test_a_member_follows_its_subscription_at_once(
     assert _text(reconcile(_member(before), target, around)) == after
 
 
+@pytest.mark.parametrize("owned", [None, "-"])
+def test_a_member_without_topics_makes_an_empty_step(owned: str | None) -> None:
+    """Kafka compares two empty assignments by identity, and writes a record that only moves the previous epoch."""
+    around = {"subscribed": set(), "subscribes": False, "subscription_changed": True}
+    assert _text(_step("5/4 STABLE -", "5 -", owned, "-", **around)) == "5/5 STABLE -"
+    around["subscribes"] = True
+    assert _text(_step("5/4 STABLE -", "5 -", owned, "-", **around)) == "5/4 STABLE -"
+
+
+def test_up_to_4_1_a_member_that_must_give_up_more_moves_on() -> None:
+    """What it had to give up is gone, a new target takes more from it: it does not wait at the epoch it was at."""
+    before = "5/5 UNREVOKED 0-1|2"
+    moved = _step(before, "7 0", "0-1", "-", steps_while_revoking=True)
+    assert _text(moved) == "6/5 UNREVOKED 0|1"
+    assert _text(_step(before, "7 0", "0-1", "-")) == "5/5 UNREVOKED 0|1"
+
+
 def test_before_4_1_a_member_waits_for_what_it_gives_up_itself() -> None:
     """The partition counts as taken although the member holds it."""
     moved = _step("5/5 UNREVOKED 0|1-2", "7 0-2", "0", "1-2", own_pending_is_free=False)

@@ -24,6 +24,7 @@ from rebalance_audit.coordinator.consumer.targets import (
     server_assignor,
     target_as_is,
     topic_ids_of,
+    topic_names_of,
 )
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TimerKind
@@ -168,9 +169,11 @@ def settle(
         owned,
         work.is_free,
         subscribed,
+        bool(topic_names_of(updated, work.group.regexes)),
         forced,
         release.own_pending_is_free,
         release.assignment_epochs,
+        release.steps_while_revoking,
     )
     if release.early_access:
         result = work.group.target_results.get(updated.member_id)

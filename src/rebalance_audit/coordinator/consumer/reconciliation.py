@@ -48,11 +48,15 @@ class Surroundings(NamedTuple):
     """Whether no member has the partition, assigned or pending revocation."""
     subscribed: Container[Topic] | None = None
     """Topics that the member is subscribed to; None where the release does not look."""
+    subscribes: bool = True
+    """Whether the member subscribes to anything at all, be it a topic that does not exist."""
     subscription_changed: bool = False
     """Whether the heartbeat changed them and the release makes the member follow at once."""
     own_pending_is_free: bool = True
     assignment_epochs: bool = True
     """Whether to keep the epoch at which each partition was assigned."""
+    steps_while_revoking: bool = False
+    """Whether a member that gave up all it had to, and must give up more, moves on by one epoch."""
 
 
 def reconcile(member: ModernMember, target: Target, around: Surroundings) -> ModernMember:
@@ -72,7 +76,8 @@ def reconcile(member: ModernMember, target: Target, around: Surroundings) -> Mod
                 "The member is in an unknown state and must rejoin without any partition.",
             )
         return _step(member, target, around, waiting_epoch=target.assignment_epoch)
-    return _step(member, target, around, waiting_epoch=member.member_epoch)
+    steps = state == UNREVOKED and around.steps_while_revoking
+    return _step(member, target, around, waiting_epoch=member.member_epoch + steps)
 
 
 def _owns_any(owned: Partitions | None, partitions: Partitions) -> bool:
@@ -125,10 +130,11 @@ def _follow_subscription(member: ModernMember, around: Surroundings) -> ModernMe
         return member
     kept = _only(member.assigned, around.subscribed)
     left = minus(member.assigned, kept)
-    if not left:
+    # Kafka makes a step, though an empty one, of a member with no topic left and nothing to give up.
+    if not left and (around.subscribes or member.pending_revocation):
         return member
     pending = union(member.pending_revocation, left)
-    if _owns_any(around.owned, pending):
+    if pending and _owns_any(around.owned, pending):
         return _moved(member, around, UNREVOKED, member.member_epoch, kept, pending)
     return _moved(
         member,

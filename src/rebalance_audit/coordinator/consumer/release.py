@@ -35,6 +35,8 @@ class Release(NamedTuple):
     """A member that changes its subscription gives up the topics it dropped in the same write."""
     zero_epoch_rejoins: bool = True
     """A known member may come with epoch 0 at any time."""
+    steps_while_revoking: bool = False
+    """A member that gave up all it had to, and must give up more, moves on by one epoch (CurrentAssignmentBuilder)."""
     own_pending_is_free: bool = True
     """A member need not wait for a partition that it gives up itself."""
     assignment_epochs: bool = True
@@ -56,6 +58,7 @@ _R4_1: Final = _R4_3._replace(
     new_group_bumps=True,
     forces_subscription=False,
     zero_epoch_rejoins=False,
+    steps_while_revoking=True,
     assignment_epochs=False,
     assignment_interval=False,
     static_passes_full_group=False,
