@@ -2,7 +2,9 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL: # the checks for Java and Python come before anything is installed
+endif
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -71,21 +73,31 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 
 # --- checks ------------------------------------------------------------------------------------
 
+# Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
+# longest begin first, and each prints all that it has to say when it has ended. Three of them stay below 14 GiB.
+SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-swarm
+SUITES_AT_ONCE := 3
+
 .PHONY: test
-test: java $(INSTALLED) $(JARS) $(BROKER_JARS) test-fast test-swarm test-spark test-quality test-cluster test-broker test-dags ## Run all tests
+test: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) test-fast ## Run all tests, the slow suites side by side
+	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 
-# Two processes, each with a Spark session and a broker of its own: one driver plans while the other's tasks run.
-# Files keep their order. By default those with the fewest tests run last, and these are the slowest here.
-IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
+# Two processes, each of which has what the tests of a file share: their logs, audits, lakes.
+IN_TWO := -n 2 --dist loadfile
+# Each with a Spark session of its own: one driver plans while the other's tasks run. Files keep their order. By default
+# those with the fewest tests run last, and these are the slowest here.
+WITH_SPARK := $(IN_TWO) --no-loadscope-reorder
+# One session for all tests that need one, and the other process for those that need a broker alone.
+WITH_BROKER := -n 2 --dist loadgroup
 
 SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" -n 2 $(NEEDS_JVM:%=--ignore=%)
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%)
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
@@ -93,11 +105,11 @@ test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
-	$(PY) -m pytest -m spark $(IN_TWO) tests/cli tests/spark
+	$(PY) -m pytest -m spark $(WITH_SPARK) tests/cli tests/spark
 
 .PHONY: test-quality
 test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
-	$(PY) -m pytest -m quality $(IN_TWO) tests/quality
+	$(PY) -m pytest -m quality tests/quality
 
 .PHONY: test-cluster
 test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Spark cluster on this machine
@@ -105,7 +117,7 @@ test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Sp
 
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker
-	$(PY) -m pytest -m broker $(IN_TWO) tests/broker
+	$(PY) -m pytest -m broker $(WITH_BROKER) tests/broker
 
 .PHONY: test-dags
 test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake

@@ -1,5 +1,7 @@
 """What holds for all tests."""
 
+import gc
+
 from hypothesis import HealthCheck, settings
 
 from tests.support.examples import TIMES, examples
@@ -14,3 +16,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
+
+# Four thousand tests and what they have imported stay in memory: at Python's own thresholds a tenth of the time goes
+# into looking for garbage among them.
+gc.set_threshold(10_000, 10, 10)

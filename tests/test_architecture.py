@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from tests.support.modules import (
     import_graph,
     imports_of,
     module_paths,
+    nodes_in,
+    nodes_of,
     tree_of,
 )
 
@@ -61,18 +62,6 @@ def sources(*folders: str) -> list[Path]:
     """Python files of the package's folders, all of the package's without one."""
     roots = [PACKAGE / folder for folder in folders] or [PACKAGE]
     return sorted(path for root in roots for path in root.rglob("*.py"))
-
-
-@cache
-def nodes_of(path: Path) -> list[ast.AST]:
-    """Every node of a file's syntax tree that a rule looks at."""
-    return nodes_in(path.read_bytes())
-
-
-def nodes_in(code: str | bytes) -> list[ast.AST]:
-    """The same of a text."""
-    kinds = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Call)
-    return [node for node in ast.walk(ast.parse(code)) if isinstance(node, kinds)]
 
 
 def imported_modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -140,7 +129,7 @@ def test_the_core_reads_no_clock_no_environment_and_no_unseeded_chance() -> None
 )
 def test_the_rule_against_hidden_inputs_sees_them(code: str, expected: list[str]) -> None:
     """The check itself tells a hidden input from a harmless use of the same module."""
-    assert list(hidden_inputs(nodes_in(code))) == expected
+    assert list(hidden_inputs(nodes_in(ast.parse(code)))) == expected
 
 
 def test_only_the_lake_imports_spark() -> None:
@@ -187,7 +176,7 @@ def test_no_module_is_there_for_tests_alone() -> None:
     ahead = list(ENTRY_POINTS)
     for folder in ("jobs", "tools"):
         for path in (ROOT / folder).rglob("*.py"):
-            ahead += imports_of(tree_of(path))
+            ahead += imports_of(path)
     while ahead:
         name = ahead.pop()
         if name not in reached:

@@ -11,11 +11,13 @@ from tests.support.spark_sessions import spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """pyspark, kafka-python and py4j leave sockets to the collector."""
+    """pyspark, kafka-python and py4j leave sockets to the collector; one process has Spark's session."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+            if "spark" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +34,7 @@ def collected() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker with a topic, and with groups that have come and gone."""
     with running_broker(tmp_path_factory.mktemp("live") / "broker", settings=HASTE) as running:

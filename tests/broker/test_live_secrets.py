@@ -87,6 +87,8 @@ class _Scene:
             "spark.log.level" = "INFO"
             "spark.driver.memory" = "1g"
             "spark.sql.shuffle.partitions" = "2"
+            "spark.sql.codegen.wholeStage" = "false"
+            "spark.sql.codegen.factoryMode" = "NO_CODEGEN"
             "spark.driver.extraJavaOptions" = "{SHORT_LIVED} -Dlog4j2.configurationFile={logging.as_uri()}"
             """
         )

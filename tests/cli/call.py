@@ -23,9 +23,9 @@ class Outcome(NamedTuple):
     err: str
 
 
-def call(*arguments: str | Path) -> Outcome:
+def call(*arguments: str | Path, encoding: str = "utf-8") -> Outcome:
     """One command line in this process, with its output as through a pipe."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "12")
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in "12")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main.run([str(argument) for argument in arguments])
     return Outcome(code, *(_text(stream) for stream in (out, err)))

@@ -1,7 +1,16 @@
 import pytest
 
+from tests.cli.audited import audited_once
+
 
 @pytest.fixture(autouse=True)
 def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Output as to a file: readline, which pytest loads, passes COLUMNS on to parallel workers."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def shared_audits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that show one log in many ways audit it once for each choice of groups."""
+    for command in ("inspect", "explain"):
+        monkeypatch.setattr(f"rebalance_audit.cli.commands.{command}.audit_segments", audited_once)

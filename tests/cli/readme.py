@@ -8,6 +8,7 @@ Groups. What is left out becomes a line with an ellipsis.
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,14 +16,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import pytest
 from rich.console import Console
 
 from rebalance_audit.audit.rows import GOLD_OF_LOG
+from rebalance_audit.cli import main
 from rebalance_audit.cli.commands.demo import what_next
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
+from tests.cli.call import call
 from tools import generated_files
 
 ROOT: Final = Path(__file__).parents[2]
@@ -59,6 +63,15 @@ def _output(block: re.Match[str], folder: Path) -> str:
 
 
 def _run(command: str, folder: Path) -> str:
+    program, *arguments = shlex.split(command)
+    if program == main.PROGRAM and "|" not in arguments:
+        with pytest.MonkeyPatch.context() as here:
+            here.chdir(folder)
+            here.setenv("COLUMNS", str(COLUMNS))
+            outcome = call(*arguments)
+        if outcome.err or outcome.code:
+            raise RuntimeError(f"{command}: exit {outcome.code}: {outcome.err}")
+        return outcome.out
     environment = {
         **os.environ,
         "COLUMNS": str(COLUMNS),

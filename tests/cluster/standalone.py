@@ -32,7 +32,12 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
-    # As in tests/spark: what the second compiler would make faster these JVMs would not live to see.
+    # As in tests/spark: small pages and plans without code of their own; and what the second compiler would make faster
+    # these JVMs would not live to see.
+    "spark.buffer.pageSize": "4m",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

@@ -1,7 +1,7 @@
 """The package's modules and who imports whom, read from the sources: lazy imports count like any other."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -28,9 +28,21 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_bytes())
 
 
-def imports_of(tree: ast.AST) -> Iterator[str]:
-    """The package's modules that a tree imports, wherever in it. `from package import module` is the module."""
-    for node in ast.walk(tree):
+@cache
+def nodes_of(path: Path) -> Sequence[ast.AST]:
+    """Every node of a file's syntax tree that a rule looks at."""
+    return nodes_in(tree_of(path))
+
+
+def nodes_in(tree: ast.AST) -> Sequence[ast.AST]:
+    """The same of a tree."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Call)
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The package's modules that a file imports, wherever in it. `from package import module` is the module."""
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in module_paths())
         elif isinstance(node, ast.ImportFrom) and node.module and node.module in module_paths():
@@ -42,4 +54,4 @@ def imports_of(tree: ast.AST) -> Iterator[str]:
 @cache
 def import_graph() -> Mapping[str, frozenset[str]]:
     """Module -> the modules of the package that it imports."""
-    return {name: frozenset(imports_of(tree_of(path))) for name, path in module_paths().items()}
+    return {name: frozenset(imports_of(path)) for name, path in module_paths().items()}

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import pty
@@ -12,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from rebalance_audit.cli import main
 from rebalance_audit.local import byte_ranges as ranges
-from rebalance_audit.local.audit import Audit, audit_segments
 from rebalance_audit.tables.schemas import table_schemas
-from tests.cli.call import CAPTURES, PROGRAM, call, process, segments
+from tests.cli.call import CAPTURES, call, segments
 
 ALL = sorted(path.name for path in CAPTURES.iterdir())
 GOLD_OF_SEGMENTS = {
@@ -173,18 +174,10 @@ def test_a_classic_rebalance_is_given_by_its_bounds() -> None:
     assert re.search(r"fleet +1 +30 ms – 1\.0 s +[●◐○] [a-z ]+: pod-0", text)
 
 
-@cache
-def audited_once(
-    path: Path, groups: tuple[str, ...], broker_logs: tuple[Path, ...], **settings: Any
-) -> Audit:
-    """An audit that several commands show."""
-    return audit_segments(path, groups, broker_logs, **settings)
-
-
+@pytest.mark.usefixtures("shared_audits")
 @pytest.mark.parametrize("capture", ["migration", "share-streams", "oddities"])
 def test_no_line_is_wider_than_the_screen(capture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables and sentences wrap at the width of the terminal; nothing in them is cut off."""
-    monkeypatch.setattr("rebalance_audit.cli.commands.inspect.audit_segments", audited_once)
     source = segments(capture)
     for flags in ([], *(["--group", group_id] for group_id in groups_of(source))):
         for width in (80, 120, 200):
@@ -207,15 +200,16 @@ def test_long_tables_are_cut_with_a_word_and_all_shows_them() -> None:
 @pytest.mark.parametrize(
     ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
-def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], coloured: bool) -> None:
+def test_colour_is_for_terminals_that_want_it(
+    environment: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a terminal there is colour, unless NO_COLOR or the terminal itself rules it out."""
     main_end, other_end = pty.openpty()
-    command = [*PROGRAM, "inspect", str(segments("failover"))]
-    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    subprocess.run(
-        command, stdout=other_end, check=True, env={**inherited, "TERM": "xterm", **environment}
-    )
-    os.close(other_end)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+    with os.fdopen(other_end, "w") as terminal, contextlib.redirect_stdout(terminal):
+        assert main.run(["inspect", str(segments("failover"))]) == 0
     text = b""
     while True:
         try:
@@ -231,19 +225,17 @@ def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], colou
 
 def test_pipes_get_plain_text() -> None:
     """No escape codes and no trailing blanks where the output is no terminal."""
-    text = process("inspect", segments("failover")).stdout
+    text = call("inspect", segments("failover")).out
     assert COLOUR not in text
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
 def test_an_output_that_knows_ascii_only_gets_ascii() -> None:
-    """Under LC_ALL=C with an ASCII encoding the marks and lines are ASCII too."""
-    done = process(
-        "inspect", segments("classic-static"), env={**os.environ, "PYTHONIOENCODING": "ascii"}
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.isascii()
-    assert "! proven  ~ probable  ? possible  - between: no record" in done.stdout
+    """Where standard output has an ASCII encoding the marks and lines are ASCII too."""
+    done = call("inspect", segments("classic-static"), encoding="ascii")
+    assert done.code == 0, done.err
+    assert done.out.isascii()
+    assert "! proven  ~ probable  ? possible  - between: no record" in done.out
 
 
 # --- damaged logs --------------------------------------------------------------------------------
@@ -280,14 +272,13 @@ def test_inspect_loads_no_spark_and_no_data_frames() -> None:
     heavy = "pyspark|py4j|pandas|pyarrow|numpy|delta|deltalake|duckdb|pydantic"
     script = (
         "import re, sys; from rebalance_audit.cli.main import run; "
-        "code = run(sys.argv[1:]); "
-        f"print([m for m in sys.modules if re.fullmatch('({heavy})', m)], file=sys.stderr); sys.exit(code)"
+        "codes = [run([command, sys.argv[1]]) for command in ('inspect', 'state', 'decode')]; "
+        f"print(codes, [m for m in sys.modules if re.fullmatch('({heavy})', m)], file=sys.stderr)"
     )
-    for command in ("inspect", "state", "decode"):
-        done = subprocess.run(
-            [sys.executable, "-c", script, command, str(segments("failover"))],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stderr.strip() == "[]"
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(segments("failover"))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.strip() == "[0, 0, 0] []"

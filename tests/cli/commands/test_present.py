@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from rebalance_audit.local.audit import audit_segments
+from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call, segments
 from tests.cli.commands.test_report import Page
 from tests.support.lake_without_spark import write_lake
@@ -36,13 +36,35 @@ def told(words: str) -> Told:
     return Told(found[1], int(found[2] or found[3] or 0))
 
 
-def everything_told(folder: Path, lake: Path) -> dict[str, dict[str, Told]]:
-    """Group id -> output -> what it says: tables, texts and the page, for groups that left a record."""
-    tables = audit_segments(folder).tables
+Cells: TypeAlias = Mapping[str, Sequence[str]]
+"""Group id -> the group's line on the page."""
+
+
+def cells_of(lake: Path, logs: Mapping[str, Path]) -> Cells:
+    """What one page says of the groups of all logs, each group id behind the prefix of its log."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for prefix, folder in logs.items():
+        for name, rows in audited_once(folder).tables.items():
+            tables.setdefault(name, []).extend(
+                row | {"group_id": prefix + row["group_id"]} if "group_id" in row else row
+                for row in rows
+            )
     write_lake(lake, tables, "c")
     out = lake / "page.html"
     assert call("report", "--lake", lake, "--cluster", "c", "--out", out).code == 0
-    cells = {row["cells"][0]: row["cells"] for row in Page(out).data["groups"]}
+    return {row["cells"][0]: row["cells"] for row in Page(out).data["groups"]}
+
+
+@pytest.fixture(scope="module")
+def cells_of_captures(tmp_path_factory: pytest.TempPathFactory) -> Cells:
+    """One page about the groups of all captures, named like `upgrade: fleet`."""
+    logs = {f"{capture}: ": segments(capture) for capture in ALL}
+    return cells_of(tmp_path_factory.mktemp("lake"), logs)
+
+
+def everything_told(folder: Path, cells: Cells) -> dict[str, dict[str, Told]]:
+    """Group id -> output -> what it says: tables, texts and the page, for groups that left a record."""
+    tables = audited_once(folder).tables
     overview = call("inspect", folder, "--all").out
     found: dict[str, dict[str, Told]] = {}
     for group_id in sorted({row["group_id"] for row in tables["group_states"]}):
@@ -102,9 +124,10 @@ def require_alike(
     assert set(expected) & set(found)
 
 
+@pytest.mark.usefixtures("shared_audits")
 @pytest.mark.parametrize("capture", ALL)
 def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
-    capture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capture: str, cells_of_captures: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """State and members in tables, texts and on the page equal the brokers' answer, while clients were idle."""
     described: list[dict[str, Any]] = json.loads(
@@ -119,9 +142,16 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
     }
     not_told = {group["group_id"] for group in described if group["group_id"] not in expected}
     monkeypatch.setenv("COLUMNS", "400")
-    require_alike(everything_told(segments(capture), tmp_path), expected, not_told)
+    prefix = f"{capture}: "
+    cells = {
+        group_id.removeprefix(prefix): told_of_it
+        for group_id, told_of_it in cells_of_captures.items()
+        if group_id.startswith(prefix)
+    }
+    require_alike(everything_told(segments(capture), cells), expected, not_told)
 
 
+@pytest.mark.usefixtures("shared_audits")
 @pytest.mark.parametrize("seed", [10, 17, 32])
 def test_every_place_says_what_state_says_of_groups_with_many_lives(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -129,10 +159,11 @@ def test_every_place_says_what_state_says_of_groups_with_many_lives(
     """A simulated log in which groups are deleted and created again under the same name."""
     log = tmp_path / "log"
     assert call("simulate", "--seed", str(seed), "--out", log, "--minutes", "3").code == 0
-    assert any(row["incarnation"] > 0 for row in audit_segments(log).tables["group_states"])
+    assert any(row["incarnation"] > 0 for row in audited_once(log).tables["group_states"])
     standing = json.loads(call("state", log).out)["groups"]
     expected = {
         group["group_id"]: Told(group["state"], len(group["members"])) for group in standing
     }
     monkeypatch.setenv("COLUMNS", "400")
-    require_alike(everything_told(log, tmp_path / "lake"), expected)
+    cells = cells_of(tmp_path / "lake", {"": log})
+    require_alike(everything_told(log, cells), expected)
