@@ -19,8 +19,13 @@ def judge_ownership(
     truth: Mapping[str, list[Row]],
     about: str,
 ) -> None:
-    """By the coordinator's clock an interval is right or wrong; by the client's it comes a little later."""
-    ours = _intervals(tables["ownership"], "from_at", "to_at", "topic")
+    """By the coordinator's clock an interval is right or wrong; by the client's it comes a little later.
+
+    Members of share groups own nothing.
+    """
+    shared = {row["group_id"] for row in truth["epoch"] if row["protocol"] == "share"}
+    owned = [row for row in tables["ownership"] if row["group_id"] not in shared]
+    ours = _intervals(owned, "from_at", "to_at", "topic")
     theirs = _intervals(truth["assignment"], "from", "to", "topic")
     for key in sorted(ours.keys() | theirs.keys()):
         mine, true = ours.get(key, set()), theirs.get(key, set())

@@ -16,16 +16,27 @@ from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
 
-SEEDS = (11, 35, 42)
+SEEDS = (224, 375, 740, 764)
 WANTED = {
+    "a bump for assignment_configs_changed",
+    "a bump for member_metadata_changed",
+    "a bump for share_partitions_pending",
+    "a clock set back at a fail-over",
     "a first heartbeat without topics",
     "an expression changed while it is resolved",
     "a fail-over before expressions are resolved",
     "a slow resolution",
     "brokers of another release in one log",
     "two writes of a group in one millisecond",
+    "upgrade of a group in CompletingRebalance",
     "upgrade of a group in PreparingRebalance",
+    "upgrade of an eager group in CompletingRebalance",
     "upgrade of a group in Stable",
+}
+RARE_TRIGGERS = {
+    Trigger.ASSIGNMENT_CONFIGS_CHANGED,
+    Trigger.MEMBER_METADATA_CHANGED,
+    Trigger.SHARE_PARTITIONS_PENDING,
 }
 
 
@@ -39,14 +50,23 @@ class Situations:
         self._states: dict[str, str] = {}
         self._written_ms: dict[str, int] = {}
         self._releases: dict[int, Dialect] = {}
+        self._clocks: dict[int, int] = {}
 
     def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
         """A request or timer was served."""
         assert self.simulation is not None
         now_ms = self.simulation.scheduler.now_ms
         for bump in happening.bumps:
+            self.found |= {
+                f"a bump for {reason.trigger.value}"
+                for reason in bump.reasons
+                if reason.trigger in RARE_TRIGGERS
+            }
             if any(reason.trigger is Trigger.GROUP_UPGRADED for reason in bump.reasons):
-                self.found.add(f"upgrade of a group in {self._states.get(bump.group_id)}")
+                state = self._states.get(bump.group_id)
+                self.found.add(f"upgrade of a group in {state}")
+                if "cooperative-sticky" not in self._assignors_of(bump.group_id):
+                    self.found.add(f"upgrade of an eager group in {state}")
         for group_id in {slot.group_id for slot, _ in changed}:
             if self._written_ms.get(group_id) == now_ms:
                 self.found.add("two writes of a group in one millisecond")
@@ -58,6 +78,11 @@ class Situations:
             self._states[group_id] = live.state.value
         if isinstance(request, ConsumerGroupHeartbeatRequest):
             self._heartbeat(shard, request, changed)
+
+    def _assignors_of(self, group_id: str) -> tuple[str, ...]:
+        assert self.simulation is not None
+        plans = {fleet.plan.group_id: fleet.plan for fleet in self.simulation.fleets}
+        return plans[group_id].assignors
 
     def _heartbeat(
         self, shard: ServedPartition, request: ConsumerGroupHeartbeatRequest, changed: Changed
@@ -95,6 +120,10 @@ class Situations:
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """Another coordinator is there."""
         del lost
+        clock_ms = self._clocks.get(shard.number, shard.clock_offset_ms)
+        if shard.clock_offset_ms < clock_ms:
+            self.found.add("a clock set back at a fail-over")
+        self._clocks[shard.number] = shard.clock_offset_ms
         release = shard.config.dialect
         if self._releases.setdefault(shard.number, release) is not release:
             self.found.add("brokers of another release in one log")

@@ -19,6 +19,7 @@ from rebalance_audit.coordinator.handling import (
     Timer,
     TopicDescription,
 )
+from rebalance_audit.coordinator.ledger import LedgerShard
 from rebalance_audit.coordinator.reasons import Bump
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.policy import Policy
@@ -132,7 +133,7 @@ class CoordinatorDriver:
         self._start()
 
     def _start(self) -> None:
-        self.shard = Shard(0, Policy.STRICT)
+        self.shard = LedgerShard(0, Policy.STRICT)
         for written in self.log:
             self._replay(self.shard, written)
         self.coordinator = GroupCoordinator(self.shard, self.config, self.topics, self._ids)

@@ -19,11 +19,7 @@ from rebalance_audit.coordinator.group_view import (
     state_name,
 )
 from rebalance_audit.coordinator.handling import ErrorCode, Reply, Result
-from rebalance_audit.coordinator.offset_removal import (
-    EXPIRING_TYPES,
-    offset_tombstone,
-    partitions_with_offsets,
-)
+from rebalance_audit.coordinator.offset_removal import offset_tombstone, partitions_with_offsets
 from rebalance_audit.coordinator.requests.admin import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -108,7 +104,7 @@ class GroupAdmin(StatelessHandlers):
 
     def _delete_error(self, group_id: str) -> ErrorCode:
         group = self._classic.current_group(group_id)
-        if group is None or group_type(group) not in EXPIRING_TYPES:
+        if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
         return ErrorCode.NONE if is_empty(group) else ErrorCode.NON_EMPTY_GROUP
 

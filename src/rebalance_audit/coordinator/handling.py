@@ -71,11 +71,15 @@ class TimerKind(StrEnum):
     """Classic: a member id was handed out and the second JoinGroup must follow."""
     SESSION = "session"
     REBALANCE = "rebalance"
-    """Consumer: a member must give up partitions."""
+    """Consumer and streams: a member must give up partitions."""
     CLIENT_ASSIGNOR = "client_assignor"
     """Consumer: the member chosen to run a client-side assignor must install within its rebalance timeout."""
     REGEX = "regex"
     """Consumer: resolve the group's regular expressions, away from the heartbeat."""
+    SHARE_STATE = "share_state"
+    """Share: the partitions that were to be initialised are."""
+    INITIAL_DELAY = "initial_delay"
+    """Streams: a group without members waits for more before it assigns."""
     EXPIRY = "expiry"
     """The periodic expiry of offsets and groups."""
 
@@ -221,6 +225,13 @@ class CoordinatorConfig:
     consumer_regex_refresh_interval_ms: int = 600_000
     consumer_regex_resolution_ms: int = 0
     """How long the search for the topics of expressions takes; not a setting of Kafka's, but of its machine."""
+    share_initialisation_ms: int = 50
+    """How long the share coordinator takes to initialise partitions; not a setting of Kafka's either."""
+    share_retry_interval_ms: int = 30_000
+    """`group.share.initialize.retry.interval.ms`"""
+    streams_initial_delay_ms: int = 3_000
+    """`group.streams.initial.rebalance.delay.ms`; before 4.2 there is none, whatever is set."""
+    streams_standby_replicas: int = 0
     server_assignors: tuple[str, ...] = ("uniform", "range")
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     offsets_retention_ms: int = 604_800_000

@@ -45,8 +45,8 @@ from rebalance_audit.wire.generated.messages import OffsetCommitKey
 CHECK_INTERVAL_MS: Final = 600_000
 """`offsets.retention.check.interval.ms`"""
 
-EXPIRING_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.CONSUMER})
-"""Group types that expiry ends."""
+EXPIRING_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.CONSUMER, GroupType.STREAMS})
+"""Group types that expiry ends: share groups have no offsets here, and stay."""
 
 
 class OffsetRemoval(StatelessHandlers):

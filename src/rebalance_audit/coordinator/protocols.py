@@ -10,6 +10,8 @@ from rebalance_audit.coordinator.group_admin import GroupAdmin
 from rebalance_audit.coordinator.offset_commits import OffsetCommits
 from rebalance_audit.coordinator.offset_reads import OffsetReads
 from rebalance_audit.coordinator.offset_removal import OffsetRemoval
+from rebalance_audit.coordinator.share.handlers import ShareHandlers
+from rebalance_audit.coordinator.streams.handlers import StreamsHandlers
 
 
 def protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
@@ -19,6 +21,8 @@ def protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
     return (
         classic,
         ConsumerHandlers(context, classic),
+        ShareHandlers(context),
+        StreamsHandlers(context),
         OffsetCommits(context, classic, epoch_checks),
         OffsetReads(context, epoch_checks),
         OffsetRemoval(context, classic),

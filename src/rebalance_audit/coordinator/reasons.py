@@ -35,6 +35,14 @@ class Trigger(StrEnum):
     """The subscribed topics are not as the group's last epoch has them on record."""
     SERVER_ASSIGNOR_CHANGED = "server_assignor_changed"
     """The members' preferences make another server-side assignor the group's."""
+    MEMBER_METADATA_CHANGED = "member_metadata_changed"
+    """A known member of a streams group describes itself otherwise."""
+    TOPOLOGY_VALIDATED = "topology_validated"
+    """A streams group's topology can be assigned now and could not before, or the reverse."""
+    ASSIGNMENT_CONFIGS_CHANGED = "assignment_configs_changed"
+    """A streams group's settings for its assignor are not those of its last epoch."""
+    SHARE_PARTITIONS_PENDING = "share_partitions_pending"
+    """Partitions are initialised for sharing and not assigned."""
     CLIENT_ASSIGNOR_CHANGED = "client_assignor_changed"
     """A member offers other client-side assignors, or has a reason to assign again."""
     LEADER_REJOINED = "leader_rejoined"
@@ -68,7 +76,7 @@ class Bump(NamedTuple):
     reasons: tuple[BumpReason, ...]
     """Each would have been enough, but for those that say what became of the group (`GROUP_…`)."""
     topics: Mapping[str, tuple[object, ...] | None] = {}
-    """Consumer groups: every subscribed name, with its `Topic` where there is one."""
+    """All but classic groups: every subscribed name, with its `Topic` where there is one."""
 
 
 class Meanwhile(NamedTuple):

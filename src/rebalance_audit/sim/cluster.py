@@ -40,6 +40,8 @@ class ClusterOptions:
     """Partition count of `__consumer_offsets`."""
     broker_count: int = 3
     log: LogOptions = field(default_factory=LogOptions)
+    clock_offsets_ms: tuple[int, ...] = ()
+    """How far the clock of each broker is ahead; without any, all clocks show the same."""
 
 
 class Cluster:
@@ -84,6 +86,7 @@ class Cluster:
                 self.options.log,
                 self.observers,
                 self._folder,
+                self.options.clock_offsets_ms or (0,) * self.options.broker_count,
             )
         return served
 
@@ -146,6 +149,15 @@ class Cluster:
         numbers = tuple(range(len(topic.partition_racks)))
         request = OffsetDeleteRequest(group_id, (OffsetDeleteRequestTopic(topic.name, numbers),))
         self.ask("admin", self.partition_of(group_id), request, _nobody)
+
+    def create_internal(self, name: str, partition_count: int) -> None:
+        """The brokers create an internal topic of a streams application, unless another heartbeat has had it done."""
+        if name not in self.topics.image.by_name:
+            self.topics.create(name, partition_count)
+
+    def set_for_group(self, group_id: str, setting: str, value: int) -> None:
+        """An administrator changes a setting of a group."""
+        self.config.group_overrides.setdefault(group_id, {})[setting] = value
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic; the coordinators delete its offsets."""

@@ -1,12 +1,16 @@
 """Who blocks whom: sentences that say why a group has not converged. No sentence means that it has."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernGroup
-from rebalance_audit.replay.partitions import text_of
+from rebalance_audit.replay.partitions import each, text_of
 from rebalance_audit.sim.brokers.broker import ServedPartition
+from rebalance_audit.sim.clients.share import ShareClient
+from rebalance_audit.sim.clients.streams import task_key
 from rebalance_audit.sim.fleet import Fleet
+from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.options import Protocol
 
 
@@ -84,6 +88,13 @@ def _modern_pending(group: ModernGroup) -> Iterator[str]:
 
 
 def _partitions_pending(fleet: Fleet) -> Iterator[str]:
+    if fleet.plan.protocol is Protocol.SHARE:
+        shared: set[HeldPartition] = set()
+        for client in fleet.clients:
+            if isinstance(client, ShareClient):
+                shared |= client.shares
+        yield from _missing(fleet, shared)
+        return
     holders = fleet.cluster.holdings.holders(fleet.plan.group_id)
     for partition, clients in holders.items():
         if len(clients) > 1:
@@ -93,6 +104,27 @@ def _partitions_pending(fleet: Fleet) -> Iterator[str]:
         # A static classic member that returns with another subscription, or a leader that missed the growth of a topic
         # while it was away, causes no rebalance: partitions can stay without an owner for good.
         return
-    missing = fleet.expected_partitions() - holders.keys()
+    if fleet.plan.protocol is Protocol.STREAMS:
+        # A client that missed the answer with its tasks hears of them again only when they change: docs/simulator.md.
+        yield from _missing(fleet, _assigned_tasks(fleet))
+        return
+    yield from _missing(fleet, holders.keys())
+
+
+def _missing(fleet: Fleet, used: AbstractSet[HeldPartition]) -> Iterator[str]:
+    missing = fleet.expected_partitions() - used
     if missing:
         yield f"{fleet.plan.group_id}: nobody uses {sorted(missing)[:5]}"
+
+
+def _assigned_tasks(fleet: Fleet) -> set[HeldPartition]:
+    group_id = fleet.plan.group_id
+    slot = fleet.cluster.partition_of(group_id).shard.slot(group_id)
+    group = None if slot is None else slot.group
+    if not isinstance(group, ModernGroup):
+        return set()
+    return {
+        task_key((str(name), number))
+        for member in group.members.values()
+        for name, number in each(member.assigned)
+    }

@@ -9,10 +9,13 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
+from rebalance_audit.coordinator.streams.topology import configure_topology
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient
 from rebalance_audit.sim.clients.client import ClientConfig, Library
 from rebalance_audit.sim.clients.consumer import ConsumerClient
+from rebalance_audit.sim.clients.share import ShareClient
+from rebalance_audit.sim.clients.streams import StreamsClient, application_of, task_key
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.network import Filter
 from rebalance_audit.sim.options import EXPRESSIONS, GroupPlan, Protocol
@@ -26,7 +29,7 @@ _ROLLING_CHANGE: Final = {
 }
 """A rolling change of assignor in two deploys: first both assignors, then the new one alone."""
 
-AnyClient = ClassicClient | ConsumerClient
+AnyClient = ClassicClient | ConsumerClient | ShareClient | StreamsClient
 
 
 @dataclass(slots=True)
@@ -53,6 +56,13 @@ class Fleet:
         self._duplicates: list[AnyClient] = []
         self._speaks_new = plan.protocol is Protocol.CONSUMER
         self._deploying = False
+        self._application = application_of(
+            plan.group_id,
+            plan.topics or ("topic-0",),
+            stateful=plan.stateful,
+            repartitions=plan.repartitions,
+        )
+        self._application.answers_queries = plan.answers_queries
 
     @property
     def clients(self) -> list[AnyClient]:
@@ -94,9 +104,13 @@ class Fleet:
             makes_own_id=self.cluster.config.dialect not in _EARLY,
             client_assignor=plan.client_assignor,
             subscribes_after_ms=plan.subscribes_after_ms,
-            assigns_for_ms=0 if "cooperative-sticky" in plan.assignors else plan.assigns_for_ms,
+            assigns_for_ms=plan.assigns_for_ms,
         )
         chance = self._chance.stream(f"client-{number}-{self._scheduler.executed}")
+        if plan.protocol is Protocol.STREAMS:
+            return StreamsClient(self.cluster, config, chance, self._application)
+        if plan.protocol is Protocol.SHARE:
+            return ShareClient(self.cluster, config, chance)
         kind = ConsumerClient if self._speaks_new else ClassicClient
         return kind(self.cluster, config, chance)
 
@@ -175,12 +189,24 @@ class Fleet:
             instance.client.process_slowly(self._chance.between(1_000, longest_ms))
 
     def change_subscription(self) -> None:
-        """One member changes its topics."""
+        """One member changes its topics; in a streams group its endpoint or tags, or its group's settings change."""
         instance = self._pick()
         names = self.cluster.topics.image.names()
-        if instance is not None and names:
+        if instance is not None and isinstance(instance.client, StreamsClient):
+            self._change_streams(instance.client)
+        elif instance is not None and names:
             topics = self._chance.sample(names, self._chance.between(1, len(names)))
             instance.client.subscribe(tuple(topics))
+
+    def _change_streams(self, client: StreamsClient) -> None:
+        what = self._chance.choice(("endpoint", "tags", "standbys"))
+        if what == "endpoint":
+            client.move()
+        elif what == "tags":
+            client.retag((("zone", self._chance.choice(("a", "b", "c"))),))
+        else:
+            group_id, replicas = self.plan.group_id, self._chance.between(0, 2)
+            self.cluster.set_for_group(group_id, "streams.num.standby.replicas", replicas)
 
     def change_expression(self) -> None:
         """One member changes its expression, and may change it again before that is resolved."""
@@ -203,7 +229,7 @@ class Fleet:
             for client in self.clients
             if client.running and client.member_id and self._chance.happens(0.5)
         ]
-        if identities:
+        if identities and self.plan.protocol not in {Protocol.SHARE, Protocol.STREAMS}:
             self.cluster.ask(
                 "admin",
                 self.cluster.partition_of(self.plan.group_id),
@@ -263,8 +289,12 @@ class Fleet:
     # --- where it should end -----------------------------------------------------------------------
 
     def expected_partitions(self) -> set[tuple[bytes, int]]:
-        """Partitions of the topics that its clients subscribe to, as far as they exist."""
+        """What its clients should use, as far as it exists: partitions of their topics, or tasks."""
         image = self.cluster.topics.image
+        if self.plan.protocol is Protocol.STREAMS:
+            found = configure_topology(self._application.topology, image)
+            counts = found.task_counts if found.is_ready else ()
+            return {task_key((name, number)) for name, count in counts for number in range(count)}
         names: set[str] = set()
         for client in self.clients:
             names.update(client.config.topics)

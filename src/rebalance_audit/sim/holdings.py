@@ -66,6 +66,11 @@ class Holdings:
                     Use(holder.group_id, *partition, holder.name, member_id, from_ms, now_ms)
                 )
 
+    def held_since_ms(self, holder: Holder, partition: HeldPartition) -> int | None:
+        """When a client that holds the partition took it."""
+        held = self._held.get(holder.group_id, {}).get(partition, {}).get(holder)
+        return None if held is None else held[1]
+
     def holders(self, group_id: str) -> dict[HeldPartition, list[Holder]]:
         """Partitions of a group that any client holds."""
         return {

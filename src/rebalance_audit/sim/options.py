@@ -27,6 +27,19 @@ class Protocol(Enum):
     """Classic at first; deploys change the protocol back and forth."""
     STANDALONE = "standalone"
     TRANSACTIONAL = "transactional"
+    SHARE = "share"
+    """KIP-932, from release 4.1 on."""
+    STREAMS = "streams"
+    """KIP-1071, from release 4.1 on."""
+
+
+DRAWN_FIRST: Final = (
+    *(Protocol.CLASSIC, Protocol.CONSUMER, Protocol.MIGRATING),
+    *(Protocol.STANDALONE, Protocol.TRANSACTIONAL),
+)
+"""What a group is drawn from; some become share or streams groups afterwards."""
+BEFORE_SHARE_AND_STREAMS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
+"""Releases without share and streams groups; what they had in early access no later release reads."""
 
 
 @dataclass(slots=True)
@@ -53,6 +66,12 @@ class GroupPlan:
     """Classic, eager: how long a leader takes to assign."""
     subscribes_after_ms: int = 0
     """Consumer protocol: how long after they join without topics members subscribe."""
+    stateful: bool = False
+    """Streams: whether tasks have stores, and so may have standbys."""
+    repartitions: bool = False
+    """Streams: whether the topology has a second part, which reads an internal topic."""
+    answers_queries: bool = False
+    """Streams: whether members tell an endpoint."""
 
 
 @dataclass(slots=True)
@@ -163,6 +182,10 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
     """The options of a seed."""
     chance = Chance(seed, "options")
     dialect = overrides.dialect or chance.choice(list(Dialect))
+    if overrides.protocol in {Protocol.SHARE, Protocol.STREAMS} and not overrides.dialect:
+        dialect = chance.stream("later dialect").choice(
+            [each for each in Dialect if each not in BEFORE_SHARE_AND_STREAMS]
+        )
     topics = {f"topic-{number}": chance.between(1, 12) for number in range(chance.between(2, 5))}
     if overrides.topic_partitions is not None:
         topics = dict.fromkeys(topics, overrides.topic_partitions)
@@ -176,6 +199,12 @@ def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
             delete_retention_ms=chance.stream("retention").choice((10_000, DELETE_RETENTION_MS)),
         ),
     )
+    clocks = chance.stream("clocks")
+    if overrides.faults and clocks.happens(0.3):
+        most_ms = clocks.choice((5, 200, 5_000))
+        cluster.clock_offsets_ms = tuple(
+            clocks.between(-most_ms, most_ms) for _ in range(cluster.broker_count)
+        )
     options = SimulationOptions(
         overrides.minutes or chance.between(2, 6),
         _draw_config(chance.stream("coordinator"), dialect),
@@ -227,6 +256,9 @@ def _draw_config(chance: Chance, dialect: Dialect) -> CoordinatorConfig:
         consumer_assignment_interval_ms=chance.choice((0, 1_000, 1_000, 5_000)),
         consumer_regex_refresh_interval_ms=chance.choice((60_000, 600_000)),
         consumer_regex_resolution_ms=chance.stream("resolution").choice((0, 0, 300, 4_000, 15_000)),
+        share_initialisation_ms=chance.stream("initialisation").choice((0, 20, 50, 2_000)),
+        streams_initial_delay_ms=chance.stream("initial delay").choice((0, 500, 3_000)),
+        streams_standby_replicas=chance.stream("standbys").choice((0, 0, 1, 2)),
         server_assignors=chance.choice((("uniform", "range"), ("range", "uniform"))),
         classic_creation_recorded=not early or chance.happens(0.5),
     )
@@ -263,7 +295,10 @@ def _draw_group(
     chance: Chance, number: int, options: SimulationOptions, overrides: Overrides
 ) -> GroupPlan:
     early = options.coordinator.dialect in {Dialect.R3_7, Dialect.R3_9}
-    protocol = chance.weighted(list(Protocol), (6, 6, 0 if early else 3, 1, 1))
+    protocol = chance.weighted(DRAWN_FIRST, (6, 6, 0 if early else 3, 1, 1))
+    later = chance.stream("share or streams")
+    if options.coordinator.dialect not in BEFORE_SHARE_AND_STREAMS and later.happens(0.25):
+        protocol = later.choice((Protocol.SHARE, Protocol.STREAMS))
     protocol = overrides.protocol or protocol
     names = sorted(options.topics)
     topics = tuple(chance.sample(names, chance.between(1, len(names))))
@@ -273,6 +308,10 @@ def _draw_group(
         if chance.happens(0.5):
             topics = ()
     static = chance.happens(0.3)
+    if protocol is Protocol.SHARE or (
+        protocol is Protocol.STREAMS and options.coordinator.dialect is not Dialect.R4_4
+    ):
+        static = False
     runs_assignor = options.coordinator.dialect is Dialect.R3_7 and chance.happens(0.4)
     return GroupPlan(
         f"group-{number}" if chance.happens(0.9) else f"größe-{number}",
@@ -297,6 +336,9 @@ def _draw_group(
         subscribes_after_ms=(
             0 if early else chance.stream("late subscription").choice((0,) * 5 + (40, 2_500))
         ),
+        stateful=later.happens(0.5),
+        repartitions=later.happens(0.4),
+        answers_queries=later.happens(0.4),
     )
 
 

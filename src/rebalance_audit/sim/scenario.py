@@ -17,6 +17,7 @@ from rebalance_audit.sim.clients.committers import Committer, TransactionalCommi
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.convergence import pending
 from rebalance_audit.sim.fleet import Fleet
+from rebalance_audit.sim.holdings import HeldPartition, Holder
 from rebalance_audit.sim.invariants.invariants import Invariants
 from rebalance_audit.sim.options import (
     START_MS,
@@ -66,13 +67,11 @@ class Simulation:
         self.options = options
         self.scheduler = Scheduler(START_MS)
         self._chance = Chance(seed, "run")
-        self.truth = TruthRecorder(lambda: self.scheduler.now_ms, self._topic_name)
-        self.invariants = Invariants(self._served_by)
+        self.truth = TruthRecorder(self._topic_name)
+        self.invariants = Invariants(self._served_by, self._held_since_ms)
         self.broker_log: BrokerLogWriter | None = None
         if with_broker_log:
-            self.broker_log = BrokerLogWriter(
-                lambda: self.scheduler.now_ms, options.coordinator, options.cluster.broker_count
-            )
+            self.broker_log = BrokerLogWriter(options.coordinator, options.cluster.broker_count)
         self.cluster = Cluster(
             self.scheduler,
             self._chance.stream("cluster"),
@@ -98,6 +97,9 @@ class Simulation:
 
     def _served_by(self, group_id: str) -> ServedPartition:
         return self.cluster.partition_of(group_id)
+
+    def _held_since_ms(self, holder: Holder, partition: HeldPartition) -> int | None:
+        return self.cluster.holdings.held_since_ms(holder, partition)
 
     def _topic_name(self, topic_id: bytes) -> str:
         return self.cluster.topics.name_of(topic_id)

@@ -7,7 +7,7 @@ from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
 from rebalance_audit.replay.changes import MemberUnsubscribed, Position
 from rebalance_audit.sim.brokers.broker import Happening
-from rebalance_audit.sim.options import Overrides
+from rebalance_audit.sim.options import Overrides, Protocol
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.sim.truth.causes import CAUSES, Reason, reasons_of
 from rebalance_audit.sim.truth.decisions import Decisions
@@ -31,8 +31,9 @@ def test_an_empty_group_is_deleted_by_another_protocol_unless_a_join_phase_goes_
 
 def test_members_that_went_in_the_join_phase_before_an_upgrade_ended_as_they_did() -> None:
     """The heartbeat that upgraded the group shows that they are gone, but is not the cause."""
-    rows = list(simulate(2_311, Overrides(minutes=1)).truth.rows([]))
-    of_group = [row for row in rows if row["group_id"] == "group-1"]
+    drawn = Overrides(minutes=2, groups=4, protocol=Protocol.MIGRATING)
+    rows = list(simulate(13, drawn).truth.rows([]))
+    of_group = [row for row in rows if row["group_id"] == "group-2"]
     upgraded_at = next(
         row["started_at"] for row in of_group if row.get("cause") == "protocol_upgraded"
     )

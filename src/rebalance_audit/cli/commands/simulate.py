@@ -7,10 +7,18 @@ import click
 from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.garbage import collecting_less
-from rebalance_audit.sim.options import START_MS, Overrides, Protocol, draw_options, told
+from rebalance_audit.sim.options import (
+    BEFORE_SHARE_AND_STREAMS,
+    START_MS,
+    Overrides,
+    Protocol,
+    draw_options,
+    told,
+)
 from rebalance_audit.sim.scenario import Simulation
 
 WITHOUT_MIGRATION = frozenset({Dialect.R3_7, Dialect.R3_9})
+SHARE_AND_STREAMS = frozenset({Protocol.SHARE.value, Protocol.STREAMS.value})
 
 EXAMPLES = """\b
 Examples:
@@ -119,6 +127,9 @@ def simulate(
     if options.coordinator.dialect in WITHOUT_MIGRATION and protocol == Protocol.MIGRATING.value:
         release = options.coordinator.dialect.value
         raise click.BadParameter(f"{release} has no migration.", param_hint="--protocol")
+    if options.coordinator.dialect in BEFORE_SHARE_AND_STREAMS and protocol in SHARE_AND_STREAMS:
+        release = options.coordinator.dialect.value
+        raise click.BadParameter(f"{release} has no {protocol} groups.", param_hint="--protocol")
     for line in told(options):
         click.echo(line, err=True)
     simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)

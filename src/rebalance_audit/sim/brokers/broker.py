@@ -24,6 +24,7 @@ from rebalance_audit.coordinator.handling import (
     Timer,
     TimerKind,
 )
+from rebalance_audit.coordinator.ledger import LedgerShard
 from rebalance_audit.coordinator.offset_removal import CHECK_INTERVAL_MS
 from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.coordinator.requests.offsets import TopicsDeleted
@@ -122,14 +123,18 @@ class ServedPartition:
         options: LogOptions,
         observers: Sequence[Observer],
         folder: Path | None = None,
+        clock_offsets_ms: Sequence[int] = (0,),
     ) -> None:
-        """An empty log whose first coordinator serves at once; `folder` as in `PartitionLog`."""
+        """An empty log whose first coordinator serves at once; `folder` as in `PartitionLog`.
+
+        `clock_offsets_ms`: how far the clock of each broker is ahead; the brokers lead in turn.
+        """
         self.number = number
         self.log = PartitionLog(number, options.segment_bytes, folder)
         self.config = config
         self.leader_epoch = 0
         self.is_active = False
-        self.shard = Shard(number, Policy.STRICT)
+        self.shard = LedgerShard(number, Policy.STRICT)
         self._scheduler = scheduler
         self._topics = topics
         self._ids = ids
@@ -141,10 +146,23 @@ class ServedPartition:
         self._open: list[LoggedRecord] = []
         self._open_bytes = 0
         self._open_replies: list[tuple[int, Response]] = []
+        self._clock_offsets_ms = clock_offsets_ms
         self._deadlines: dict[Timer, int] = {}
+        """Timer -> when it fires, in the simulation's time."""
         self._wakeups: dict[Timer, int] = {}
         """Timer -> the time at which the scheduler looks at it, epoch milliseconds; never later than its deadline."""
         self._load()
+
+    @property
+    def clock_offset_ms(self) -> int:
+        """How far the clock of the leading broker is ahead of the simulation's time."""
+        offsets = self._clock_offsets_ms
+        return offsets[(self.number + self.leader_epoch) % len(offsets)]
+
+    @property
+    def now_ms(self) -> int:
+        """What the clock of the leading broker shows, epoch milliseconds."""
+        return self._scheduler.now_ms + self.clock_offset_ms
 
     # --- requests and timers -----------------------------------------------------------------------
 
@@ -157,14 +175,14 @@ class ServedPartition:
             return
         token = next(self._tokens)
         self._waiting[token] = (request, respond)
-        result = self.coordinator.handle(request, token, self._scheduler.now_ms)
+        result = self.coordinator.handle(request, token, self.now_ms)
         self._carry_out(result, Happening(request, None, intent))
 
     def prolong(self, request: Response) -> Prolonged | None:
         """Serve a quiet heartbeat directly; None for a request that must be received in full."""
         if self._open or not self.is_active:
             return None
-        prolonged = self.coordinator.prolonged(request, self._scheduler.now_ms)
+        prolonged = self.coordinator.prolonged(request, self.now_ms)
         if prolonged is not None:
             self._arm(prolonged.session, prolonged.deadline_ms)
         return prolonged
@@ -172,13 +190,13 @@ class ServedPartition:
     def topics_changed(self) -> None:
         """Tell the coordinator of the new image."""
         if self.is_active:
-            result = self.coordinator.image_changed(self._topics.image, self._scheduler.now_ms)
+            result = self.coordinator.image_changed(self._topics.image, self.now_ms)
             self._carry_out(result, Happening(None))
 
     def topics_deleted(self, deleted: TopicsDeleted) -> None:
         """Remove the offsets of deleted topics."""
         if self.is_active:
-            result = self.coordinator.handle(deleted, 0, self._scheduler.now_ms)
+            result = self.coordinator.handle(deleted, 0, self.now_ms)
             self._carry_out(result, Happening(deleted))
 
     def _wake(self, timer: Timer, leader_epoch: int, at_ms: int) -> None:
@@ -192,7 +210,7 @@ class ServedPartition:
             self._watch(timer, deadline_ms)
             return
         del self._deadlines[timer]
-        result = self.coordinator.fire(timer, self._scheduler.now_ms)
+        result = self.coordinator.fire(timer, self.now_ms)
         self._carry_out(result, Happening(None, timer))
 
     def _watch(self, timer: Timer, at_ms: int) -> None:
@@ -205,6 +223,7 @@ class ServedPartition:
         if deadline_ms is None:
             self._deadlines.pop(timer, None)
             return
+        deadline_ms -= self.clock_offset_ms
         self._deadlines[timer] = deadline_ms
         wakeup_ms = self._wakeups.get(timer)
         if wakeup_ms is None or wakeup_ms > deadline_ms:
@@ -231,7 +250,7 @@ class ServedPartition:
             self._arm(timer, deadline_ms)
 
     def _write(self, drafts: Sequence[RecordDraft]) -> Changed:
-        now_ms = self._scheduler.now_ms
+        now_ms = self.now_ms
         commits = plain_commits(drafts, self.config.dialect)
         written = self._encode(drafts, commits)
         size = 0
@@ -242,7 +261,7 @@ class ServedPartition:
             written = self._encode(drafts, commits)
         if not self._open:
             leader_epoch = self.leader_epoch
-            self._scheduler.at(now_ms + self._linger_ms, lambda: self._linger_over(leader_epoch))
+            self._scheduler.after(self._linger_ms, lambda: self._linger_over(leader_epoch))
         self._open += written
         self._open_bytes += size
         if commits is not None:
@@ -263,7 +282,7 @@ class ServedPartition:
     def _encode(
         self, drafts: Sequence[RecordDraft], commits: Sequence[Commit] | None = None
     ) -> list[LoggedRecord]:
-        dialect, now_ms = self.config.dialect, self._scheduler.now_ms
+        dialect, now_ms = self.config.dialect, self.now_ms
         first = self.log.next_offset + len(self._open)
         if commits is not None:
             encoded = encode_commits(commits, dialect)
@@ -282,7 +301,7 @@ class ServedPartition:
         transaction = result.transaction
         assert transaction is not None
         producer = Producer(transaction.producer_id, transaction.producer_epoch)
-        now_ms = self._scheduler.now_ms
+        now_ms = self.now_ms
         if transaction.committed is None:
             batch = self._batch(self._encode(result.records), producer)
         else:
@@ -312,7 +331,7 @@ class ServedPartition:
 
     def _batch(self, records: list[LoggedRecord], producer: Producer = NO_PRODUCER) -> LoggedBatch:
         stamps = self._options.stamps_append_time
-        append_time_ms = self._scheduler.now_ms if stamps else None
+        append_time_ms = self.now_ms if stamps else None
         max_ms = max(record.record_timestamp_ms for record in records)
         return LoggedBatch(
             records[0].log_offset,
@@ -394,10 +413,10 @@ class ServedPartition:
     def _load(self) -> None:
         lost, self._open, self._open_bytes = self._open, [], 0
         was_cleaned = self.log.was_cleaned
-        self.shard = Shard(self.number, Policy.LENIENT if was_cleaned else Policy.STRICT)
+        self.shard = LedgerShard(self.number, Policy.LENIENT if was_cleaned else Policy.STRICT)
         self.log.replay_into(self.shard)
         self.shard.policy = Policy.STRICT
-        now_ms = self._scheduler.now_ms
+        now_ms = self.now_ms
         self.coordinator = GroupCoordinator(self.shard, self.config, self._topics.image, self._ids)
         self.is_active = True
         for observer in self._observers:

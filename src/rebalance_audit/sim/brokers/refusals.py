@@ -38,6 +38,14 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
     WriteTxnMarkerResponse,
 )
+from rebalance_audit.coordinator.requests.share import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+from rebalance_audit.coordinator.requests.streams import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 
 Request = tuple[object, ...]
 
@@ -70,6 +78,8 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode], tuple[object, ...]]]] 
     ConsumerGroupInstallAssignmentRequest: lambda _, error: ConsumerGroupInstallAssignmentResponse(
         error
     ),
+    ShareGroupHeartbeatRequest: lambda _, error: ShareGroupHeartbeatResponse(error),
+    StreamsGroupHeartbeatRequest: lambda _, error: StreamsGroupHeartbeatResponse(error),
     OffsetCommitRequest: lambda request, error: OffsetCommitResponse(
         _commit_topics(request, error)
     ),

@@ -5,7 +5,7 @@ intentions; what they do not say in a request is not in the log either.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -32,11 +32,8 @@ _CHUNK_LINES: Final = 5_000
 class BrokerLogWriter:
     """Observes coordinators; keeps their lines packed, since a long run has millions."""
 
-    def __init__(
-        self, now_ms: Callable[[], int], config: CoordinatorConfig, broker_count: int
-    ) -> None:
+    def __init__(self, config: CoordinatorConfig, broker_count: int) -> None:
         """Nothing is logged yet."""
-        self._now_ms = now_ms
         self._config = config
         self._broker_count = broker_count
         self._classic: dict[int, ClassicLines] = {}
@@ -130,7 +127,7 @@ class BrokerLogWriter:
             self._put(shard, line)
 
     def _put(self, shard: ServedPartition, text: str, logger: str = _MANAGER) -> None:
-        now_ms = self._now_ms()
+        now_ms = shard.now_ms
         second, millis = divmod(now_ms, 1000)
         if second != self._second:
             self._second = second

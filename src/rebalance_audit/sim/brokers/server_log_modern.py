@@ -1,4 +1,4 @@
-"""Lines about groups of the consumer protocol, derived from the records that a request or timer made."""
+"""Lines about groups of the newer protocols, derived from the records that a request or timer made."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -23,6 +23,7 @@ from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.server_log_classic import NO_REASON
+from rebalance_audit.sim.brokers.server_log_members import share_and_streams_lines
 
 LOGS_EVERY_BUMP: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
 """Releases that log each new epoch, with the hash of the topics; older ones do not log those of members that leave."""
@@ -39,6 +40,9 @@ def modern_lines(
     group = slot.group
     removed = {each.group_type for each in changes if isinstance(each, GroupRemoved)}
     modern = group if isinstance(group, ModernGroup) else None
+    if modern is not None and modern.group_type is not GroupType.CONSUMER:
+        yield from share_and_streams_lines(modern, changes, happening, config.dialect)
+        return
     if modern is None and GroupType.CONSUMER not in removed:
         return
     scope = f"[GroupId {slot.group_id}] "

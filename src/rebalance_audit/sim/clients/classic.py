@@ -121,7 +121,7 @@ class ClassicClient(Client):
         if self.config.instance_id is None:
             self._leave("consumer poll timeout has expired.")
         self._become_outsider(forget_id=self.config.instance_id is None)
-        self._when_polled(0, lambda: self._join(None))
+        self._when_polled(0, self._join_anew)
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """The application changes its subscription."""
@@ -157,6 +157,11 @@ class ClassicClient(Client):
         if self.phase == "revoking":
             self._drop(self.owned)
             self._join(intent)
+
+    def _join_anew(self) -> None:
+        """Join as an outsider, unless another reason has led to that already."""
+        if self.phase == "out":
+            self._join(None)
 
     def _join(self, intent: RebalanceCause | None) -> None:
         self.phase = "joining"
@@ -224,7 +229,7 @@ class ClassicClient(Client):
             self._later(RETRY_BACKOFF_MS, lambda: self._join(intent))
         elif error is ErrorCode.UNKNOWN_MEMBER_ID:
             self._become_outsider(forget_id=True)
-            self._later(RETRY_BACKOFF_MS, lambda: self._join(None))
+            self._later(RETRY_BACKOFF_MS, self._join_anew)
         else:
             self.fail(error)
 
@@ -288,7 +293,7 @@ class ClassicClient(Client):
             self._later(RETRY_BACKOFF_MS, lambda: self._join(None))
         elif error in LOST:
             self._become_outsider(forget_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
-            self._later(RETRY_BACKOFF_MS, lambda: self._join(None))
+            self._later(RETRY_BACKOFF_MS, self._join_anew)
         else:
             self.fail(error)
 
@@ -372,7 +377,7 @@ class ClassicClient(Client):
             self._rejoin(None)
         elif error in LOST:
             self._become_outsider(forget_id=error is ErrorCode.UNKNOWN_MEMBER_ID)
-            self._when_polled(RETRY_BACKOFF_MS, lambda: self._join(None))
+            self._when_polled(RETRY_BACKOFF_MS, self._join_anew)
         elif error is not ErrorCode.NONE and error not in RETRIABLE:
             self.fail(error)
 

@@ -6,6 +6,7 @@ The rules look at the coordinators and the clients from outside; they share no b
 from collections.abc import Callable, Iterable, Sequence
 
 from rebalance_audit.coordinator.handling import Response
+from rebalance_audit.coordinator.requests.classic import JoinGroupRequest
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -16,7 +17,9 @@ from rebalance_audit.replay.changes import (
     Change,
     GenerationCompleted,
     GroupRemoved,
+    GroupType,
     MemberAssigned,
+    MemberSubscribed,
     OffsetRemoved,
 )
 from rebalance_audit.replay.classic.group import ClassicGroup
@@ -25,7 +28,7 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder
-from rebalance_audit.sim.invariants import no_member_ahead, one_owner
+from rebalance_audit.sim.invariants import no_member_ahead, one_owner, within_target
 from rebalance_audit.sim.invariants.kept_commits import KeptCommits
 from rebalance_audit.sim.invariants.log_is_state import Reloads, require_equal
 from rebalance_audit.sim.invariants.one_leader import OneLeader
@@ -36,12 +39,16 @@ from rebalance_audit.sim.invariants.rising_numbers import RisingNumbers
 class Invariants:
     """Observes everything; raises InvariantBrokenError at the event that breaks a rule."""
 
-    def __init__(self, served_by: Callable[[str], ServedPartition]) -> None:
-        """`served_by` finds the partition of a group."""
+    def __init__(
+        self,
+        served_by: Callable[[str], ServedPartition],
+        held_since_ms: Callable[[Holder, HeldPartition], int | None],
+    ) -> None:
+        """`served_by` finds the partition of a group, `held_since_ms` tells when a client took a partition."""
         self._served_by = served_by
         self._numbers = RisingNumbers()
         self._leaders = OneLeader()
-        self._users = OneUser(served_by)
+        self._users = OneUser(served_by, held_since_ms)
         self._commits = KeptCommits()
         self._reloads = Reloads()
         self.checks = 0
@@ -72,6 +79,16 @@ class Invariants:
         for slot, changes in changed:
             if isinstance(slot.group, ModernGroup):
                 self._check_members(slot.group, changes)
+                self._note_joins(shard, happening, changes)
+
+    def _note_joins(
+        self, shard: ServedPartition, happening: Happening, changes: Iterable[Change]
+    ) -> None:
+        request = happening.request
+        if isinstance(request, JoinGroupRequest):
+            for change in changes:
+                if isinstance(change, MemberSubscribed) and change.joined:
+                    self._users.joined(shard, request, change.member_id)
 
     def _check_members(self, group: ModernGroup, changes: Iterable[Change]) -> None:
         for change in changes:
@@ -81,7 +98,8 @@ class Invariants:
             member = group.members.get(change.member_id)
             if member is not None:
                 no_member_ahead.check_member(group, member)
-                one_owner.check_member(group, member)
+                shares = group.group_type is GroupType.SHARE
+                (within_target if shares else one_owner).check_member(group, member)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
         """Check what a client is told."""
@@ -132,5 +150,5 @@ class Invariants:
         require_equal(shard.shard, shard.replayed(), f"partition {shard.number}")
         self.checks += self._commits.check(shard)
         for slot in shard.shard.groups():
-            if isinstance(slot.group, ModernGroup):
+            if isinstance(slot.group, ModernGroup) and slot.group.group_type is not GroupType.SHARE:
                 one_owner.check_group(slot.group)

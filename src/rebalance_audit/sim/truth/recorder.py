@@ -94,11 +94,11 @@ class GroupTruth:
     had_epochs: bool = False
     epochs: list[EpochTruth] = field(default_factory=list)
     awaiting: list[EpochTruth] = field(default_factory=list)
-    """Epochs of the consumer protocol that have no target yet."""
+    """Epochs that have no target yet; in classic groups there are none."""
     members: MembersOf = field(default_factory=MembersOf)
     assignments: AssignmentTruth = field(default_factory=AssignmentTruth)
     topics: Topics | None = None
-    """Consumer groups: the subscribed topics as of the newest epoch."""
+    """All but classic groups: the subscribed topics as of the newest epoch."""
 
     def covers(self, topics: Topics | None) -> None:
         """The newest epoch has these topics."""
@@ -150,9 +150,8 @@ class GroupTruth:
 class TruthRecorder:
     """Observes coordinators and clients, and reports at the end what happened."""
 
-    def __init__(self, now_ms: Callable[[], int], name_of: Callable[[bytes], str]) -> None:
-        """Nothing happened yet; `name_of` knows the topics."""
-        self._now_ms = now_ms
+    def __init__(self, name_of: Callable[[bytes], str]) -> None:
+        """Nothing happened yet; `name_of` knows the topics. Times are those of each coordinator's clock."""
         self._name_of = name_of
         self._groups: dict[str, GroupTruth] = {}
         self._decisions: dict[int, Decisions] = {}
@@ -164,7 +163,7 @@ class TruthRecorder:
 
     def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:
         """Note what a request or timer did; it counts when its batch is written."""
-        now_ms = self._now_ms()
+        now_ms = shard.now_ms
         self._note_decisions(self._decisions[shard.number], happening, now_ms)
         if not changed or isinstance(happening.request, OffsetCommitRequest):
             return
@@ -297,7 +296,7 @@ class TruthRecorder:
                     group_id,
                     0,
                     epoch,
-                    GroupType.CONSUMER,
+                    group.group_type,
                     reasons,
                     now_ms,
                     meanwhile=decisions.meanwhile(group_id, epoch, reasons),
@@ -310,7 +309,7 @@ class TruthRecorder:
         notes.append(partial(truth.happened, beside))
         if not group.members:
             notes.append(truth.emptied)
-        if group.group_state() == "Stable":
+        if _has_arrived(group):
             notes.append(lambda: truth.converged(now_ms))
 
     def _note_classic(
@@ -346,6 +345,12 @@ class TruthRecorder:
                 decisions.meanwhile(group.group_id, generation, reasons),
             )
             notes.append(partial(_add_classic, truth, found))
+
+
+def _has_arrived(group: ModernGroup) -> bool:
+    """Whether all members have reached the newest epoch; the states of share and streams groups tell something else."""
+    is_assigned = group.group_epoch <= group.assignment_epoch
+    return bool(group.members) and is_assigned and not group.unconverged
 
 
 def _was_modern(changes: list[Change]) -> bool:
