@@ -7,6 +7,7 @@ from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdic
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
+from rebalance_audit.replay.changes import GroupType
 
 
 def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
@@ -51,6 +52,9 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
                 # All topics deleted, or all members gone and their tombstones lost: the records cannot tell.
                 verdict = probable(verdict, RebalanceCause.GROUP_EMPTIED)
+            elif bump.group_type is GroupType.STREAMS and bump.old_metadata_hash == 0:
+                # In 4.1 a departure writes 0 for the hash, and a later heartbeat finds the same topics as before.
+                verdict = probable(verdict, RebalanceCause.UNKNOWN)
             yield Weighed(verdict, Effect.BUMPS)
 
 

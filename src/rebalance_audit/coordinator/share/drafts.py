@@ -70,7 +70,7 @@ def share_member_gone(group_id: str, member_id: str) -> tuple[RecordDraft, ...]:
     return tuple(RecordDraft(key, None) for key in keys)
 
 
-def share_partitions(
+def share_state(
     group_id: str,
     initializing: Partitions,
     initialized: Partitions,

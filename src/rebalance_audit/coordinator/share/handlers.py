@@ -341,9 +341,7 @@ def _record_state(work: ShareWork, initializing: Partitions, initialized: Partit
         topic = work.image.topic_by_id(topic_id)
         if topic is not None:
             names[topic_id] = topic.name
-    work.outcome.records.append(
-        drafts.share_partitions(work.group_id, initializing, initialized, names)
-    )
+    work.outcome.records.append(drafts.share_state(work.group_id, initializing, initialized, names))
 
 
 def _existing(work: ShareWork, partitions: Partitions) -> Partitions:
