@@ -174,3 +174,22 @@ def test_refused_instances_are_a_finding() -> None:
         (9_000, 9_500, "Instance i was refused 1 time(s)"),
     ]
     assert findings[0]["member_ids"] == ["A", "X", "Y"]
+
+
+def test_a_departure_from_a_share_group_is_not_that_of_the_next_epoch() -> None:
+    """Share groups do not log the epoch that a departure begins, so the next line of an epoch is another request's."""
+    records = log(
+        (1_000, "10 A; 11 2 h1; 13 A 0-2; 12 2; 14 A 2/0 0-2"),
+        (2_000, "10 B; 11 3 h1; 13 B 3-5; 12 3; 14 B 3/0 3-5"),
+        (9_000, "14t B; 13t B; 10t B; 11 4 h1"),
+        (9_020, "11 5 h1; 13 A 0-5; 12 5; 14 A 5/2 0-5"),
+    )
+    lines: list[Line] = [
+        (9_000, "[GroupId g] Member B left the share group."),
+        (9_020, "[GroupId g] Bumped group epoch to 5 with metadata hash 1."),
+    ]
+    tables = audit(records, lines)
+    assert causes(tables, 4) == ["member_left proven B"]
+    assert causes(tables, 5) == ["unknown possible"]
+    alternatives = [row["alternatives"] for row in tables["rebalance_causes"] if row["epoch"] == 5]
+    assert alternatives == [["topic_metadata_changed", "assignment_only"]]

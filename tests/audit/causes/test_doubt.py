@@ -182,3 +182,10 @@ def test_who_owned_what_before_the_log_begins_is_not_complete() -> None:
     }
     classic = audit_log(log((9_000, "2 7 range A=0-1")))
     assert {row["completeness"] for row in classic["ownership"]} == {"gap"}
+
+
+@pytest.mark.parametrize("previous", [2, 0], ids=["moves", "stays, as in 4.2"])
+def test_where_a_members_epoch_stays_its_previous_one_may_stay_too(previous: int) -> None:
+    """Told to give up partitions, a member keeps its epoch; nothing is missing whichever previous epoch it writes."""
+    got = told(A_JOINS, (5_000, f"5 A topics=bar; 3 3 h9; 8 A 2/{previous} UNREVOKED 0-2|3-5"))
+    assert [row[:2] for row in verdicts(got)] == [(2, "complete"), (3, "complete")]

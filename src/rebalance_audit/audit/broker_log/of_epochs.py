@@ -13,7 +13,7 @@ from rebalance_audit.audit.causes.cause import (
     RebalanceCause,
     Verdict,
 )
-from rebalance_audit.replay.changes import GroupEpochBumped, Position
+from rebalance_audit.replay.changes import GroupEpochBumped, GroupType, Position
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 """Causes that a line about a join confirms; no line says that the group began with it."""
@@ -31,7 +31,7 @@ def testify_to_epoch(
     bumped = witness.of_epoch(FactKind.EPOCH_BUMPED, bump.new_epoch, at_ms)
     confirmed = tuple(_confirm(witness, verdict, bumped, position) for verdict in verdicts)
     if bumped is not None and all(each.cause is RebalanceCause.UNKNOWN for each in confirmed):
-        confirmed = tuple(_told(witness, bumped, position)) or confirmed
+        confirmed = tuple(_told(witness, bumped, bump)) or confirmed
     return Testimony(confirmed, contradictions=tuple(_denied(bumped, bump)))
 
 
@@ -63,12 +63,15 @@ def _confirm(
     return proven_by(verdict, said(fact, position, sentence_of(fact)))
 
 
-def _told(witness: Witness, bumped: BrokerFact, position: Position) -> Iterable[Verdict]:
+def _told(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) -> Iterable[Verdict]:
     """Verdicts on an epoch whose own records are gone, from the lines logged with it."""
+    position = bump.position
     from_ms, to_ms = _window(witness, bumped, position)
     for fact in witness.between(max(from_ms, bumped.at_ms - _ONE_WRITE_MS), to_ms):
         if fact.broker != bumped.broker:
             continue
+        if fact.kind in ENDS and bump.group_type is not GroupType.CONSUMER:
+            continue  # share and streams groups do not log the epoch that a departure begins: it is another one
         found = _cause_of(witness, fact, bumped.at_ms)
         if found is None:
             continue

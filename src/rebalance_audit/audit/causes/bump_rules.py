@@ -46,7 +46,10 @@ class Occasion(Enum):
         "after a fail-over or after an hour"
     )
     MEMBER_REMOVED = "members leave, expire or are removed"
-    SHARE_INITIALISED = "share partitions were initialised and are not assigned yet"
+    SHARE_INITIALISED = (
+        "initialised share partitions are in nobody's target: they are new, or, up to 4.2, "
+        "those of a member that left"
+    )
     TOPOLOGY_VALIDATED = "another topology was validated"
     ASSIGNMENT_CONFIGS = "the group's assignment configurations differ from those recorded"
     OVER_CAPACITY = (

@@ -55,6 +55,8 @@ def _broken_chain(
             continue
         if member.target_member_epoch >= 0:
             continue  # 3.7 wrote the epoch before the last change of epoch, not that of the previous record
+        if member.member_epoch == change.old_member_epoch:
+            continue  # where the epoch stays, releases differ in whether the previous one moves (4.2: it stays too)
         if member.previous_member_epoch != change.old_member_epoch:
             yield (
                 f"member {member_id} came from epoch {member.previous_member_epoch}, "

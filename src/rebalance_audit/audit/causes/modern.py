@@ -347,13 +347,16 @@ def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Ver
 
 
 def _unexplained(scene: ModernScene) -> Verdict:
+    # Share partitions that nobody has, and streams' assignment configurations, raise an epoch without another record.
+    consumer = scene.bump.group_type is GroupType.CONSUMER
+    other = RebalanceCause.ASSIGNOR_CHANGED if consumer else RebalanceCause.ASSIGNMENT_ONLY
     return Verdict(
         RebalanceCause.UNKNOWN,
         Certainty.POSSIBLE,
         scene.bump.position.record_timestamp_ms,
         "No record in the write of this epoch tells why it came about.",
         (scene.bump_evidence(),),
-        alternatives=(RebalanceCause.TOPIC_METADATA_CHANGED, RebalanceCause.ASSIGNOR_CHANGED),
+        alternatives=(RebalanceCause.TOPIC_METADATA_CHANGED, other),
     )
 
 
