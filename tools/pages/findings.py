@@ -19,6 +19,12 @@ NOT_FOUND: Final = {
         "a refused join writes no record (question 9 of [questions.md](questions.md))"
     ),
     "a classic group that hangs in its join phase": "nothing is written before the generation is complete",
+    "a hole in the log of a classic group": (
+        "generations that no member completed leave no record either, so missing numbers prove nothing"
+    ),
+    "a deploy that another one, or a crash of a new process, follows within `wave_pause_ms`": (
+        "members that come and go again are no deploy; random churn looks the same"
+    ),
     "clients that an old broker refuses, without a move of the coordinator": "a refused request writes no record",
 }
 """What users may expect and the audit does not find, with the reason."""
@@ -37,6 +43,12 @@ findings.
 A finding is about the group's records. The end of the log changes it only if time has to pass: while it lasts, the text
 says "at least", `to_at` is null, and the row stays the same, whatever is written for other groups, until
 a record of the group or the threshold changes it. The kinds that behave so say so.
+
+Findings of one kind and group that follow each other within `repeat_pause_ms` (a day) are one finding with a count,
+from the first beginning to the last end; the sentence is that of the gravest, or of the latest while it lasts. Kinds
+about one client, instance id, topic or deployment count each of them by itself.
+
+How often these findings are right, against scripted simulations: [accuracy.md](accuracy.md).
 
 `hanging_transaction`, `topic_growth` and `sources_differ` are found only in a lake, by ingests and by runs that decode
 offset commits; `inspect` does not have them.

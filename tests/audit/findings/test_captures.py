@@ -49,7 +49,6 @@ def test_ordinary_groups_have_no_findings(capture: str) -> None:
         ("failover", "ortsfest", "coordinator_moved"),
         ("upgrade", "modern", "group_not_served"),
         ("migration", "mover", "protocol_downgraded"),
-        ("migration", "mover", "deploy_wave"),
     ],
 )
 def test_what_was_done_to_a_group_is_found(capture: str, group_id: str, kind: str) -> None:

@@ -110,7 +110,8 @@ def test_a_deploy_and_what_would_have_spared_it() -> None:
     row = only(findings(*generations(steps, 10_000, start=1)), "deploy_wave")
     assert pick(row, "severity", "from_at", "to_at") == ("info", 20_000, 70_000)
     assert (
-        "3 members went and 3 came within 50.0 s in a group of 3; it took 6 epochs" in row["detail"]
+        "3 of 3 members named client… went and 3 came within 50.0 s; it took 6 epochs"
+        in row["detail"]
     )
     assert "With static membership 0 of 3 restarts would have needed no rebalance" in row["detail"]
     assert "cooperative assignor (assumption" in row["detail"]

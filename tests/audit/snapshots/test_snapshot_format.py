@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {9: "33d62f00b6b4"}
+SHAPES = {10: "1e5c752e36d1"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -36,7 +36,8 @@ KEPT_ELSEWHERE = {
     "Ownership": "_count_unowned _emit _group_id _topic_names",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
-    "_on_began _on_change _on_ended _on_members _on_settled _on_wrote",
+    "_on_began _on_change _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
+    "Repeats": "_report _pause_ms",
 }
 """Attributes that are not state: what the caller gives, what follows from it, and parts with their own state."""
 

@@ -21,4 +21,4 @@ def test_the_configuration_has_every_threshold_with_its_default() -> None:
         for field in fields(FindingRules)
         if not any(f"{{{field.name}}}" in kind.definition for kind in KINDS)
     }
-    assert unused == {"assumed_session_timeout_ms"}
+    assert unused == {"assumed_session_timeout_ms", "repeat_pause_ms"}

@@ -113,6 +113,7 @@ class LostPartition(Watcher):
     """Compares the topics to which a settled group subscribes with the partitions assigned in it."""
 
     kind = "lost_partition"
+    is_of_subject = True
     definition = (
         "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was in nobody's "
         "assignment; a warning where only some of its partitions are missing."
@@ -310,9 +311,9 @@ class UnstickyAssignment(Watcher):
 
     kind = "unsticky_assignment"
     definition = (
-        "Over one life of the group assignments moved at least {unsticky_moves} partitions from one member to "
-        "another, and at least {unsticky_factor} times as many as members that came and went required (by "
-        "equal shares)."
+        "Over one life of the group assignments moved partitions from one member to another at least {unsticky_factor} "
+        "times as often as members that came and went required (by equal shares), and {unsticky_moves} times more "
+        "often, or as many times more often as the group has partitions."
     )
     severity = Severity.INFO
     advice = "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."
@@ -321,6 +322,8 @@ class UnstickyAssignment(Watcher):
     _last_ms: int
     _moved: int
     _needed: float
+    _partitions: int
+    """The largest number of partitions that an epoch assigned."""
     _epochs: int
     _assignors: dict[str, None]
     _worst: list[tuple[float, int, Evidence]]
@@ -332,6 +335,7 @@ class UnstickyAssignment(Watcher):
         self._last_ms = 0
         self._moved = 0
         self._needed = 0.0
+        self._partitions = 0
         self._epochs = 0
         self._assignors = {}
         self._worst = []
@@ -350,6 +354,7 @@ class UnstickyAssignment(Watcher):
             share += span.members_left / max(before, span.members_left)
         needed = min(1.0, share) * span.partitions
         self._needed += needed
+        self._partitions = max(self._partitions, span.partitions)
         if not moved:
             return
         if self._began is None:
@@ -372,7 +377,7 @@ class UnstickyAssignment(Watcher):
         began, moved, needed = self._began, self._moved, self._needed
         if (
             began is not None
-            and moved >= self.rules.unsticky_moves
+            and moved - needed >= max(self.rules.unsticky_moves, self._partitions)
             and moved >= self.rules.unsticky_factor * needed
         ):
             self.find(
@@ -384,6 +389,7 @@ class UnstickyAssignment(Watcher):
                 [evidence for _, _, evidence in self._worst],
             )
         self._began, self._moved, self._needed, self._epochs = None, 0, 0.0, 0
+        self._partitions = 0
         self._assignors.clear()
         self._worst.clear()
         self._members = 0

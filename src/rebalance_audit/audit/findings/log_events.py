@@ -21,8 +21,8 @@ class CoordinatorMoved(AfterMove):
     kind = "coordinator_moved"
     definition = (
         "The coordinator of the group changed (the log's leader epoch rose), and within {coordinator_window_ms} "
-        "of its first record members were gone or got new ids; a warning where it took two or more, and at least "
-        "half of them."
+        "of its first record at least {coordinator_share_percent} % of the members were gone or got new ids; a "
+        "warning where it took two or more, and at least half of them."
     )
     severity = Severity.INFO
     other_severity = Severity.WARNING
@@ -80,6 +80,8 @@ class CoordinatorMoved(AfterMove):
         if moved is None or not gone or not self._members_before:
             return
         lost = min(len(gone), self._members_before)
+        if 100 * lost < self.rules.coordinator_share_percent * self._members_before:
+            return
         most = lost > 1 and 2 * lost >= self._members_before
         probably = " The move probably caused it." if most else " It may have caused it."
         self.find(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Finding
 from rebalance_audit.audit.findings.kinds import WATCHERS
+from rebalance_audit.audit.findings.repeats import Repeats
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
@@ -31,9 +32,11 @@ class GroupFindings:
         self._life = life
         self._emit = emit
         self._incarnation = life.incarnation
-        scene = Scene(life, outside, self._report)
+        self._repeats = Repeats(self._report, life.options.findings.repeat_pause_ms)
+        scene = Scene(life, outside, self._repeats.add)
         self._watchers = [of_kind(scene) for of_kind in WATCHERS]
         self._on_began = self._overriding(Watcher.epoch_began)
+        self._on_gap = self._overriding(Watcher.gap_came)
         self._on_settled = self._overriding(Watcher.epoch_settled)
         self._on_ended = self._overriding(Watcher.epoch_ended)
         self._on_members = self._overriding(Watcher.members_changed)
@@ -63,7 +66,11 @@ class GroupFindings:
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state: this one, and each kind of finding."""
-        return {"findings": self, **{watcher.kind: watcher for watcher in self._watchers}}
+        return {
+            "findings": self,
+            "repeats": self._repeats,
+            **{watcher.kind: watcher for watcher in self._watchers},
+        }
 
     def resumed(self) -> None:
         """Called after the state of the parts and of the life has been restored."""
@@ -106,6 +113,7 @@ class GroupFindings:
             self._close_span(self._span, end)
         for watcher in self._watchers:
             watcher.ended(end)
+        self._repeats.close()
         self.due_ms = end.due_ms
 
     def _follow_epochs(self, position: Position, group: Group) -> None:
@@ -115,6 +123,9 @@ class GroupFindings:
                 before = self._span
                 began = span.first_position if span is not None else position
                 ended_ms = before.ended_at_ms or began.record_timestamp_ms
+                if span is not None and span.gap:
+                    for watcher in self._on_gap:
+                        watcher.gap_came()
                 self._close_span(before, Ending(ended_ms))
             self._span, self._settled = span, False
             if span is not None:
@@ -137,6 +148,7 @@ class GroupFindings:
         self._span = None
         for watcher in self._watchers:
             watcher.ended(end)
+        self._repeats.close()
 
     def _report(self, finding: Finding) -> None:
         self._emit(FINDINGS, finding.row(self._life.group_id, self._incarnation))

@@ -40,6 +40,7 @@ class InstanceIdRefused(Watcher):
     """Reports the static members that were refused during an epoch, by instance id."""
 
     kind = "instance_id_refused"
+    is_of_subject = True
     definition = (
         "A static member was turned away because another member id holds its instance id (UNRELEASED_INSTANCE_ID or "
         "FENCED_INSTANCE_ID), as a broker's log (`--broker-log`) says; a refused join leaves no record."

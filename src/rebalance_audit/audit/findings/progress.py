@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.findings.after_gap import AfterGap
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
@@ -23,7 +24,7 @@ def _began(span: EpochSpan) -> Evidence:
     return evidence_at(span.first_position, f"group epoch {span.epoch}")
 
 
-class StuckGroup(Watcher):
+class StuckGroup(AfterGap):
     """Checks every epoch that took long to be reached."""
 
     kind = "stuck_group"
@@ -37,11 +38,12 @@ class StuckGroup(Watcher):
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Judge an epoch that every member reached."""
+        super().epoch_settled(span, position, group)
         self._judge(span, Ending(position.record_timestamp_ms))
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Judge an epoch that ended before every member reached it."""
-        if span.outcome in (None, "superseded", "open", "deleted"):
+        if span.outcome in (None, "superseded", "open", "deleted") and not self._is_doubtful:
             self._judge(span, end)
 
     def _judge(self, span: EpochSpan, end: Ending) -> None:
@@ -96,7 +98,7 @@ class StuckGroup(Watcher):
         return [], "the log does not tell who held it up"
 
 
-class EpochWithoutTarget(Watcher):
+class EpochWithoutTarget(AfterGap):
     """Checks epochs whose target came late or never."""
 
     kind = "epoch_without_target"
@@ -110,7 +112,8 @@ class EpochWithoutTarget(Watcher):
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Measure the wait for the target, at most to the end of the epoch."""
-        if span.protocol in (GroupType.CLASSIC, GroupType.SHARE) or not span.members:
+        without = (GroupType.CLASSIC, GroupType.SHARE)
+        if span.protocol in without or not span.members or self._is_doubtful:
             return
         target_ms = span.target_installed_at_ms
         began_ms, least_ms = span.first_position.record_timestamp_ms, self.rules.no_target_ms
@@ -141,7 +144,7 @@ class _Slowness:
     trail: Trail = field(default_factory=Trail)
 
 
-class _SlowMembers(Watcher):
+class _SlowMembers(AfterGap):
     """Collects the delays of each living member into one finding, which is reported when the member goes."""
 
     what: ClassVar[str]
@@ -176,6 +179,7 @@ class _SlowMembers(Watcher):
         """Report all slow members that are left."""
         for member_id in list(self._slow):
             self._close(member_id)
+        super().ended(end)
 
     def _close(self, member_id: str) -> None:
         slow = self._slow.pop(member_id, None)
@@ -228,7 +232,7 @@ class SlowRevoker(_SlowMembers):
         """Members that still have not revoked count too."""
         least_ms = self.rules.slow_revoke_ms
         for member_id, told in self._told.items():
-            if end.reached(told.record_timestamp_ms + least_ms):
+            if not self._is_doubtful and end.reached(told.record_timestamp_ms + least_ms):
                 fact = f"{member_id} had not given up its partitions"
                 self.note(member_id, told, end, least_ms, fact)
         self._told.clear()
@@ -241,7 +245,7 @@ class SlowRevoker(_SlowMembers):
             self._told.setdefault(member_id, change.position)
             return
         told = self._told.pop(member_id, None)
-        if told is None:
+        if told is None or self._is_doubtful:
             return
         end, least_ms = Ending(change.position.record_timestamp_ms), self.rules.slow_revoke_ms
         if end.reached(told.record_timestamp_ms + least_ms):
@@ -267,7 +271,8 @@ class SlowMember(_SlowMembers):
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Check every member's progress to the epoch."""
         target_ms = span.target_installed_at_ms
-        if target_ms is None or span.protocol in (GroupType.CLASSIC, GroupType.SHARE):
+        without = (GroupType.CLASSIC, GroupType.SHARE)
+        if target_ms is None or span.protocol in without or self._is_doubtful:
             return
         for progress in span.progress.values():
             if progress.outcome not in (None, "reached"):

@@ -48,7 +48,7 @@ class HalfFinishedMigration(Watcher):
     kind = "half_finished_migration"
     definition = (
         "For at least {mixed_ms} a consumer group had members of the classic protocol beside members of the "
-        "consumer protocol."
+        "consumer protocol, and they did not become fewer."
     )
     changes = (MemberSubscribed, MemberUnsubscribed)
     severity = Severity.WARNING
@@ -60,11 +60,15 @@ class HalfFinishedMigration(Watcher):
 
     _classic: set[str]
     _since: Position | None
+    """Since when the group has been mixed and had no fewer classic members."""
+    _fewest: int
+    """The number of classic members that it had then."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._classic = set()
         self._since = None
+        self._fewest = 0
 
     def epoch_began(self, span: EpochSpan) -> None:
         """End the mixed period if the group is classic."""
@@ -88,10 +92,11 @@ class HalfFinishedMigration(Watcher):
                 self._close(Ending(change.position.record_timestamp_ms))
             self._classic.discard(change.member_id)
         mixed = 0 < len(self._classic) < len(group.members)
-        if not mixed:
+        goes_on = mixed and self._since is not None and len(self._classic) < self._fewest
+        if goes_on or not mixed:
             self._close(Ending(change.position.record_timestamp_ms))
-        elif self._since is None:
-            self._since = change.position
+        if mixed and self._since is None:
+            self._since, self._fewest = change.position, len(self._classic)
 
     def ended(self, end: Ending) -> None:
         """The group may still be mixed when the log ends."""
@@ -107,7 +112,8 @@ class HalfFinishedMigration(Watcher):
         self.find(
             since,
             end.known_ms,
-            f"Members of both protocols were in the group for {end.lasted(since.record_timestamp_ms, least_ms)}; "
+            "Members of both protocols were in the group, and the classic ones did not become fewer, for "
+            f"{end.lasted(since.record_timestamp_ms, least_ms)}; "
             f"still classic: {join_names(members) or 'none by then'}.",
             (evidence_at(since, "members of both protocols from here on"),),
             members=members,

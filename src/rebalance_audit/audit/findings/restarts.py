@@ -65,6 +65,7 @@ class FlappingMember(Watcher):
     """
 
     kind = "flapping_member"
+    is_of_subject = True
     definition = (
         "One client (instance id, or client id and host) was gone and came back at least {flapping_returns} times "
         "within {flapping_window_ms}; multiplied by the members that it has at once."
@@ -205,6 +206,7 @@ class InstanceIdConflict(Watcher):
     """
 
     kind = "instance_id_conflict"
+    is_of_subject = True
     definition = (
         "At least {instance_takeovers} member ids took over one instance id from another within "
         "{instance_window_ms}; critical where they came from several hosts."

@@ -7,18 +7,22 @@ from dataclasses import dataclass
 class FindingRules:
     """Thresholds of the findings; times in milliseconds. The defaults are those of `conf/base.toml`."""
 
+    repeat_pause_ms: int = 86_400_000
     storm_epochs: int = 30
+    storm_epochs_per_member: int = 3
     storm_window_ms: int = 600_000
     loop_epochs: int = 5
+    loop_epochs_per_member: int = 2
     loop_pause_ms: int = 300_000
     flapping_returns: int = 3
     flapping_window_ms: int = 1_800_000
     instance_takeovers: int = 4
     instance_window_ms: int = 900_000
     expiries: int = 4
+    expiries_share_percent: int = 10
     expiries_window_ms: int = 300_000
     wave_members: int = 3
-    wave_share_percent: int = 60
+    wave_share_percent: int = 90
     wave_pause_ms: int = 120_000
     assumed_session_timeout_ms: int = 45_000
     stuck_ms: int = 300_000
@@ -33,6 +37,7 @@ class FindingRules:
     unsticky_moves: int = 20
     unsticky_factor: int = 2
     mixed_ms: int = 3_600_000
+    coordinator_share_percent: int = 25
     coordinator_window_ms: int = 60_000
     dead_ms: int = 604_800_000
     hanging_ms: int = 900_000

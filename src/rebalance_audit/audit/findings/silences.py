@@ -21,7 +21,8 @@ class SessionExpiries(Watcher):
 
     kind = "session_expiries"
     definition = (
-        "At least {expiries} members' sessions ran out within {expiries_window_ms}. Without a broker's log "
+        "At least {expiries} members' sessions, and {expiries_share_percent} % of the members, ran out within "
+        "{expiries_window_ms}. Without a broker's log "
         "(`--broker-log`) that is probable at best, and a departure that may have been a leave does not count: see "
         "`audit.consumer_session_timeout_ms`."
     )
@@ -34,6 +35,8 @@ class SessionExpiries(Watcher):
 
     _window: deque[tuple[Position, str, bool]]
     """(Position, member id, whether it is proven); never more than a series needs."""
+    _size: int
+    """Largest number of members since the first of these."""
     _began: Position | None
     _last: Position | None
     _expired: int
@@ -43,7 +46,8 @@ class SessionExpiries(Watcher):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._window = deque(maxlen=max(1, self.rules.expiries))
+        self._window = deque()
+        self._size = 0
         self._forget()
 
     def members_changed(
@@ -51,22 +55,31 @@ class SessionExpiries(Watcher):
     ) -> None:
         """Begin, continue or end a series."""
         at_ms = position.record_timestamp_ms
-        if self._last is not None and self._is_over(at_ms):
+        if self._last is not None and self._is_over(at_ms, self._last):
             self._close(self._last)
         for row in departures:
             if row["left_how"] != RebalanceCause.MEMBER_SESSION_EXPIRED.text:
                 continue
             is_proven = row["left_certainty"] == Certainty.PROVEN.text
+            needed = self._needed(len(self.scene.life.watches) + len(departures), at_ms)
             self._window.append((position, row["member_id"], is_proven))
             if self._began is not None:
                 self._count(position, row["member_id"], is_proven)
                 continue
-            first = self._window[0][0]
-            full = len(self._window) == self._window.maxlen
-            if full and at_ms - first.record_timestamp_ms <= self.rules.expiries_window_ms:
-                self._began = first
+            while len(self._window) > needed:
+                self._window.popleft()
+            if len(self._window) == needed:
+                self._began = self._window[0][0]
                 for earlier in self._window:
                     self._count(*earlier)
+
+    def _needed(self, members: int, at_ms: int) -> int:
+        """How many make a series in a group of this size; forgets those that are too long ago for one."""
+        while self._window and self._is_over(at_ms, self._window[0][0]):
+            self._window.popleft()
+        self._size = max(members, self._size) if self._window else members
+        of_members = -(-self._size * self.rules.expiries_share_percent // 100)
+        return max(1, self.rules.expiries, of_members)
 
     def ended(self, end: Ending) -> None:
         """A series that may still go on when the log ends has no end time."""
@@ -75,9 +88,8 @@ class SessionExpiries(Watcher):
             self._close(self._last if not end.is_open or end.reached(over_ms) else None)
         self._window.clear()
 
-    def _is_over(self, at_ms: int) -> bool:
-        assert self._last is not None
-        return at_ms - self._last.record_timestamp_ms > self.rules.expiries_window_ms
+    def _is_over(self, at_ms: int, last: Position) -> bool:
+        return at_ms - last.record_timestamp_ms > self.rules.expiries_window_ms
 
     def _count(self, position: Position, member_id: str, is_proven: bool) -> None:
         self._last = position

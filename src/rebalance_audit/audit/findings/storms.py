@@ -51,14 +51,15 @@ class RebalanceStorm(Watcher):
 
     kind = "rebalance_storm"
     definition = (
-        "At least {storm_epochs} epochs began within {storm_window_ms}, and the group did not grow by more than half "
-        "as many members in that time."
+        "At least {storm_epochs} epochs, and {storm_epochs_per_member} for each member, began within "
+        "{storm_window_ms}, and the group did not grow by more than half as many members in that time."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
     advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
 
     _window: deque[_Began]
+    """The latest epochs; never more than make a storm of a group of this size."""
     _began: Position | None
     _last: Position | None
     _epochs: int
@@ -67,7 +68,7 @@ class RebalanceStorm(Watcher):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._window = deque(maxlen=max(1, self.rules.storm_epochs))
+        self._window = deque()
         self._began = None
         self._last = None
         self._epochs = 0
@@ -79,13 +80,8 @@ class RebalanceStorm(Watcher):
         at_ms = span.first_position.record_timestamp_ms
         latest = _Began.of(span)
         self._window.append(latest)
-        first = self._window[0].position
-        full = len(self._window) == self._window.maxlen
-        # A group that starts has an epoch for each of its members, and that is no storm.
-        grown = latest.members - self._window[0].members
-        if 2 * grown > len(self._window):
-            full = False
-        if full and at_ms - first.record_timestamp_ms <= self.rules.storm_window_ms:
+        if self._goes_on(at_ms) if self._began is not None else self._is_storm(at_ms, latest):
+            first = self._window[0].position
             if self._began is None:
                 self._began = first
                 for earlier in self._window:
@@ -94,6 +90,26 @@ class RebalanceStorm(Watcher):
                 self._count(latest)
         elif self._began is not None:
             self._close(self._last)
+
+    def _is_storm(self, at_ms: int, latest: _Began) -> bool:
+        """Whether enough epochs for a group of this size began within the time; forgets those that are too many."""
+        members = max(latest.members, self._window[0].members)
+        needed = max(1, self.rules.storm_epochs, self.rules.storm_epochs_per_member * members)
+        while len(self._window) > needed:
+            self._window.popleft()
+        first = self._window[0]
+        # A group that starts has an epoch for each of its members, and that is no storm.
+        is_starting = 2 * (latest.members - first.members) > len(self._window)
+        in_time = at_ms - first.position.record_timestamp_ms <= self.rules.storm_window_ms
+        return len(self._window) == needed and in_time and not is_starting
+
+    def _goes_on(self, at_ms: int) -> bool:
+        """Whether epochs still come as fast as a small group's storm."""
+        least = max(1, self.rules.storm_epochs)
+        while len(self._window) > least:
+            self._window.popleft()
+        first_ms = self._window[0].position.record_timestamp_ms
+        return at_ms - first_ms <= self.rules.storm_window_ms
 
     def ended(self, end: Ending) -> None:
         """A storm that still goes on when the log ends has no end time."""
@@ -132,9 +148,9 @@ class RebalanceLoop(Watcher):
 
     kind = "rebalance_loop"
     definition = (
-        "At least {loop_epochs} epochs in a row, each within {loop_pause_ms} of the one before, in which no "
-        "member came or went and which have one and the same cause: the leader rejoins, subscriptions or topic "
-        "metadata flap."
+        "At least {loop_epochs} epochs in a row, and {loop_epochs_per_member} for each member that set one off, each "
+        "within {loop_pause_ms} of the one before, in which no member came or went and which have one and the same "
+        "cause: the leader rejoins, subscriptions or topic metadata flap."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
@@ -179,21 +195,31 @@ class RebalanceLoop(Watcher):
         self._epochs += 1
         self._trail.add(_Began.of(span).evidence())
         member_id = span.verdicts[0].member_id
-        if member_id is not None and (member_id in self._members or len(self._members) < 100):
+        if member_id is not None and (
+            member_id in self._members or len(self._members) < self._members_kept()
+        ):
             self._members[member_id] += 1
+
+    def _members_kept(self) -> int:
+        return max(100, len(self.scene.life.watches))
+
+    def _is_loop(self) -> bool:
+        """A change that is rolled out sets off one epoch for each member: that is no loop."""
+        of_members = self.rules.loop_epochs_per_member * len(self._members)
+        return self._epochs >= max(self.rules.loop_epochs, of_members)
 
     def ended(self, end: Ending) -> None:
         """A loop that still goes on when the log ends has no end time."""
         going_on = (
             end.is_open
-            and self._epochs >= self.rules.loop_epochs
+            and self._is_loop()
             and not end.reached(self._last_ms + self.rules.loop_pause_ms + 1)
         )
         self._close(None if going_on else self._last_ms)
         self._cause = None
 
     def _close(self, end_ms: int | None) -> None:
-        if self._began is not None and self._epochs >= self.rules.loop_epochs:
+        if self._began is not None and self._is_loop():
             began_ms = self._began.record_timestamp_ms
             mean_ms = (self._last_ms - began_ms) // max(1, self._epochs - 1)
             members = [member_id for member_id, _ in self._members.most_common()]

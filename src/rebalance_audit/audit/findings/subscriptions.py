@@ -25,6 +25,7 @@ class StaticSubscriptionIgnored(Watcher):
     """Compares a returning static member with the one that it replaces."""
 
     kind = "static_subscription_ignored"
+    is_of_subject = True
     definition = (
         "A static member of a classic group came back with topics that nobody in the group has assigned, and no "
         "rebalance followed in the same record: the topics stay without owner until something else sets one off."
@@ -131,6 +132,7 @@ class RegexesAlike(Watcher):
     """Compares every new regular expression with those that the group already has."""
 
     kind = "regexes_alike"
+    is_of_subject = True
     definition = "Members subscribe by regular expressions that differ in nothing but outer parentheses or anchors."
     changes = (RegexResolved,)
     severity = Severity.INFO

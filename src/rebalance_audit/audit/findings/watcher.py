@@ -30,7 +30,8 @@ class Scene:
 
     life: Life
     outside: Outside
-    report: Callable[[Finding], None]
+    report: Callable[[Finding, str], None]
+    """Called with a finding and with what it has in common with those that are one with it."""
 
     @property
     def options(self) -> AuditOptions:
@@ -46,6 +47,8 @@ class Scene:
 class Watcher(FindingKind):
     """A kind found in a group's history. It keeps only the group's current state and windows of a fixed length."""
 
+    is_of_subject: ClassVar[bool] = False
+    """Whether findings are one only if they are of the same subject, as an instance id."""
     changes: ClassVar[tuple[type, ...]] = ()
     """Types of the changes for which `changed` is called."""
 
@@ -56,6 +59,9 @@ class Watcher(FindingKind):
 
     def epoch_began(self, span: EpochSpan) -> None:
         """A new epoch or generation began; its causes are known, its progress is as of the write."""
+
+    def gap_came(self) -> None:
+        """The log has a hole between the last epoch and the next, which will now end and begin."""
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """The epoch is over: the next one began, or the group or the log ended."""
@@ -102,7 +108,8 @@ class Watcher(FindingKind):
                 members,
                 topics,
                 subject,
-            )
+            ),
+            subject if self.is_of_subject else "",
         )
 
 

@@ -1,11 +1,12 @@
 """Deploys: most members go and others come; and what other settings would have saved."""
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.findings.deployments import deployment_of, deployment_of_row
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import (
@@ -14,6 +15,7 @@ from rebalance_audit.audit.findings.watcher import (
     Watcher,
     truly_changed,
 )
+from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
@@ -27,29 +29,41 @@ KILLED = frozenset(
         RebalanceCause.MEMBER_REBALANCE_TIMEOUT.text,
     }
 )
+NO_RESTART = frozenset({*KILLED, RebalanceCause.MEMBER_REMOVED_BY_ADMIN.text})
+"""Departures after which a static member's return comes too late, or is none."""
 PAIRED_LEAST = 1_000
 """Departures of a wave that may wait for a return, or twice the group's members if more; others are only counted."""
+MIXED_LEAST = 10
+"""Departures of a deploy for each one that is a kill, unless all are: a process may not stop in time."""
+WAVES_MAX = 1_000
+"""Deployments followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
 
 
 @dataclass(slots=True)
 class _Wave:
+    """The changes among the members of one deployment since it was last quiet."""
+
     began: Position
     members_before: int
     last_ms: int
+    is_churn: bool = False
+    """A newcomer went again: a deploy replaces each member once."""
     came: int = 0
     went: int = 0
     killed: int = 0
-    """Departures that were no leave: a return before the session expires would have been refused."""
+    """Departures that were no leave."""
     newcomers: set[str] = field(default_factory=set)
     static: int = 0
     """Number of arrivals with an instance id."""
-    gone: dict[str, deque[tuple[int, int | None]]] = field(default_factory=dict)
-    """Client id -> (epoch ms, session timeout in ms) of its departures that are not paired yet."""
+    gone: dict[str, deque[tuple[int, int | None, bool]]] = field(default_factory=dict)
+    """Client id -> (epoch ms, session timeout in ms, whether it was a leave) of departures that are not paired yet."""
     kept: int = 0
     restarts: int = 0
-    """Departures with a later arrival of the same client id."""
+    """Departures, none of them a kill, with a later arrival of the same client id."""
     in_time: int = 0
     """Number of restarts that took no longer than the session timeout."""
+    perhaps_in_time: int = 0
+    """The same, of departures that may have been kills."""
     told: bool = True
     """Whether the log holds all of these session timeouts."""
     trail: Trail = field(default_factory=Trail)
@@ -57,94 +71,131 @@ class _Wave:
     rebalances: int = 0
     last_rebalance_seq: int = -1
     partitions_moved: int = 0
-    unowned_partition_ms: int = 0
+    unowned: Bounds = NOTHING
+    """Partition time without owner."""
     eager_epochs: int = 0
     eager_partitions: int = 0
     eager_stayed: int = 0
 
 
 class DeployWave(Watcher):
-    """Follows bursts of departures and arrivals."""
+    """Follows each deployment of the group from one quiet time to the next."""
 
     kind = "deploy_wave"
+    is_of_subject = True
     definition = (
-        "At least {wave_share_percent} % of the members, and at least {wave_members}, went and as many others "
-        "came, each once and with never more than {wave_pause_ms} between one and the next: a deploy or a rolling "
-        "restart."
+        "At least {wave_share_percent} % of the members of one deployment, and at least {wave_members}, went and as "
+        "many came, each once, with never more than {wave_pause_ms} between one and the next, and none in as long a "
+        "time before and after: a deploy or a rolling restart. Some kills among many leaves make it none. Members are "
+        "one deployment if their client ids (instance ids of static members) are alike up to the first part with a "
+        "digit; records tell no more."
     )
     severity = Severity.INFO
     advice = (
-        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, "
-        "and use a cooperative assignor or the consumer protocol, where the figures say that it would have "
+        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, and "
+        "use a cooperative assignor or the consumer protocol, where the figures say that it would have "
         "helped."
     )
 
-    _wave: _Wave | None
+    _waves: dict[str, _Wave]
+    """Deployment -> its changes since it was last quiet, the one quiet for longest first."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._wave = None
+        self._waves = {}
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """Continue the wave, or begin one at a departure."""
-        at_ms = position.record_timestamp_ms
+        """Continue the waves of these members' deployments, or begin them."""
         arrivals, departures = truly_changed(arrivals, departures)
-        if not arrivals and not departures:
-            return
-        self._let_pass(at_ms)
-        if self._wave is not None and any(
-            row["member_id"] in self._wave.newcomers for row in departures
-        ):
-            self._close()  # a deploy replaces each member once: this is another one, or churn
-        members = len(self.scene.life.watches)
-        wave = self._wave
-        if wave is None:
-            before = members - len(arrivals) + len(departures)
-            if before < self.rules.wave_members:
-                return
-            wave = self._wave = _Wave(position, before, at_ms)
-        wave.last_ms = at_ms
-        wave.trail.add(
-            evidence_at(
-                position, f"{len(departures)} went and {len(arrivals)} came; {members} members"
-            )
-        )
-        for row in departures:
-            wave.went += 1
-            if row["protocol"] != GroupType.CLASSIC and row["left_how"] in KILLED:
-                wave.killed += 1
-                continue
-            if wave.kept < max(PAIRED_LEAST, 2 * wave.members_before):
-                wave.kept += 1
-                waiting = wave.gone.setdefault(row["client_id"], deque())
-                waiting.append((at_ms, row["session_timeout_ms"]))
+        self._let_pass(position.record_timestamp_ms)
+        came: defaultdict[str, list[Stint]] = defaultdict(list)
         for stint in arrivals:
-            wave.came += 1
-            if len(wave.newcomers) < PAIRED_LEAST:
-                wave.newcomers.add(stint.member_id)
-            wave.static += stint.identity.instance_id is not None
-            paired = wave.gone.get(stint.identity.client_id)
-            if paired:
-                gone_ms, session_ms = paired.popleft()
-                wave.restarts += 1
-                wave.told &= session_ms is not None
-                timeout_ms = session_ms or self.rules.assumed_session_timeout_ms
-                wave.in_time += at_ms - gone_ms <= timeout_ms
+            came[deployment_of(stint.identity)].append(stint)
+        went: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in departures:
+            went[deployment_of_row(row)].append(row)
+        if came or went:
+            watches = self.scene.life.watches.values()
+            sizes = Counter(deployment_of(watch.stint.identity) for watch in watches)
+            for name in dict.fromkeys((*went, *came)):
+                self._follow(name, came[name], went[name], sizes[name], position)
+
+    def _follow(
+        self,
+        name: str,
+        came: Sequence[Stint],
+        went: Sequence[Row],
+        members: int,
+        position: Position,
+    ) -> None:
+        at_ms, before = position.record_timestamp_ms, members - len(came) + len(went)
+        wave = self._waves.pop(name, None)
+        if wave is not None and any(row["member_id"] in wave.newcomers for row in went):
+            # If nobody had gone before, the group was only growing.
+            wave = (
+                _Wave(wave.began, wave.members_before, at_ms, is_churn=True) if wave.went else None
+            )
+        if wave is None:
+            wave = _Wave(position, before, at_ms)
+            if len(self._waves) >= WAVES_MAX:
+                self._close(next(iter(self._waves)))
+        self._waves[name] = wave
+        wave.last_ms = at_ms
+        if wave.is_churn:
+            return
+        wave.trail.add(
+            evidence_at(position, f"{len(went)} went and {len(came)} came; {members} members")
+        )
+        for row in went:
+            self._went(wave, row, at_ms)
+        for stint in came:
+            self._came(wave, stint, at_ms)
+
+    @staticmethod
+    def _went(wave: _Wave, row: Row, at_ms: int) -> None:
+        wave.went += 1
+        wave.killed += row["left_how"] in NO_RESTART
+        if row["left_how"] in NO_RESTART:
+            return
+        if wave.kept < max(PAIRED_LEAST, 2 * wave.members_before):
+            wave.kept += 1
+            is_leave = row["left_how"] == RebalanceCause.MEMBER_LEFT.text
+            waiting = wave.gone.setdefault(row["client_id"], deque())
+            waiting.append((at_ms, row["session_timeout_ms"], is_leave))
+
+    def _came(self, wave: _Wave, stint: Stint, at_ms: int) -> None:
+        wave.came += 1
+        if len(wave.newcomers) < max(PAIRED_LEAST, 2 * wave.members_before):
+            wave.newcomers.add(stint.member_id)
+        wave.static += stint.identity.instance_id is not None
+        paired = wave.gone.get(stint.identity.client_id)
+        if paired:
+            gone_ms, session_ms, is_leave = paired.popleft()
+            wave.restarts += 1
+            wave.told &= session_ms is not None
+            timeout_ms = session_ms or self.rules.assumed_session_timeout_ms
+            is_in_time = at_ms - gone_ms <= timeout_ms
+            wave.in_time += is_in_time and is_leave
+            wave.perhaps_in_time += is_in_time and not is_leave
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Add the cost of an epoch within the wave."""
-        wave, at_ms = self._wave, span.first_position.record_timestamp_ms
-        if wave is None or not wave.began.record_timestamp_ms <= at_ms:
-            return
-        if at_ms > wave.last_ms + self.rules.wave_pause_ms:
-            return
+        """Add the cost of an epoch to the waves during which it began."""
+        at_ms = span.first_position.record_timestamp_ms
+        for wave in self._waves.values():
+            began_ms = wave.began.record_timestamp_ms
+            if not wave.is_churn and began_ms <= at_ms <= wave.last_ms + self.rules.wave_pause_ms:
+                self._add(wave, span)
+
+    @staticmethod
+    def _add(wave: _Wave, span: EpochSpan) -> None:
         wave.epochs += 1
         wave.rebalances += span.rebalance_seq != wave.last_rebalance_seq
         wave.last_rebalance_seq = span.rebalance_seq
         wave.partitions_moved += span.partitions_moved or 0
-        wave.unowned_partition_ms += span.unowned_partition_ms
+        exactly = Bounds.exactly(span.unowned_partition_ms)
+        wave.unowned = wave.unowned.plus(span.unowned or exactly)
         if (
             span.protocol == GroupType.CLASSIC
             and span.partitions
@@ -156,46 +207,46 @@ class DeployWave(Watcher):
             wave.eager_stayed += max(0, span.partitions - changed)
 
     def ended(self, end: Ending) -> None:
-        """The wave ends with the group or the log."""
-        self._close()
+        """The waves end with the group or the log."""
+        for name in list(self._waves):
+            self._close(name)
 
     def _let_pass(self, now_ms: int) -> None:
-        if self._wave is not None and now_ms - self._wave.last_ms > self.rules.wave_pause_ms:
-            self._close()
+        while self._waves:
+            name, wave = next(iter(self._waves.items()))
+            if now_ms - wave.last_ms <= self.rules.wave_pause_ms:
+                return
+            self._close(name)
 
-    def _close(self) -> None:
-        wave, self._wave = self._wave, None
-        if wave is None:
-            return
+    def _close(self, name: str) -> None:
+        wave = self._waves.pop(name)
         replaced = min(wave.went, wave.came)
-        if replaced < self.rules.wave_members:
+        if wave.is_churn or replaced < self.rules.wave_members:
             return
         if 100 * replaced < self.rules.wave_share_percent * wave.members_before:
             return
+        if MIXED_LEAST * wave.killed > wave.went > wave.killed:
+            return  # some stopped and some died: nobody did that
         took_ms = wave.last_ms - wave.began.record_timestamp_ms
+        alike = f" named {name}…" if name else ""
         self.find(
             wave.began,
             wave.last_ms,
-            f"{wave.went} members went and {wave.came} came within {spell_ms(took_ms)} in a group of "
-            f"{wave.members_before}; it took {wave.epochs} epochs in {wave.rebalances} rebalances, moved "
-            f"{wave.partitions_moved} partitions and left {spell_ms(wave.unowned_partition_ms)} of partition time "
-            f"without owner{self._not_counted(wave)}.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
+            f"{wave.went} of {wave.members_before} members{alike} went and {wave.came} came within "
+            f"{spell_ms(took_ms)}; it took {wave.epochs} epochs in {wave.rebalances} rebalances, moved "
+            f"{wave.partitions_moved} partitions and left {_spell(wave.unowned)} of partition time without "
+            f"owner.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
             wave.trail.evidence(),
+            subject=name,
         )
-
-    @staticmethod
-    def _not_counted(wave: _Wave) -> str:
-        if not wave.eager_epochs:
-            return ""
-        return " (join phases of classic generations, which the log does not hold, are not counted)"
 
     def _static_savings(self, wave: _Wave) -> str:
         if wave.static == wave.came:
             return " The members already have instance ids."
         if not wave.restarts:
             return (
-                " No departure is followed by an arrival of the same client id, so what static membership would "
-                "have saved is not known."
+                " No member that left is followed by one of the same client id, so what static membership would "
+                f"have saved is not known.{self._not_spared(wave)}"
             )
         assumed = spell_ms(self.rules.assumed_session_timeout_ms)
         timeout = (
@@ -203,10 +254,18 @@ class DeployWave(Watcher):
             if wave.told
             else f"an assumed session timeout of {assumed}"
         )
+        most = wave.in_time + wave.perhaps_in_time
+        spared, unsure = str(wave.in_time), ""
+        if wave.perhaps_in_time:
+            spared = f"{wave.in_time} to {most}"
+            unsure = (
+                f" The records do not tell of {wave.perhaps_in_time} whether they left or were killed; after a kill "
+                "the return comes too late."
+            )
         return (
-            f" With static membership {wave.in_time} of {wave.restarts} restarts would have needed no rebalance "
+            f" With static membership {spared} of {wave.restarts} restarts would have needed no rebalance "
             f"(assumption: each arrival is the restart of the client id's earliest departure, within {timeout})."
-            f"{self._not_spared(wave)}"
+            f"{unsure}{self._not_spared(wave)}"
         )
 
     @staticmethod
@@ -214,8 +273,8 @@ class DeployWave(Watcher):
         if not wave.killed:
             return ""
         return (
-            f" {wave.killed} that were killed are not counted: until the session expires, the coordinator refuses "
-            "the return of an instance id that did not leave."
+            f" {wave.killed} that were killed or removed are not counted: their return would have been refused, or "
+            "too late."
         )
 
     @staticmethod
@@ -227,3 +286,12 @@ class DeployWave(Watcher):
             "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: "
             "it would have assigned the same)."
         )
+
+
+def _spell(lasted: Bounds) -> str:
+    """A duration, or its bounds."""
+    if lasted.exact is not None:
+        return spell_ms(lasted.exact)
+    if lasted.most is None:
+        return f"at least {spell_ms(lasted.least)}"
+    return f"{spell_ms(lasted.least)} to {spell_ms(lasted.most)}"

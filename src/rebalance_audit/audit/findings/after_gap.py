@@ -1,0 +1,33 @@
+"""Base of the kinds that judge how members go on, which a log with a hole does not tell."""
+
+from rebalance_audit.audit.findings.ending import Ending
+from rebalance_audit.audit.findings.watcher import Scene, Watcher
+from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.slot import Group
+
+
+class AfterGap(Watcher):
+    """Knows when the group may have members that only the log still has: their tombstones are in a hole.
+
+    That is over when every member has reached an epoch. A log that begins in the middle of a group's life is no hole:
+    members that were gone by then are not in it.
+    """
+
+    _is_doubtful: bool
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._is_doubtful = False
+
+    def gap_came(self) -> None:
+        """Doubt how members go on from the last epoch before the hole."""
+        self._is_doubtful = True
+
+    def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
+        """Every member is alive."""
+        self._is_doubtful = False
+
+    def ended(self, end: Ending) -> None:
+        """A new life has no holes yet."""
+        self._is_doubtful = False
