@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
+from tests.accuracy import findings
 from tests.accuracy.captured import capture_names, tally_of_capture
 from tests.accuracy.figures import as_json, from_json, page, proven_and_wrong, text
+from tests.accuracy.scripts import SCRIPTS, churn
 from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, sweep_of_capture, sweep_of_seed
 from tests.accuracy.tally import Tally, merged
@@ -45,6 +47,15 @@ def main(arguments: list[str] | None = None) -> int:
         default=5,
         help="simulated logs in the sweeps, beside the captures",
     )
+    parser.add_argument(
+        "--plays",
+        type=int,
+        default=3,
+        help="how often each script of the findings is played; 0: neither scripts nor churn",
+    )
+    parser.add_argument(
+        "--churn", type=int, default=100, help="groups with random churn, for false alarms"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
     parser.add_argument("--page", type=Path, help="write the figures to this file as well")
@@ -70,6 +81,12 @@ def main(arguments: list[str] | None = None) -> int:
         work += [
             partial(sweep_of_seed, seed, asked.minutes, asked.sweeps)
             for seed in range(asked.first, asked.first + asked.sweep_seeds)
+        ]
+    if asked.plays:
+        work += findings.work(SCRIPTS, asked.plays)
+        work += [
+            partial(findings.tally_of_script, script, script.protocols[0], seed)
+            for seed, script in enumerate(map(churn, range(asked.churn)))
         ]
     total = merged(from_json(json.loads(path.read_bytes())) for path in asked.add)
     for done, tally in enumerate(_tallies(work, asked.workers), 1):

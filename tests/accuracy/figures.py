@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tests.accuracy import captured, simulated
+from tests.accuracy import captured, findings, simulated
 from tests.accuracy.tally import Measure, Tally, measures, share
 
 SOURCES: Final = (
@@ -238,6 +238,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "How often a cause was claimed with each certainty, and how often it was not true.",
             claims_table(tally, simulated.WHOLE),
         ),
+        *findings.sections(tally),
     )
 
 
@@ -294,11 +295,11 @@ def page(tally: Tally, command: str) -> str:
 
 
 def from_json(told: Mapping[str, Any]) -> Tally:
-    """The simulated part of what another run counted; captures are in every run alike."""
+    """The simulated part of what another run counted; captures and scripts are in every run alike."""
     tally = Tally()
     for each in told["counts"]:
         what = tuple(each["what"])
-        if what[0] != "captures" and not what[1].startswith("captures"):
+        if what[0] not in {"captures", *findings.COUNTS} and not what[1].startswith("captures"):
             tally.count(*what, times=each["times"])
     for each in told["times"]:
         errors = tally.errors[Measure(each["source"], each["protocol"], each["time"])]

@@ -124,7 +124,7 @@ def test_the_command_prints_counts_of_captures_and_seeds(
     monkeypatch.setattr("tests.accuracy.__main__.capture_names", lambda: ["failover"])
     page = tmp_path / "accuracy.md"
     asked = ["--seeds", "1", "--from", "12", "--minutes", "1", "--workers", "1", "--json"]
-    asked += ["--sweeps", "0"]
+    asked += ["--sweeps", "0", "--plays", "0"]
     assert main([*asked, "--page", str(page)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["proven_and_wrong"] == 0
