@@ -123,10 +123,21 @@ def times_table(tally: Tally) -> Table:
 
 
 def sweeps_table(tally: Tally) -> Table:
-    """Per kind of damage: what was proven of damaged logs, and what of it the whole logs do not have."""
-    rows: Table = [("damage", "trials", "proven", "not in the whole log")]
+    """Per kind of damage: what was proven of damaged logs, what of it the whole logs do not have, what was marked."""
+    rows: Table = [
+        (
+            "damage",
+            "trials",
+            "proven",
+            "not in the whole log",
+            "hidden, not marked",
+            "epochs marked",
+            "below 0",
+        )
+    ]
+    counts = ("trials", "proven", "new", "unmarked", "marked", "negative")
     for kind in tally.next_names("sweep"):
-        counted = (str(tally.get("sweep", kind, what)) for what in ("trials", "proven", "new"))
+        counted = (str(tally.get("sweep", kind, what)) for what in counts)
         rows.append((kind, *counted))
     return rows
 
@@ -221,7 +232,9 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "The captures and simulated logs, each damaged at places all over it: a write lost, a hole of eight "
                 "writes, all before the place cleaned, with and without its tombstones, times that fall together, "
                 "groups that change places within a millisecond, a clock 5 s behind after a fail-over. Counted: "
-                "causes called proven that the whole log does not have for that epoch, with any certainty."
+                "causes called proven that the whole log does not have for that epoch, with any certainty; *hidden*: "
+                "epochs that name none of the causes that the whole log proves, and are not marked; epochs marked "
+                "because records before them may be missing; time spans below 0. *none*: the same logs as they are."
             ),
             sweeps_table(tally),
         ),

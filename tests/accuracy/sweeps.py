@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, Producer
@@ -16,11 +16,40 @@ from rebalance_audit.wire.segments.folder import PositionedRecord
 from tests.accuracy.captured import CAPTURES
 from tests.accuracy.damage import Write, damages, writes_of
 from tests.accuracy.tally import Tally
+from tests.accuracy.verdicts import COMPLETE
 from tests.support.log_entries import Entry, entries_of
 
 METADATA: Final = "__cluster_metadata-0"
 Claim = tuple[str, int, str]
 """Group, epoch and cause; incarnations are counted otherwise where a deletion is lost."""
+DURATIONS: Final = {
+    "epochs": (
+        "assign_ms",
+        "reconcile_ms",
+        "convergence_ms",
+        "sync_ms",
+        "not_stable_min_ms",
+        "not_stable_max_ms",
+    ),
+    "convergence": ("latency_ms", "revoke_ms", "waited_ms"),
+    "ownership": ("held_ms", "unowned_before_ms"),
+}
+"""Table -> its columns that hold a time span; it can be unknown, and never below 0."""
+
+
+class Found(NamedTuple):
+    """What the audit of a log says."""
+
+    proven: AbstractSet[Claim]
+    """Causes that are called proven."""
+    named: AbstractSet[Claim]
+    """Causes that are named, with any certainty."""
+    complete: AbstractSet[tuple[str, int]]
+    """Epochs that are not marked."""
+    marked: int
+    """Epochs that are: records that tell their cause may be missing."""
+    negative: int
+    """Time spans below 0."""
 
 
 def sweep_of_capture(name: str, trials: int | None) -> Tally:
@@ -49,14 +78,35 @@ def _sweep(about: str, segments: Path, trials: int | None) -> Tally:
         logs[entry.log_partition].append(entry)
     metadata = segments / METADATA
     for log_partition, entries in sorted(logs.items()):
-        whole = _claims(writes_of(entries), log_partition, metadata, proven=False)
+        whole = _audited(writes_of(entries), log_partition, metadata)
+        tally.count("sweep", "none", "trials")
+        tally.count("sweep", "none", "marked", times=whole.marked)
+        tally.count("sweep", "none", "negative", times=whole.negative)
         for kind, log_offset, writes in damages(entries, trials):
-            tally.count("sweep", kind, "trials")
-            found = _claims(writes, log_partition, metadata, proven=True)
-            tally.count("sweep", kind, "proven", times=len(found))
+            found = _audited(writes, log_partition, metadata)
             where = f"{about}, partition {log_partition} at offset {log_offset}"
-            note_new(tally, kind, where, found, whole)
+            tally.count("sweep", kind, "trials")
+            tally.count("sweep", kind, "proven", times=len(found.proven))
+            tally.count("sweep", kind, "marked", times=found.marked)
+            note_new(tally, kind, where, found.proven, whole.named)
+            _note_negative(tally, kind, where, found)
+            _note_unmarked(tally, kind, where, found, whole)
     return tally
+
+
+def _note_negative(tally: Tally, kind: str, where: str, found: Found) -> None:
+    tally.count("sweep", kind, "negative", times=found.negative)
+    if found.negative:
+        tally.example(f"sweep {kind}: negative", f"{where}: {found.negative} time spans below 0")
+
+
+def _note_unmarked(tally: Tally, kind: str, where: str, found: Found, whole: Found) -> None:
+    """Count epochs that look complete and name none of the causes that the whole log proves."""
+    named = {claim[:2] for claim in found.named & whole.proven}
+    hidden = ({claim[:2] for claim in whole.proven} & found.complete) - named
+    for group_id, epoch in sorted(hidden):
+        tally.count("sweep", kind, "unmarked")
+        tally.example(f"sweep {kind}: unmarked", f"{where}: {group_id} epoch {epoch}")
 
 
 def note_new(
@@ -78,9 +128,7 @@ def new_in_sweeps(tally: Tally) -> int:
     return sum(tally.get("sweep", kind, "new") for kind in tally.next_names("sweep"))
 
 
-def _claims(
-    writes: Sequence[Write], log_partition: int, metadata: Path, *, proven: bool
-) -> set[Claim]:
+def _audited(writes: Sequence[Write], log_partition: int, metadata: Path) -> Found:
     """Audit these writes as a folder of segments."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / f"__consumer_offsets-{log_partition}"
@@ -89,12 +137,25 @@ def _claims(
         (folder / f"{writes[0][0].log_offset:020}.log").write_bytes(data)
         if metadata.exists():
             (Path(name) / METADATA).symlink_to(metadata.resolve())
-        rows = audit_segments(Path(name)).tables["rebalance_causes"]
-    return {
-        (row["group_id"], row["epoch"], row["cause"])
-        for row in rows
-        if not proven or row["certainty"] == "proven"
-    }
+        tables = audit_segments(Path(name)).tables
+    causes = tables["rebalance_causes"]
+    epochs = [(row["group_id"], row["epoch"], row["completeness"]) for row in tables["epochs"]]
+    return Found(
+        {
+            (row["group_id"], row["epoch"], row["cause"])
+            for row in causes
+            if row["certainty"] == "proven"
+        },
+        {(row["group_id"], row["epoch"], row["cause"]) for row in causes},
+        {(group_id, epoch) for group_id, epoch, completeness in epochs if completeness == COMPLETE},
+        sum(completeness != COMPLETE for _, _, completeness in epochs),
+        sum(
+            (row[column] or 0) < 0
+            for table, columns in DURATIONS.items()
+            for row in tables[table]
+            for column in columns
+        ),
+    )
 
 
 def _batch(write: Write) -> LoggedBatch:

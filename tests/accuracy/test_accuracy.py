@@ -12,6 +12,7 @@ from tests.accuracy.figures import proven_and_wrong
 from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
 from tests.accuracy.tally import Measure, Tally, merged
+from tests.accuracy.verdicts import judge_epoch
 
 SEEDS = (12, 25, 31, 54, 75)
 """Seeds with static members under the same id, expressions, conversions in both directions, and all protocols."""
@@ -136,9 +137,31 @@ def test_a_damaged_log_proves_nothing_that_the_whole_one_does_not_show() -> None
     """Lost and cleaned records, times that fall together, groups in another order, a clock that goes back."""
     found = sweep_of_seed(12, 1, 3)
     kinds = found.next_names("sweep")
-    assert set(kinds) == set(DAMAGES)
-    assert all(found.get("sweep", kind, "proven") for kind in kinds)
+    assert set(kinds) == {*DAMAGES, "none"}
+    assert all(found.get("sweep", kind, "proven") for kind in DAMAGES)
+    assert not found.get("sweep", "none", "marked"), "the log is whole"
+    assert not any(found.get("sweep", kind, "negative") for kind in kinds)
     assert not new_in_sweeps(found), {kind: found.examples[f"sweep {kind}"] for kind in kinds}
+
+
+def cause(name: str, role: str, certainty: str = "proven") -> dict[str, object]:
+    """A row of gold.rebalance_causes, as far as it is judged."""
+    return {"cause": name, "cause_seq": 0, "role": role, "certainty": certainty, "alternatives": []}
+
+
+@pytest.mark.parametrize(
+    ("role", "wrong", "beside"), [("meanwhile", 0, 0), ("began", 0, 1)], ids=["said so", "began it"]
+)
+def test_what_happened_meanwhile_is_right_where_the_audit_says_so(
+    role: str, wrong: int, beside: int
+) -> None:
+    """A departure in a join phase that a join began: no cause of the generation."""
+    tally = Tally()
+    epoch = {"protocol": "classic", "completeness": "complete"}
+    claims = [cause("member_joined", "began"), cause("member_left", role)]
+    judge_epoch(tally, "s", epoch, claims, ["member_joined"], "here", meanwhile=["member_left"])
+    of_claim = ("claim", "s", "classic", "member_left", "proven")
+    assert (tally.get(*of_claim, "wrong"), tally.get(*of_claim, "beside")) == (wrong, beside)
 
 
 def test_claims_that_only_a_damaged_log_makes_are_named() -> None:

@@ -13,6 +13,8 @@ UNDECIDED: Final[Mapping[str, frozenset[str]]] = {
 """A cause of the list whose definition leaves open which of these it was."""
 
 COMPLETE, GAP = "complete", "gap"
+BEGAN: Final = "began"
+"""The role of a cause that set the epoch off, in the audit's words."""
 
 
 def judge_epoch(
@@ -29,14 +31,14 @@ def judge_epoch(
     """Count how the causes of one epoch stand to the true ones; both in order, the deciding one first.
 
     `primary_alone`: the truth is what a broker logged of the deciding cause, in the words that may stand for it; the
-    other causes are not held against it. `meanwhile`: what happened in the epoch and did not begin it; who claims that
-    for proven is not wrong about what happened, and is counted apart.
+    other causes are not held against it. `meanwhile`: what happened in the epoch and did not begin it. A claim that
+    says so itself is held to that; one that says it began the epoch, and is proven, is counted apart.
     """
     protocol, true = epoch["protocol"], frozenset(truth)
     ranked = sorted(causes, key=lambda cause: cause["cause_seq"])
     said = [cause["cause"] for cause in ranked]
     named = set(said).union(*(cause["alternatives"] for cause in ranked))
-    primary = ranked[0]
+    primary = next((cause for cause in ranked if cause["role"] == BEGAN), ranked[0])
     where = f"{about}: {_told(ranked)} for {sorted(true)}"
     kind = epoch["completeness"]
     tally.count("epochs", source, protocol, kind)
@@ -70,6 +72,9 @@ def judge_epoch(
         name, certainty = claim["cause"], claim["certainty"]
         tally.count("claim", source, protocol, name, certainty, "made")
         if _right(name, true):
+            continue
+        if claim["role"] != BEGAN and _right(name, frozenset(meanwhile)):
+            tally.count("claim", source, protocol, name, certainty, "meanwhile")
             continue
         if certainty == "proven" and _right(name, frozenset(meanwhile)):
             tally.count("claim", source, protocol, name, certainty, "beside")

@@ -97,6 +97,15 @@ def test_a_generation_that_an_upgrade_takes_over_has_the_reason_that_began_it() 
     assert decisions.epoch_recorded("g", 5) == ((), None)
 
 
+def test_what_happens_after_an_epoch_in_the_same_write_is_kept_for_later() -> None:
+    """An upgrade records the generation; that its heartbeat takes a static member's place belongs to the next epoch."""
+    decisions = Decisions()
+    replaced = Reason(RebalanceCause.STATIC_MEMBER_REPLACED, 1_000, "old", "i")
+    decisions.happened("g", 5, replaced)
+    assert decisions.meanwhile("g", 4, ()) == ()
+    assert decisions.meanwhile("g", 5, ()) == (replaced,)
+
+
 def test_topics_that_differ_without_a_change_of_any_topic_are_a_subscription_given_up() -> None:
     """An expression that its last member dropped without a bump: the next comparison finds fewer topics."""
     differ = Bump("g", 3, (BumpReason(Trigger.TOPICS_DIFFER),), {"a": ("a", 1)})

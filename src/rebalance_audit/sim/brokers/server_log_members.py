@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rebalance_audit.coordinator.handling import Dialect, TimerKind
+from rebalance_audit.coordinator.reasons import Trigger
 from rebalance_audit.coordinator.requests.streams import StreamsGroupHeartbeatRequest
 from rebalance_audit.replay.changes import (
     Change,
@@ -20,7 +21,7 @@ from rebalance_audit.sim.brokers.broker import Happening
 def share_and_streams_lines(
     group: ModernGroup, changes: list[Change], happening: Happening, dialect: Dialect
 ) -> Iterator[str]:
-    """What the coordinator logs about one write to one group: members, epoch, target."""
+    """What the coordinator logs about one write to one group: members, settings, epoch, target."""
     lines = _streams if group.group_type is GroupType.STREAMS else _share
     yield from lines(group.group_id, changes, happening, dialect)
 
@@ -55,6 +56,9 @@ def _streams(
     sender = request.member_id if isinstance(request, StreamsGroupHeartbeatRequest) else ""
     member_scope = f"[GroupId {group_id}][MemberId {sender}] "
     gone = {each.instance_id for each in changes if isinstance(each, MemberUnsubscribed)}
+    for bump in happening.bumps:
+        if any(each.trigger is Trigger.ASSIGNMENT_CONFIGS_CHANGED for each in bump.reasons):
+            yield f"{member_scope}Assignment configurations changed to {{}}. Triggering rebalance."
     for change in changes:
         match change:
             case MemberSubscribed(member_id=member_id, instance_id=None, joined=True):

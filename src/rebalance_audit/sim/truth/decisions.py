@@ -50,8 +50,9 @@ class Decisions:
 
     def meanwhile(self, group_id: str, epoch: int, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
         """What happened before an epoch that is now on record, besides its reasons."""
-        found = self._meanwhile.pop(group_id, {})
-        beside = (reason for each in sorted(found) if each <= epoch for reason in found[each])
+        found = self._meanwhile[group_id]
+        counted = sorted(each for each in found if each <= epoch)
+        beside = [reason for each in counted for reason in found.pop(each)]
         return tuple(dict.fromkeys(reason for reason in beside if reason not in reasons))
 
     def ended(self, group_id: str, member_id: str | None, cause: RebalanceCause) -> None:
