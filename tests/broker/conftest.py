@@ -10,14 +10,15 @@ from tests.support.live_groups import HASTE, make_topic, work
 from tests.support.spark_sessions import spark_session
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """pyspark, kafka-python and py4j leave sockets to the collector; one process has Spark's session."""
+    """pyspark, kafka-python and py4j leave sockets to the collector; one process has what all tests share."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
-            if "spark" in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group("spark"))
+            if {"spark", "broker"} & set(getattr(item, "fixturenames", ())):
+                item.add_marker(pytest.mark.xdist_group("shared"))
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,10 +50,12 @@ SPARK = {
 @pytest.fixture(scope="session")
 def airflow_home() -> Path:
     """Airflow with an empty database and the pool that the DAGs use."""
-    for command in (["db", "migrate"], ["pools", "set", "rebalance_audit", "1", "one writer"]):
-        subprocess.run(
-            [sys.executable, "-m", "airflow", *command], check=True, stdout=subprocess.DEVNULL
-        )
+    # Here, not by two commands: each would import Airflow again.
+    from airflow.models.pool import Pool  # noqa: PLC0415 - it reads the environment that is set above
+    from airflow.utils.db import initdb  # noqa: PLC0415 - as before
+
+    initdb()
+    Pool.create_or_update_pool("rebalance_audit", 1, "one writer", include_deferred=False)
     return HOME
 
 
