@@ -23,7 +23,8 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
         yield f"The group did not exist: it was deleted at {words.utc(last['to_at'])}."
         return
     yield _state(own, last, moment_ms)
-    yield from _members(own, last["incarnation"], moment_ms)
+    shared = last["protocol"] == "share"
+    yield from _members(own, last["incarnation"], moment_ms, shared=shared)
 
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> str:
@@ -59,21 +60,45 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> str:
     return f"{was}."
 
 
-def _members(own: Tables, incarnation: int, moment_ms: int) -> Iterator[str]:
+def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> Iterator[str]:
+    """Who was there, with what; members of a share group have partitions in common, which ownership does not tell."""
+    current, in_epoch = _epoch_with_members(own, incarnation, moment_ms)
     had: dict[str, list[TableRow]] = {
         row["member_id"]: []
         for row in own["members"]
-        # An id that left and came back has one row, which does not tell whether it was away.
         if row["incarnation"] == incarnation
-        and row["stints"] == 1
         and row["first_seen_at"] <= moment_ms
         and (row["left_at"] is None or row["left_at"] > moment_ms)
+        # An id that left and came back has one row, which does not tell when it was away.
+        and (row["stints"] == 1 or row["member_id"] in in_epoch or row["first_epoch"] == current)
     }
     for row in own["ownership"]:
         over = row["to_at"] is not None and row["to_at"] <= moment_ms
         if row["from_at"] is not None and row["from_at"] <= moment_ms and not over:
             had.setdefault(row["member_id"], []).append(row)
     for member_id in sorted(had)[:MEMBERS_SHOWN]:
-        yield f"{member_id} had {partitions_text(had[member_id]) or 'no partition'}."
+        if shared:
+            yield f"{member_id} was a member."
+        else:
+            yield f"{member_id} had {partitions_text(had[member_id]) or 'no partition'}."
     if len(had) > MEMBERS_SHOWN:
         yield f"… and {words.counted(len(had) - MEMBERS_SHOWN, 'more member')}."
+
+
+def _epoch_with_members(
+    own: Tables, incarnation: int, moment_ms: int
+) -> tuple[int | None, set[str]]:
+    """The epoch of that time and the member ids that it began with: a member that goes begins another one."""
+    begun = [
+        row["epoch"]
+        for row in own["epochs"]
+        if row["incarnation"] == incarnation
+        and (at_ms := row["converged_at" if is_classic(row) else "started_at"]) is not None
+        and at_ms <= moment_ms
+    ]
+    current = max(begun, default=None)
+    return current, {
+        row["member_id"]
+        for row in own["convergence"]
+        if row["incarnation"] == incarnation and row["epoch"] == current
+    }
