@@ -45,20 +45,42 @@ def commits(group_id: str, *minutes: float) -> list[dict[str, Any]]:
 JOINED, LEFT = "member_joined", "member_left"
 STEADY = [index / 6 for index in range(60)]
 """Every ten seconds for ten minutes."""
+SECOND = timedelta(seconds=1)
+CLASSIC = {"protocol": "classic"}
+
+
+def bounds(stem: str, least: int, most: int | None, estimate: int) -> dict[str, Any]:
+    """The columns of a duration that has bounds."""
+    return {f"{stem}_min_ms": least, f"{stem}_max_ms": most, f"{stem}_estimate_ms": estimate}
+
+
+def exactly(stem: str, milliseconds: int) -> dict[str, Any]:
+    """The columns of a duration that is known."""
+    return {f"{stem}_ms": milliseconds, **bounds(stem, milliseconds, milliseconds, milliseconds)}
+
+
 ROWS: Mapping[str, list[dict[str, Any]]] = {
     "gold.epochs": [
         {"group_id": "g", "started_at": at(10), "members_joined": 2, "convergence_ms": 900, "primary_cause": JOINED},
         {"group_id": "g", "started_at": at(20), "partitions_moved": 4, "convergence_ms": 500, "primary_cause": LEFT},
         {"group_id": "g", "started_at": at(30), "members_left": 1, "primary_cause": LEFT, "completeness": "gap"},
         {"group_id": "g", "started_at": None, "converged_at": at(70), "primary_cause": None},
+        {"group_id": "k", "started_at": at(125), **CLASSIC, **bounds("unowned_partition", 20, 900_000, 4000)},
+        {"group_id": "k", "started_at": at(126), **CLASSIC, **bounds("unowned_partition", 5, 100_000, 3000)},
+        {"group_id": "u", "started_at": at(125), **CLASSIC, **bounds("unowned_partition", 0, None, 3000)},
     ],
     "gold.rebalances": [
         {"group_id": "g", "started_at": at(50), "ended_at": at(65)},
         {"group_id": "g", "started_at": at(190), "ended_at": None},
         {"group_id": "g", "started_at": None, "ended_at": at(200)},
+        # Ten seconds to ten minutes until 02:06: the hour before may have had up to four minutes of it.
+        {"group_id": "k", "started_at": at(126) - 10 * SECOND, "ended_at": at(126), **CLASSIC,
+         **bounds("duration", 10_000, 600_000, 30_000)},
+        {"group_id": "u", "started_at": at(125), "ended_at": at(125), **CLASSIC, **bounds("duration", 0, None, 3000)},
     ],
     "gold.ownership": [
-        {"group_id": "g", "from_at": at(61), "unowned_before_ms": 120_000},
+        {"group_id": "g", "from_at": at(61), "unowned_before_ms": 120_000, "topic_id": "t"},
+        {"group_id": "k", "from_at": at(126), "unowned_before_ms": 20},
         {"group_id": "g", "from_at": at(62), "unowned_before_ms": None},
     ],
     "gold.group_states": [
@@ -83,18 +105,37 @@ EXPECTED = [
         "commit_gap_ms_max": 120 * 60_000 + 10_000, "last_commit_at": at(130) + timedelta(milliseconds=590_000),
     },
     G | {
-        "hour": hour(0), "protocol": "classic", "epochs": 3, "rebalances": 1, "not_stable_ms": 600_000,
-        "unowned_partition_ms": 60_000, "partitions_moved": 4, "members_joined": 2, "members_left": 1, "members_max": 3,
+        "hour": hour(0), "protocol": "classic", "epochs": 3, "rebalances": 1,
+        **exactly("not_stable", 600_000), **exactly("unowned_partition", 60_000),
+        "partitions_moved": 4, "members_joined": 2, "members_left": 1, "members_max": 3,
         "convergence_ms_max": 900, "primary_cause": LEFT, "completeness": "gap",
     },
     G | {
-        "hour": hour(1), "protocol": "consumer", "epochs": 1, "not_stable_ms": 300_000, "unowned_partition_ms": 60_000,
-        "members_max": 3,
+        "hour": hour(1), "protocol": "consumer", "epochs": 1, "members_max": 3,
+        **exactly("not_stable", 300_000), **exactly("unowned_partition", 60_000),
     },
     # It began ten minutes into the hour, and goes on when the log ends half an hour into it.
-    G | {"hour": hour(3), "protocol": "consumer", "rebalances": 1, "not_stable_ms": 1_200_000, "members_max": 2},
+    G | {
+        "hour": hour(3), "protocol": "consumer", "rebalances": 1, "members_max": 2,
+        **exactly("not_stable", 1_200_000),
+    },
+    {"group_id": "k", "hour": hour(1), "protocol": "classic", "not_stable_max_ms": 240_000},
+    {
+        "group_id": "k", "hour": hour(2), "protocol": "classic", "epochs": 2, "rebalances": 1,
+        "not_stable_ms": 10_000, **bounds("not_stable", 10_000, 360_000, 30_000),
+        "unowned_partition_ms": None, **bounds("unowned_partition", 25, 1_000_000, 7000),
+    },
+    {
+        "group_id": "u", "hour": hour(2), "protocol": "classic", "epochs": 1, "rebalances": 1,
+        "not_stable_ms": 0, **bounds("not_stable", 0, None, 3000),
+        "unowned_partition_ms": None, **bounds("unowned_partition", 0, None, 3000),
+    },
 ]  # fmt: skip
-ZEROS = (*group_hours.COUNTED, "commits", "commit_gaps")
+ZEROS = (
+    *group_hours.COUNTED,
+    *group_hours.UNOWNED_BOUNDS,
+    *("not_stable_ms", "not_stable_max_ms", "unowned_partition_ms", "commits", "commit_gaps"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -136,11 +177,15 @@ def test_some_hours_come_out_as_among_all(
     """Made again alone, an hour has what it has in a run over everything: its first silence began in a known hour."""
     known = group_hours.group_hours(tables.get, LOG_END_MS).localCheckpoint()
     names = "group_id string, hour timestamp"
-    first = spark.createDataFrame([("c", at(0)), ("g", at(60)), ("g", at(120))], names)
+    first = spark.createDataFrame(
+        [("c", at(0)), ("g", at(60)), ("g", at(120)), ("k", at(60))], names
+    )
     wanted = Wanted.of(commit_hours.with_following(first, known).localCheckpoint())
     of_commits = commit_hours.commit_hours(wanted, tables["silver.offset_commits"], known)
     rows = group_hours.group_hours(tables.get, LOG_END_MS, wanted, of_commits)
-    again = spark.createDataFrame([("c", at(0)), ("c", at(120)), ("g", at(60))], names)
+    again = spark.createDataFrame(
+        [("c", at(0)), ("c", at(120)), ("g", at(60)), ("k", at(60))], names
+    )
     assert_same_hours(rows, expected.join(again, ["group_id", "hour"], "left_semi"))
 
 
@@ -148,7 +193,7 @@ def test_without_silver_nothing_is_said_of_commits(tables: dict[str, DataFrame])
     """Where the commits were not decoded their columns are null, not zero."""
     gold = {name: frame for name, frame in tables.items() if name.startswith("gold.")}
     rows = rows_of(group_hours.group_hours(gold.get, LOG_END_MS))
-    assert len(rows) == 3
+    assert len(rows) == 6
     for row in rows:
         assert {row[name] for name in commit_hours.OF_COMMITS} == {None}
 

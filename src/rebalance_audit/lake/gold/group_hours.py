@@ -1,7 +1,7 @@
 """gold.group_hours: what each group went through in each hour, made from other gold tables and from the commits.
 
-An hour has a row if an epoch began in it, if the group was not stable or a partition unowned during part of it, or if
-offsets were committed. Only hours to which something new belongs are made again.
+An hour has a row if an epoch began in it, if the group was or may have been not stable or a partition unowned during
+part of it, or if offsets were committed. Only hours to which something new belongs are made again.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,9 @@ def _of_epoch(row: str) -> Column:
 
 def _of_rebalance(row: str) -> Column:
     began, ended = F.col(f"{row}.started_at"), F.col(f"{row}.ended_at")
-    return F.when(began.isNotNull(), _hours(began, F.coalesce(ended, began)))
+    return F.when(
+        began.isNotNull(), _hours(_began_at_the_earliest(f"{row}."), F.coalesce(ended, began))
+    )
 
 
 def _of_stretch(row: str) -> Column:
@@ -105,12 +107,27 @@ def group_hours(
         zero = F.lit(None)
         for name, kind in OF_COMMITS.items():
             rows = rows.withColumn(name, F.lit(None).cast(kind))
+    bounds = {
+        name: F.coalesce(F.col(name), F.lit(0)) + F.coalesce(f"{name}_classic", F.lit(0))
+        for name in UNOWNED_BOUNDS
+    }
+    least_name, _, most_name = UNOWNED_BOUNDS
+    bounds[most_name] = F.when(~F.coalesce("unowned_unbounded", F.lit(False)), bounds[most_name])
+    exactly = F.when(bounds[least_name] == bounds[most_name], bounds[least_name])
+    not_stable_most = F.when(
+        ~F.coalesce("not_stable_unbounded", F.lit(False)),
+        F.coalesce("not_stable_max_ms", F.lit(0)),
+    )
     gap = F.greatest(*[F.coalesce(f"{part}_gap", F.lit(False)) for part in ("epoch", "rebalance")])
     return rows.select(
         *KEY,
         # A group that only commits has no record of its protocol; simple consumers use the classic one.
         F.coalesce("protocol", F.lit("classic")).alias("protocol"),
         *[F.coalesce(name, F.lit(0)).alias(name) for name in COUNTED],
+        F.coalesce("not_stable_min_ms", F.lit(0)).alias("not_stable_ms"),
+        not_stable_most.alias("not_stable_max_ms"),
+        exactly.alias("unowned_partition_ms"),
+        *[value.alias(name) for name, value in bounds.items()],
         "members_max",
         "convergence_ms_max",
         "primary_cause",
@@ -125,11 +142,16 @@ def group_hours(
 COUNTED: Final = (
     "rebalances",
     "epochs",
-    "not_stable_ms",
-    "unowned_partition_ms",
+    "not_stable_min_ms",
+    "not_stable_estimate_ms",
     "partitions_moved",
     "members_joined",
     "members_left",
+)
+UNOWNED_BOUNDS: Final = (
+    "unowned_partition_min_ms",
+    "unowned_partition_estimate_ms",
+    "unowned_partition_max_ms",
 )
 
 
@@ -141,6 +163,11 @@ def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
     ).withColumn("of_cause", F.count("primary_cause").over(causes))
     # The most frequent cause; among equally frequent ones the first in the alphabet.
     ranked = F.struct(-F.col("of_cause"), "primary_cause")
+    # Records of classic generations tell nothing about single partitions; their bounds count where the epoch does.
+    classic = F.col("protocol") == "classic"
+    least = F.coalesce("unowned_partition_min_ms", "unowned_partition_ms", F.lit(0))
+    most = F.col("unowned_partition_max_ms")
+    values = (least, F.coalesce("unowned_partition_estimate_ms", least), most)
     return found.groupBy(*KEY).agg(
         F.count(F.lit(1)).cast("int").alias("epochs"),
         *[
@@ -151,6 +178,11 @@ def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
         F.min_by("primary_cause", F.when(F.col("primary_cause").isNotNull(), ranked)).alias(
             "primary_cause"
         ),
+        *[
+            F.sum(F.when(classic, value)).alias(f"{name}_classic")
+            for name, value in zip(UNOWNED_BOUNDS, values, strict=True)
+        ],
+        F.bool_or(classic & most.isNull()).alias("unowned_unbounded"),
         F.bool_or(F.col("completeness") == "gap").alias("epoch_gap"),
     )
 
@@ -159,27 +191,52 @@ def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> Data
     began = F.col("started_at")
     # Clocks of two coordinators may differ, but nothing ends before it began.
     ended = F.greatest(began, F.coalesce("ended_at", end, began))
-    there = rebalances.where("started_at is not null").where(wanted.between(began, ended))
+    earliest = _began_at_the_earliest("")
+    there = rebalances.where("started_at is not null").where(wanted.between(earliest, ended))
+    known_ms = F.unix_millis(ended) - F.unix_millis(began)
+    bounded = (F.col("protocol") != "classic") | F.coalesce(
+        F.col("duration_max_ms").isNotNull(), F.lit(False)
+    )
     spread = wanted.only(
         there.select(
             "group_id",
             "completeness",
             began.alias("began"),
             ended.alias("ended"),
-            F.explode(_hours(began, ended)).alias("hour"),
+            earliest.alias("earliest"),
+            F.coalesce(_back(F.col("ended_at"), F.col("duration_estimate_ms")), began).alias(
+                "estimated"
+            ),
+            # A cooperative rebalance may have been stable between its two halves.
+            (known_ms - F.least(known_ms, F.coalesce("duration_min_ms", known_ms))).alias("spare"),
+            (~(bounded | F.col("started_at_earliest").isNotNull())).alias("unbounded"),
+            F.explode(_hours(earliest, ended)).alias("hour"),
         )
     )
+
+    def within_the_hour(milliseconds: Column) -> Column:
+        """Rebalances do not overlap, but their bounds may."""
+        return F.least(F.sum(milliseconds), F.lit(HOUR_MS))
+
+    least = F.greatest(F.lit(0), _share("began", "ended") - F.col("spare"))
     return spread.groupBy(*KEY).agg(
         F.count_if(hour_of("began") == F.col("hour")).cast("int").alias("rebalances"),
-        # Bounds of classic rebalances may overlap; the sum is at most the hour.
-        F.least(F.sum(_share("began", "ended")), F.lit(HOUR_MS)).alias("not_stable_ms"),
+        within_the_hour(least).alias("not_stable_min_ms"),
+        within_the_hour(F.greatest(least, _share("estimated", "ended"))).alias(
+            "not_stable_estimate_ms"
+        ),
+        within_the_hour(_share("earliest", "ended")).alias("not_stable_max_ms"),
+        F.bool_or("unbounded").alias("not_stable_unbounded"),
         F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
     )
 
 
 def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
+    """Where every step is a record; stretches of classic groups have no topic id."""
     began = _back(F.col("from_at"), F.col("unowned_before_ms"))
-    there = ownership.where("unowned_before_ms > 0").where(wanted.between(began, F.col("from_at")))
+    there = ownership.where("unowned_before_ms > 0 and topic_id is not null").where(
+        wanted.between(began, F.col("from_at"))
+    )
     spread = wanted.only(
         there.select(
             "group_id",
@@ -188,7 +245,9 @@ def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
             F.explode(_hours(began, F.col("from_at"))).alias("hour"),
         )
     )
-    return spread.groupBy(*KEY).agg(F.sum(_share("began", "ended")).alias("unowned_partition_ms"))
+    return spread.groupBy(*KEY).agg(
+        *[F.sum(_share("began", "ended")).alias(name) for name in UNOWNED_BOUNDS]
+    )
 
 
 def _state_hours(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
@@ -222,6 +281,13 @@ def _state_hours(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Colum
 
 def _began(prefix: str) -> Column:
     return F.coalesce(F.col(f"{prefix}started_at"), F.col(f"{prefix}converged_at"))
+
+
+def _began_at_the_earliest(prefix: str) -> Column:
+    """When a rebalance can have begun; where nothing tells, when it is known to have been going on."""
+    began, ended = F.col(f"{prefix}started_at"), F.col(f"{prefix}ended_at")
+    by_bound = _back(ended, F.col(f"{prefix}duration_max_ms"))
+    return F.least(began, F.coalesce(by_bound, F.col(f"{prefix}started_at_earliest"), began))
 
 
 def _hours(began: Column, ended: Column) -> Column:
