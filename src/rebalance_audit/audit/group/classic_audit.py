@@ -122,8 +122,12 @@ class ClassicAudit:
         verdicts = logged.verdicts
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         shown_ms = earliest_ms
+        # The line begins the last join phase: those of generations that left no record came before it.
+        exact = logged.join_started_ms is not None and not skipped
         if logged.join_started_ms is not None:
-            earliest_ms = latest_ms = min(logged.join_started_ms, latest_ms)
+            latest_ms = min(logged.join_started_ms, latest_ms)
+        if exact:
+            earliest_ms = latest_ms
         sync_ms = duration_ms(joined_at_ms, at_ms)
         if gap and new.has_static:
             sync_ms = None  # its first record may be lost; then this is a static member's return
@@ -149,9 +153,7 @@ class ClassicAudit:
             sync_ms,
             verdicts=verdicts,
             contradictions=logged.contradictions,
-            not_stable=not_stable(
-                new, earliest_ms, latest_ms, exact=logged.join_started_ms is not None
-            ),
+            not_stable=not_stable(new, earliest_ms, latest_ms, exact=exact),
         )
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)

@@ -86,6 +86,10 @@ class ClassicTimes:
         gave_up = Bounds.between(sync, not_stable.most, (sync + not_stable.estimate) // 2)
         since_shown = None if shown_ms is None else max(0, at_ms - shown_ms)
         total = NOTHING
+        if old is not None and not old.members:
+            # Since the first member of a group that was empty subscribed.
+            waited = Bounds.between(sync, not_stable.most, not_stable.estimate)
+            total = waited.times(sum(member.partition_count for member in now.values()))
         had: dict[TopicPartition, str] = {}
         for identity, shift in moved.items():
             had |= dict.fromkeys(each(shift.lost), identity)
@@ -114,6 +118,9 @@ class ClassicTimes:
                         total = total.plus(
                             Bounds.between(0, since_shown, gave_up.estimate + session_ms // 2)
                         )
+        if not now:
+            # An owner may have been dead for a while before the group was found to be empty.
+            total = total.plus(Bounds.between(0, since_shown, 0).times(len(had)))
         if shown_ms is None:
             shown_ms = at_ms
         self._keep_loose(new, had, now, at_ms if cooperative else shown_ms, shown_ms)
