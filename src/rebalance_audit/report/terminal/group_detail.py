@@ -171,7 +171,7 @@ def _convergence(
             _waited_for(layout, row),
             f"{words.number(row['partitions_before'])} → {words.number(row['partitions_after'])}",
         )
-    layout.print(Padding(table, (0, 0, 0, 2)))
+    layout.print_table(table, indent=2)
     if len(shown) < len(rows):
         layout.line(f"  … and {words.counted(len(rows) - len(shown), 'faster member')}")
 
@@ -208,7 +208,7 @@ def _members(layout: ConsoleReport, members: Sequence[TableRow], *, everything: 
             _end_of(layout, row),
             cell((row["client_host"] or words.NOTHING).removeprefix("/")),
         )
-    layout.print(table)
+    layout.print_table(table)
 
 
 def _end_of(layout: ConsoleReport, row: TableRow) -> Text:

@@ -1,22 +1,29 @@
 """How a report is laid out on a console: widths, times, names, tables, headings.
 
-On a console narrower than WIDE a table row takes two lines instead of more columns, so that nothing is lost at 80.
+Where a row of a table does not fit it takes two lines instead of more columns, so that nothing is lost at 80. Columns
+break between words; inside one only where there is no room for the longest words of all columns.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.padding import Padding
+from rich.table import Column, Table
 from rich.text import Text
 
 from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 
-WIDE: Final = 140
-"""Console columns from which on a table row fits on one line."""
+UNBOUNDED: Final = 10_000
+"""Console columns of files: tables are as wide as their cells."""
+TEXT_WIDTH: Final = 140
+"""Columns of paragraphs where tables are unbounded."""
+LONGEST_WORD: Final = 45
+"""Characters of a word that a column keeps whole, as a member id; more only where they are a third of the table."""
 
 _ASCII: Final = str.maketrans(
     {"●": "!", "◐": "~", "○": "?", "≥": ">", "→": ">", "×": "x", "–": "-", "…": ".", "─": "-"}
@@ -30,7 +37,7 @@ class ConsoleReport:
     def __init__(self, console: Console, tables: Tables) -> None:
         """Takes width and encoding from the console, names and the time span from the tables."""
         self.console = console
-        self.wide = console.width >= WIDE
+        self._text_width = TEXT_WIDTH if console.width >= UNBOUNDED else console.width
         self._ascii_only = console.options.ascii_only
         self.names = MemberNames(tables["members"])
         moments = [
@@ -69,16 +76,34 @@ class ConsoleReport:
             )
         return table
 
+    def print_table(self, table: Table, indent: int = 0) -> None:
+        """Print a table, its columns as wide as they need; where there is no room for that, fitted to their words."""
+        fit(table, self.console.width - indent)
+        self._print(Padding(table, (0, 0, 0, indent)) if indent else table, None)
+
+    def print_first_fitting(self, *tables: Table) -> None:
+        """Print the first table that fits but for a name of extraordinary length; the last one where none does."""
+        width = self.console.width
+        for table in tables[:-1]:
+            if natural_width(table, longest=width // 3) <= width:
+                self.print_table(table)
+                return
+        self.print_table(tables[-1])
+
     def print(self, what: RenderableType) -> None:
+        """Print a paragraph."""
+        self._print(what, self._text_width)
+
+    def _print(self, what: RenderableType, width: int | None) -> None:
         """Print anything that rich can render.
 
         In a file, lines do not end in the blanks that pad a terminal's width; an ASCII output gets ASCII.
         """
         if self.console.is_terminal and not self._ascii_only:
-            self.console.print(what)
+            self.console.print(what, width=width)
             return
         with self.console.capture() as captured:
-            self.console.print(what)
+            self.console.print(what, width=width)
         text = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
         self.console.file.write(_in_ascii(text) if self._ascii_only else text)
 
@@ -92,6 +117,50 @@ class ConsoleReport:
         if isinstance(text, str):
             text = Text(words.visible(text))
         self.print(text)
+
+
+def natural_width(table: Table, *, longest: int) -> int:
+    """Columns that the table takes where nothing wraps that is not longer than `longest`."""
+    return sum(min(longest, _natural_width(column)) for column in table.columns) + _between(table)
+
+
+def fit(table: Table, width: int) -> None:
+    """Narrow the columns of a table that is too wide, the widest first, none below its longest word if possible."""
+    room = width - _between(table)
+    widths = [_natural_width(column) for column in table.columns]
+    if sum(widths) <= room:
+        return
+    usual = max(room // 3, LONGEST_WORD)
+    floors = [
+        natural if column.no_wrap else min(_longest_word(column), usual)
+        for column, natural in zip(table.columns, widths, strict=True)
+    ]
+    while sum(widths) > room:
+        spare = [has if has > floor else 0 for has, floor in zip(widths, floors, strict=True)]
+        if not any(spare):
+            spare = widths
+        widths[spare.index(max(spare))] -= 1
+    for column, has in zip(table.columns, widths, strict=True):
+        column.width = has
+
+
+def _between(table: Table) -> int:
+    """Blanks between columns."""
+    return 3 * (len(table.columns) - 1)
+
+
+def _texts(column: Column) -> Iterator[str]:
+    yield str(column.header)
+    for each in column.cells:
+        yield each.plain if isinstance(each, Text) else str(each)
+
+
+def _natural_width(column: Column) -> int:
+    return max((cell_len(line) for text in _texts(column) for line in text.split("\n")), default=0)
+
+
+def _longest_word(column: Column) -> int:
+    return max((cell_len(word) for text in _texts(column) for word in text.split()), default=0)
 
 
 def cell(text: object, style: str = "") -> Text:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from rich.table import Table
 from rich.text import Text
 
 from rebalance_audit.audit.causes.cause import Certainty
@@ -81,47 +82,50 @@ def _still_open(groups: Sequence[GroupSummary]) -> str:
 def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | None) -> None:
     shown = groups[:limit]
     layout.title(_title("Groups", len(shown), len(groups), "most unsettled"))
+    layout.print_first_fitting(_wide_groups(layout, shown), _narrow_groups(layout, shown))
+
+
+def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table:
+    """A line for each group."""
     numbers = ("Rebalances", "Not stable", "Longest", "Unowned")
-    if layout.wide:
-        table = layout.table(
-            "Group", "Protocol", "State", *numbers, "Mostly", "Last to arrive", right=numbers
+    table = layout.table(
+        "Group", "Protocol", "State", *numbers, "Mostly", "Last to arrive", right=numbers
+    )
+    for group in groups:
+        table.add_row(
+            cell(group.group_id, "bold"),
+            protocol(group),
+            present.cell_of(group.present),
+            f"{group.rebalances:,}",
+            words.bounds(group.not_stable),
+            words.bounds(group.longest),
+            words.bounds(group.unowned),
+            _mostly(group),
+            _worst(layout, group),
         )
-        for group in shown:
-            table.add_row(
+    return table
+
+
+def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table:
+    """Two lines for each group."""
+    table = layout.table(
+        "Group", "Rebalances", "Not stable", "Mostly", right=("Rebalances", "Not stable")
+    )
+    for group in groups:
+        worst = _worst(layout, group)
+        table.add_row(
+            two_lines(
                 cell(group.group_id, "bold"),
-                protocol(group),
-                present.cell_of(group.present),
-                f"{group.rebalances:,}",
+                f"{protocol(group)}, {present.cell_of(group.present)}",
+            ),
+            two_lines(f"{group.rebalances:,}", words.counted(group.epochs, group.epoch_noun)),
+            two_lines(
                 words.bounds(group.not_stable),
-                words.bounds(group.longest),
-                words.bounds(group.unowned),
-                _mostly(group),
-                _worst(layout, group),
-            )
-    else:
-        table = layout.table(
-            "Group", "Rebalances", "Not stable", "Mostly", right=("Rebalances", "Not stable")
+                f"longest {words.bounds(group.longest)}" if group.longest else "",
+            ),
+            two_lines(_mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""),
         )
-        for group in shown:
-            worst = _worst(layout, group)
-            table.add_row(
-                two_lines(
-                    cell(group.group_id, "bold"),
-                    f"{protocol(group)}, {present.cell_of(group.present)}",
-                ),
-                two_lines(f"{group.rebalances:,}", words.counted(group.epochs, group.epoch_noun)),
-                two_lines(
-                    words.bounds(group.not_stable),
-                    f"longest {words.bounds(group.longest)}" if group.longest else "",
-                ),
-                two_lines(
-                    _mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""
-                ),
-            )
-    # People search for names: a name wraps only where it would leave no room for the rest.
-    longest_name = max((len(group.group_id) for group in shown), default=0)
-    table.columns[0].min_width = min(longest_name, layout.console.width // 3)
-    layout.print(table)
+    return table
 
 
 def _causes(layout: ConsoleReport, tables: Tables) -> None:
@@ -139,7 +143,7 @@ def _causes(layout: ConsoleReport, tables: Tables) -> None:
         )
         table.add_row(causes.label(cause), f"{certainties.total():,}", *shares)
     layout.title("Causes")
-    layout.print(table)
+    layout.print_table(table)
 
 
 def print_rebalances(
@@ -160,43 +164,30 @@ def print_rebalances(
     layout.title(_title("Rebalances", len(shown), len(rebalances), "longest") + layout.on_day())
     group_column = ("Group",) if with_group else ()
     right = ("Took", "Epochs", "Moved", "Unowned")
-    if layout.wide:
-        table = layout.table(
-            "Start",
-            *group_column,
-            "Epochs",
-            "Took",
-            "Cause",
-            "Held up by",
-            "Moved",
-            "Unowned",
-            right=right,
-        )
-    else:
-        table = layout.table("Start", *group_column, "Took", "Cause", right=right)
+    after = ("Epochs", "Took", "Cause", "Held up by", "Moved", "Unowned")
+    wide = layout.table("Start", *group_column, *after, right=right)
+    narrow = layout.table("Start", *group_column, "Took", "Cause", right=right)
     for row in shown:
+        start = layout.moment(row["started_at"])
         group_cell = (cell(row["group_id"]),) if with_group else ()
-        cause = _cause(layout, row, triggers)
         held_up = _held_up_by(layout, row, verdicts)
-        if layout.wide:
-            table.add_row(
-                layout.moment(row["started_at"]),
-                *group_cell,
-                epochs_of(row),
-                _took(row),
-                cause,
-                cell(held_up or words.NOTHING),
-                words.number(row["partitions_moved"]),
-                words.bounds(unowned_of(row)),
-            )
-        else:
-            table.add_row(
-                layout.moment(row["started_at"]),
-                *group_cell,
-                _took(row),
-                two_lines(cause, _aside(row, held_up)),
-            )
-    layout.print(table)
+        wide.add_row(
+            start,
+            *group_cell,
+            epochs_of(row),
+            _took(row),
+            _cause(layout, row, triggers),
+            cell(held_up or words.NOTHING),
+            words.number(row["partitions_moved"]),
+            words.bounds(unowned_of(row)),
+        )
+        narrow.add_row(
+            start,
+            *group_cell,
+            _took(row),
+            two_lines(_cause(layout, row, triggers), _aside(row, held_up)),
+        )
+    layout.print_first_fitting(wide, narrow)
     legend = causes.certainty_legend()
     if any(map(is_classic, shown)):
         legend += "  – between: no record says when a classic group began to rebalance"
@@ -294,4 +285,4 @@ def _aside(row: TableRow, held_up: str) -> str:
     unowned = unowned_of(row)
     if unowned.most != 0:
         parts.append(f"unowned {words.bounds(unowned)}")
-    return ", ".join(parts)
+    return "; ".join(parts)

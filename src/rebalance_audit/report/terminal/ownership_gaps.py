@@ -37,7 +37,7 @@ def print_ownership_gaps(
             cell(layout.names.of(first["group_id"], first["previous_member_id"])),
             cell(layout.names.of(first["group_id"], first["member_id"])),
         )
-    layout.print(table)
+    layout.print_table(table)
 
 
 def partitions_text(rows: Iterable[TableRow]) -> str:

@@ -12,25 +12,25 @@ from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.group_detail import print_group
-from rebalance_audit.report.terminal.layout import ConsoleReport
+from rebalance_audit.report.terminal.layout import UNBOUNDED, ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
-
-WIDTH_OF_FILES: Final = 140
-"""Columns where nothing says how wide the output will be displayed."""
 
 NOTES_SHOWN: Final = 10
 
 
 def stdout_console() -> Console:
-    """Standard output: escape codes only on a terminal and without NO_COLOR; COLUMNS counts where there is none."""
+    """Standard output: escape codes only on a terminal and without NO_COLOR.
+
+    Elsewhere COLUMNS says how wide it is; without that, tables are as wide as their cells.
+    """
     color_system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_OF_FILES
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBOUNDED
     return Console(file=sys.stdout, width=width, color_system=color_system, highlight=False)
 
 
 def file_console(file: IO[str]) -> Console:
     """A file; its content does not depend on where it is written from."""
-    return Console(file=file, width=WIDTH_OF_FILES, color_system=None, highlight=False)
+    return Console(file=file, width=UNBOUNDED, color_system=None, highlight=False)
 
 
 def print_report(
