@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from rebalance_audit.demo_log import extract_to
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 
 
 def test_demo_log(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.time_zones import zone_of
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.accuracy.latencies import judge_times
 from tests.accuracy.ownership import judge_members, judge_ownership
 from tests.accuracy.tally import Tally
@@ -140,7 +140,8 @@ def truth_of(simulation: Simulation) -> Truth:
 def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
     """Gold tables of a folder of segments."""
     names = read_topic_names(open_log_folder(path))
-    audit = LogAudit(AuditOptions(topic_name=names.name_of, **settings))
+    options = AuditOptions(topic_name=names.name_of, topic_shapes=names.shapes_of, **settings)
+    audit = LogAudit(options)
     for record, position in records_of(path):
         audit.feed(record, position)
     return audit.tables()

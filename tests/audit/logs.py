@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Record, decode_record, group_id_of
 from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.log_entries import position_of
 
 CAPTURES = Path(__file__).parents[1] / "golden" / "captures"

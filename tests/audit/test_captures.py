@@ -11,8 +11,8 @@ import pytest
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.log_entries import records_of
 
 CAPTURES = Path(__file__).parents[1] / "golden" / "captures"

@@ -7,8 +7,8 @@ import pytest
 
 from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.broker import running_broker
 from tests.support.broker_groups import as_admin_tells, described_groups
 from tests.support.log_entries import apply_entry, entries_of

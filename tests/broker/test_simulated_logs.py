@@ -10,8 +10,8 @@ from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.broker import running_broker
 from tests.support.broker_folder import NEW_OFFSETS_TOPIC, OFFSETS_TOPIC
 from tests.support.broker_groups import as_admin_tells, described_groups

@@ -17,8 +17,8 @@ from rebalance_audit.sim.brokers import partition_log
 from rebalance_audit.sim.invariants.log_is_state import require_equal
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation, simulate
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.support.log_entries import apply_entry, entries_of
 
 SHORT = Overrides(minutes=1)

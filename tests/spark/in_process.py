@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from rebalance_audit.wire.topic_names import TopicNames
 from tests.support.log_entries import records_of
 
 Rows: TypeAlias = list[dict[str, Any]]

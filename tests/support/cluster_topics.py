@@ -4,11 +4,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from rebalance_audit.wire.metadata_records import (
+    FRAME_VERSION,
+    PARTITION_RECORD,
+    REMOVE_TOPIC_RECORD,
+    TOPIC_RECORD,
+)
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.segment_file import read_batches
-from rebalance_audit.wire.topic_names import FRAME_VERSION, REMOVE_TOPIC_RECORD, TOPIC_RECORD
 
-PARTITION_RECORD: Final = 3
 ONLY_BROKER: Final = 1
 
 _PARTITION = slice(3, 7)

@@ -13,12 +13,12 @@ from rebalance_audit.wire.generated.messages import (
     ShareGroupStatePartitionMetadataTopicPartitionsInfo,
     ShareGroupStatePartitionMetadataValue,
 )
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
 from rebalance_audit.wire.topic_names import (
     TopicName,
     TopicNames,
     TopicNameSource,
-    read_topic_names,
     topic_id_text,
 )
 from tests.wire.golden import capture
@@ -122,7 +122,7 @@ def test_snapshots(tmp_path: Path) -> None:
         (b"", "end inside"),
         (b"\x02\x02\x00", "frame version is 2"),
         (b"\x01", "end inside"),
-        (topic_record(b"orders", A)[:-2], "end inside a topic record"),
+        (topic_record(b"orders", A)[:-2], "end inside a field"),
         (b"\x01\x02\x00\xff\xff\xff\xff\xff\xff", "variable-length integer"),
         (topic_record(b"\xff\xfe", A), "not UTF-8"),
     ],

@@ -54,6 +54,22 @@ and are judged as two. `[3]` is a record of type 3, `[3t]` its tombstone; `?` me
 """
 
 _TAIL: Final = """\
+## What topics were like
+
+From 4.1 on the record of an epoch has one hash over all topics that the group subscribes to: their ids, names,
+partitions and racks. If the cluster's metadata log lies beside the segments (`__cluster_metadata-0`, with its
+snapshots), the hash is recomputed from it, for consumer and share groups. Equal hashes prove which topics the group
+subscribed to and what they were like, so two of them tell what differs:
+
+- a subscribed topic was created, deleted, got partitions or other racks: *topic metadata changed*, *proven*, with the
+  topic's name. If the request also brought something that always bumps, it happened *meanwhile*;
+- no topic changed, but the group subscribes to fewer or more: *subscription changed*. An expression that is given up
+  bumps nothing itself, and its topics are missed only at the next comparison;
+- the recorded hash stands for none of the topics' states: members that the log does not have must be there, and the
+  topics are not *proven* to be the cause.
+
+What every topic was like, and when, is in the column `shapes` of `gold.topics`.
+
 ## Telling departures apart
 
 An explicit leave, an expired session, a rebalance timeout and a removal by an administrator run the same code in the

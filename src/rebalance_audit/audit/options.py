@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.wire.topic_shapes import TopicShape
 
 
 def unnamed(_topic_id: bytes) -> str | None:
@@ -20,6 +21,11 @@ def not_deleted(_topic_id: bytes) -> int | None:
 
 def no_lives(_topic: str) -> Sequence[tuple[int | None, int | None]]:
     """The default for `topic_lives`: nothing is known about when a topic existed."""
+    return ()
+
+
+def no_shapes(_topic: str) -> Sequence[TopicShape]:
+    """The default for `topic_shapes`: no metadata log was given."""
     return ()
 
 
@@ -39,6 +45,8 @@ class AuditOptions:
     """When a topic id was deleted (epoch ms); None if unknown or not deleted."""
     topic_lives: Callable[[str], Sequence[tuple[int | None, int | None]]] = no_lives
     """(created, deleted) in epoch ms of every topic that had the name; None: unknown, or not deleted. (): no source."""
+    topic_shapes: Callable[[str], Sequence[TopicShape]] = no_shapes
+    """Every shape that topics of the name had, the oldest first. (): no source."""
     findings: FindingRules = field(default_factory=FindingRules)
     with_findings: bool = True
     """Whether the audit emits rows of `findings`."""

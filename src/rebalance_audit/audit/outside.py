@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.wire.topic_names import topic_id_text
+from rebalance_audit.wire.topic_shapes import TopicShape
 
 _UNNAMED_LIMIT = 10_000
 """Number of unnamed topic ids kept, to bound memory; once full, every other id is treated as one of them."""
@@ -21,6 +22,8 @@ class Outside:
     """Topic -> (latest epoch ms asked about, the topic's lives up to then)."""
     _deletions: dict[bytes, tuple[int, int | None]]
     """Topic id -> (latest epoch ms asked about, its deletion if it was deleted by then)."""
+    _shapes: dict[str, tuple[int, int]]
+    """Topic -> (latest epoch ms asked about, number of its shapes up to then)."""
 
     def __init__(self, options: AuditOptions) -> None:
         self._options = options
@@ -28,6 +31,7 @@ class Outside:
         self._more_unnamed = False
         self._lives = {}
         self._deletions = {}
+        self._shapes = {}
 
     @property
     def unnamed(self) -> frozenset[bytes]:
@@ -61,6 +65,13 @@ class Outside:
         self._deletions[topic_id] = (asked_ms, _by(asked_ms, deleted_ms))
         return deleted_ms is not None and deleted_ms <= by_ms
 
+    def topic_shapes(self, topic: str, by_ms: int) -> Sequence[TopicShape]:
+        """The shapes of topics of that name up to `by_ms` (epoch ms), the oldest first."""
+        asked_ms = max(by_ms, self._shapes.get(topic, (by_ms,))[0])
+        shapes = self._options.topic_shapes(topic)
+        self._shapes[topic] = (asked_ms, len(_shaped(asked_ms, shapes)))
+        return _shaped(by_ms, shapes)
+
     def news(self) -> str | None:
         """A sentence on what the sources would now answer differently; None if no answer has changed."""
         for topic_id in self._unnamed:
@@ -74,7 +85,14 @@ class Outside:
         for topic_id, (asked_ms, deleted) in self._deletions.items():
             if _by(asked_ms, self._options.topic_deleted_at(topic_id)) != deleted:
                 return f"more is known of the deletion of topic {topic_id_text(topic_id)}"
+        for topic, (asked_ms, count) in self._shapes.items():
+            if len(_shaped(asked_ms, self._options.topic_shapes(topic))) != count:
+                return f"more is known of what topic {topic} was like"
         return None
+
+
+def _shaped(asked_ms: int, shapes: Sequence[TopicShape]) -> Sequence[TopicShape]:
+    return [shape for shape in shapes if shape.at_ms <= asked_ms]
 
 
 def _until(asked_ms: int, lives: _Lives) -> tuple[tuple[int | None, int | None], ...]:

@@ -42,8 +42,8 @@ Examples:
 
 \b
 SEGMENTS is a folder with __consumer_offsets-P/*.log, like a broker's log
-directory, and with __cluster_metadata-0/*.log for topic names. It may be a copy
-or the live folder: nothing is written to it.
+directory, and with __cluster_metadata-0 for names, partitions and racks of
+topics. It may be a copy or the live folder: nothing is written to it.
 
 \b
 Exit codes: 0 done, 2 bad arguments or configuration, 3 source or lake not

@@ -100,6 +100,7 @@ def audit_segments(
         rules=departure_rules or DepartureRules(),
         topic_deleted_at=names.deleted_at_ms,
         topic_lives=names.lives_of,
+        topic_shapes=names.shapes_of,
         findings=finding_rules or FindingRules(),
         log_end_ms=total.last_ms,
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
@@ -151,6 +152,15 @@ def _topics(names: TopicNames) -> list[Row]:
             "source": topic.source.value,
             "made_at": topic.made_at_ms,
             "deleted_at": topic.deleted_at_ms,
+            "shapes": [
+                {
+                    "metadata_offset": shape.metadata_offset,
+                    "at": shape.at_ms,
+                    "partitions": shape.partitions,
+                    "topic_hash": shape.topic_hash,
+                }
+                for shape in topic.shapes
+            ],
         }
         for topic in names.values()
     ]

@@ -12,10 +12,11 @@ from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.state import RawRecord, State, state_at
 from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import LogFolder
-from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from rebalance_audit.wire.topic_names import TopicNames
 
 _Row: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp, key, value."""

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
-from rebalance_audit.wire.topic_names import TopicName, TopicNames, read_topic_names
+from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 _TOPIC_LISTS: Final = key_bytes.of_types(
     (

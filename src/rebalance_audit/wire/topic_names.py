@@ -5,10 +5,9 @@ ids, but an id with two names is a contradiction in the log.
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.wire.generated.messages import (
@@ -21,18 +20,11 @@ from rebalance_audit.wire.generated.messages import (
     StreamsGroupPartitionMetadataValue,
     Value,
 )
-from rebalance_audit.wire.primitives import CorruptError, DecodeError, TruncatedError, read_uvarint
-from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.folder import LogFolder, not_readable
+from rebalance_audit.wire.topic_shapes import TopicShape, one_history
 
 ZERO_TOPIC_ID: Final = bytes(16)
 """What a record holds if its writer knew no topic id."""
 TOPIC_ID_BYTES: Final = 16
-
-TOPIC_RECORD: Final = 2
-REMOVE_TOPIC_RECORD: Final = 9
-FRAME_VERSION: Final = 1
 
 
 class TopicNameSource(StrEnum):
@@ -61,6 +53,8 @@ class TopicName(NamedTuple):
     """Time of the record that the name comes from."""
     deleted_at_ms: int | None = None
     """Time of the topic's deletion, if the metadata log has it."""
+    shapes: tuple[TopicShape, ...] = ()
+    """What it was like, and from when on, if the metadata log has it."""
 
     @property
     def made_at_ms(self) -> int | None:
@@ -109,7 +103,7 @@ class TopicNames(Mapping[bytes, TopicName]):
             return
         found = TopicName(topic_id, name, source, record_timestamp_ms)
         if known is not None:
-            found = found._replace(deleted_at_ms=known.deleted_at_ms)
+            found = found._replace(deleted_at_ms=known.deleted_at_ms, shapes=known.shapes)
             if known.name != name:
                 if STRENGTH[source] <= STRENGTH[known.source]:
                     self.conflicts.append((known, found))
@@ -136,12 +130,19 @@ class TopicNames(Mapping[bytes, TopicName]):
         if known is not None:
             self._by_id[topic_id] = known._replace(deleted_at_ms=record_timestamp_ms)
 
+    def add_shapes(self, topic_id: bytes, shapes: Sequence[TopicShape]) -> None:
+        """Learn what a topic was like, in addition to what is known of it."""
+        known = self._by_id.get(topic_id)
+        if known is not None and shapes:
+            self._by_id[topic_id] = known._replace(shapes=one_history(known.shapes, shapes))
+
     def merge(self, others: Iterable[TopicName]) -> None:
         """Take over what another collection learned, by the same rules."""
         for other in others:
             self.add(other.topic_id, other.name, other.source, other.record_timestamp_ms)
             if other.deleted_at_ms is not None:
                 self.mark_deleted(other.topic_id, other.deleted_at_ms)
+            self.add_shapes(other.topic_id, other.shapes)
 
     def name_of(self, topic_id: bytes) -> str | None:
         """Name of the topic; None if no record has it."""
@@ -161,6 +162,11 @@ class TopicNames(Mapping[bytes, TopicName]):
             for life in lives
             if life.source is TopicNameSource.CLUSTER_METADATA
         )
+
+    def shapes_of(self, name: str) -> tuple[TopicShape, ...]:
+        """Shapes of every topic that had the name, the oldest first; () if the metadata log has none."""
+        ids = self.ids_of(name)
+        return tuple(sorted(shape for topic_id in ids for shape in self._by_id[topic_id].shapes))
 
     def text_of(self, topic_id: bytes) -> str:
         """Name of the topic, or its id as Kafka prints it."""
@@ -182,68 +188,6 @@ def topic_id_text(topic_id: bytes) -> str:
 def topic_id_of(text: str) -> bytes:
     """The 16 bytes of an id as `topic_id_text` prints it."""
     return base64.urlsafe_b64decode(f"{text}==")
-
-
-def read_topic_names(folder: LogFolder) -> TopicNames:
-    """The topics that the `__cluster_metadata` log beside the folder's segments defines; none if it is not there.
-
-    Raises SourceNotReadable for a file that cannot be read.
-    """
-    names = TopicNames()
-    for file in folder.metadata_segments:
-        try:
-            for found in read_columns(file):
-                if isinstance(found, BadBytes):
-                    names.notes.append(found.detail)
-                elif not isinstance(found, TailNote):
-                    _add_metadata_records(names, file, found)
-        except OSError as error:
-            raise not_readable(file, error) from error
-    return names
-
-
-def _add_metadata_records(names: TopicNames, file: Path, chunk: ColumnChunk) -> None:
-    rows = zip(
-        chunk.log_offsets,
-        chunk.record_timestamps_ms,
-        chunk.values,
-        chunk.column("is_control"),
-        strict=True,
-    )
-    for offset, timestamp_ms, value, is_control in rows:
-        if value is None or is_control:
-            continue
-        try:
-            _add_metadata_record(names, value, timestamp_ms)
-        except DecodeError as error:
-            names.notes.append(f"The metadata record at offset {offset} of {file}: {error}.")
-
-
-def _add_metadata_record(names: TopicNames, value: bytes, record_timestamp_ms: int) -> None:
-    """One record of the KRaft log: frame version, type, version, then a flexible message.
-
-    Sources: MetadataRecordSerde, TopicRecord.json, RemoveTopicRecord.json of Kafka. Both have had version 0 only; a
-    later version may append fields, which this does not read.
-    """
-    frame_version, at = read_uvarint(value, 0)
-    if frame_version != FRAME_VERSION:
-        raise CorruptError(f"the frame version is {frame_version}")
-    record_type, at = read_uvarint(value, at)
-    _, at = read_uvarint(value, at)
-    if record_type == TOPIC_RECORD:
-        size, at = read_uvarint(value, at)
-        name = value[at : at + max(size - 1, 0)]
-        at += len(name)
-        topic_id = value[at : at + TOPIC_ID_BYTES]
-        if len(topic_id) < TOPIC_ID_BYTES:
-            raise TruncatedError("the bytes end inside a topic record")
-        try:
-            text = name.decode()
-        except UnicodeDecodeError as error:
-            raise CorruptError("a topic name is not UTF-8") from error
-        names.add(topic_id, text, TopicNameSource.CLUSTER_METADATA, record_timestamp_ms)
-    elif record_type == REMOVE_TOPIC_RECORD:
-        names.mark_deleted(value[at : at + TOPIC_ID_BYTES], record_timestamp_ms)
 
 
 def _topics_of(value: Value | None) -> Iterator[tuple[bytes, str]]:

@@ -13,9 +13,9 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.time_zones import zone_of
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Record
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import read_topic_names
 from tests.audit.test_captures import CAPTURES, COLD_START_MS, EQUIVALENT, NAMES, truth
 from tests.support.log_entries import records_of
 

@@ -23,15 +23,16 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {10: "1e5c752e36d1"}
+SHAPES = {11: "68e848e1a565"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
-    "GroupAudit": "_classic _findings _life _modern _options _splitter options outside "
+    "GroupAudit": "_classic _findings _life _modern _options _splitter options outside recorded "
     "group_id log_partition",
     "Outside": "_options",
     "ClassicAudit": "_life times",
-    "ModernAudit": "_life _handlers",
+    "ModernAudit": "_life _recorded _handlers",
+    "RecordedTopics": "_outside",
     "Life": "_emit _states group_id log_partition moves on_departure on_member options ownership witness",
     "Ownership": "_count_unowned _emit _group_id _topic_names",
     "GroupStates": "_emit_row _group_id",
@@ -44,6 +45,7 @@ KEPT_ELSEWHERE = {
 OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _missing _step_of _verdicts",
+    "RecordedTopics": "contradicted",
     "GroupFindings": "_arrivals _departures due_ms",
 }
 """Attributes set anew for each judged write; a snapshot holds the write that is not judged yet."""

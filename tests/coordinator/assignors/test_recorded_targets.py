@@ -22,9 +22,10 @@ from rebalance_audit.replay.partitions import Partitions, Topic
 from rebalance_audit.replay.playback import apply
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Record, group_id_of
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from rebalance_audit.wire.topic_names import TopicNames
 from tests.support.log_entries import records_of
 from tests.wire.golden import capture
 

@@ -172,10 +172,21 @@ def test_a_second_run_changes_nothing(spark: SparkSession, whole: Whole, tmp_pat
     assert [row["outcome"] for row in table(lake, "meta.runs")] == ["done", "done"]
 
 
+NAMING_A_TOPIC = ("detail", "topics")
+
+
 def assert_gold_alone(
-    report: RunReport, whole: Whole, lake: Path, but: tuple[str, ...] = ()
+    report: RunReport,
+    whole: Whole,
+    lake: Path,
+    but: tuple[str, ...] = (),
+    *,
+    with_shapes: bool = True,
 ) -> None:
-    """No bronze, no silver, and the gold of a run that has them, `but` for some groups."""
+    """No bronze, no silver, and the gold of a run that has them, `but` for some groups.
+
+    Without the shapes of topics, no cause names the topic that changed.
+    """
     assert report.counts.read == whole.report.counts.read
     # Two of the planted records are commits, and nobody looked at those.
     commits = len(table(whole.lake, "silver.offset_commits"))
@@ -184,7 +195,11 @@ def assert_gold_alone(
     assert not (lake / "bronze").exists()
     for name in OF_THE_AUDIT[:-1]:  # topics come last, and only those that were needed
         found, expected = (
-            [row for row in rows if row["group_id"] not in but]
+            [
+                row if with_shapes else row | dict.fromkeys(NAMING_A_TOPIC)
+                for row in rows
+                if row["group_id"] not in but
+            ]
             for rows in (table(lake, name), without_commits(table(whole.lake, name)))
         )
         assert found == expected, name
@@ -197,7 +212,7 @@ def test_gold_alone_from_a_delta_copy(spark: SparkSession, whole: Whole, tmp_pat
     report = run_audit(spark, request_of(source, lake, layers=GOLD_ONLY))
     assert report.counts.damaged_stretches == 0
     # A copy of records does not know of the batch that could not be read.
-    assert_gold_alone(report, whole, lake, but=("fleet",))
+    assert_gold_alone(report, whole, lake, but=("fleet",), with_shapes=False)
 
 
 def test_some_groups_and_a_window(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:

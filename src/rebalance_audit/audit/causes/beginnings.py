@@ -4,6 +4,7 @@ from enum import Enum, auto
 from typing import Final
 
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
 from rebalance_audit.replay.modern.group import UNRELEASED, ModernGroup
 
@@ -49,3 +50,15 @@ def beginning_of(
     member = group.members.get(assigned[0])
     has_epochs = member is not None and bool(member.assignment_epochs)
     return Beginning.CERTAIN if has_epochs else Beginning.NONE
+
+
+def carries_over(bump: GroupEpochBumped, span: EpochSpan | None) -> bool:
+    """Whether an upgrade only repeats the generation as the first group epoch, which is no new epoch."""
+    return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
+
+
+def lacks_records(bump: GroupEpochBumped, beginning: Beginning, *, upgraded: bool) -> bool:
+    """Whether records between this epoch and the one before are missing from the log."""
+    if bump.old_epoch is None:
+        return not upgraded and beginning is Beginning.NONE
+    return bump.new_epoch != bump.old_epoch + 1

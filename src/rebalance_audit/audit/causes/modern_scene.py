@@ -10,6 +10,7 @@ from rebalance_audit.audit.causes.cause import Evidence, Verdict
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
@@ -44,6 +45,11 @@ class ModernScene:
     """Expressions that are resolved now and were already resolved before the write."""
     dropped: frozenset[str] = frozenset()
     """Topics in the group's last metadata hash that lost their last subscriber when an expression was given up."""
+
+    difference: Difference | None = None
+    """How the subscribed topics differ from those of the epoch before; None if the metadata log does not tell."""
+    contradicted: bool = False
+    """The metadata log has the topics, and the recorded hash stands for others."""
 
     def bump_evidence(self) -> Evidence:
         """The record of the epoch."""

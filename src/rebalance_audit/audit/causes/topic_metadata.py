@@ -7,21 +7,16 @@ from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdic
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
+from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.replay.changes import GroupType
 
 
 def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
     """Topic metadata that differ from the recorded ones, if nothing else in the write suffices to bump the epoch."""
     evidence, bump = scene.evidence, scene.bump
-    if (
-        evidence.gone
-        or resolved_otherwise(scene.evidence.regexes)
-        or scene.returned_otherwise()
-        or any(
-            scene.subscribing(change) is Effect.BUMPS
-            for change in (*evidence.joined, *evidence.updated)
-        )
-    ):
+    if _bumps_anyway(scene):
+        if scene.difference is not None and scene.difference.changed:
+            yield Weighed(_changed(scene, scene.difference), Effect.NEVER)
         return
     recorded = next((change for change in evidence.topics if change.topics is not None), None)
     if recorded is not None:
@@ -44,6 +39,12 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
                 "The first refresh by a release that keeps a hash of the topics, not their list.",
             )
             yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
+        elif scene.difference is not None:
+            yield from _told(scene, scene.difference)
+        elif scene.contradicted:
+            detail = "The recorded hash stands for other topics than those that the known members subscribe to."
+            others = (RebalanceCause.SUBSCRIPTION_CHANGED, RebalanceCause.UNKNOWN)
+            yield Weighed(probable(_differing(scene, detail), *others), Effect.BUMPS)
         elif scene.dropped:
             yield from _given_up(scene, certain=False)
         else:
@@ -56,6 +57,45 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
                 # In 4.1 a departure writes 0 for the hash, and a later heartbeat finds the same topics as before.
                 verdict = probable(verdict, RebalanceCause.UNKNOWN)
             yield Weighed(verdict, Effect.BUMPS)
+
+
+def _bumps_anyway(scene: ModernScene) -> bool:
+    """Whether something else in the write bumps, whatever the topics are like."""
+    evidence = scene.evidence
+    return bool(
+        evidence.gone
+        or resolved_otherwise(evidence.regexes)
+        or scene.returned_otherwise()
+        or any(
+            scene.subscribing(change) is Effect.BUMPS
+            for change in (*evidence.joined, *evidence.updated)
+        )
+    )
+
+
+def _told(scene: ModernScene, difference: Difference) -> Iterator[Weighed]:
+    """What the cluster's metadata log proves: topics changed, or members subscribe to others, or both."""
+    if difference.changed:
+        yield Weighed(_changed(scene, difference), Effect.BUMPS)
+    if scene.dropped and any(change.new is not None for change in scene.evidence.regexes):
+        yield from _given_up(scene, certain=True)
+        return
+    topics = sorted(difference.lost | difference.gained)
+    if not topics:
+        return
+    how = "no longer subscribed" if difference.lost else "newly subscribed"
+    verdict = _differing(
+        scene,
+        f"No epoch before had taken into account that the group is {how} to {join_names(topics)}.",
+    )
+    cause = RebalanceCause.SUBSCRIPTION_CHANGED
+    yield Weighed(verdict._replace(cause=cause, topics=tuple(topics)), Effect.BUMPS)
+
+
+def _changed(scene: ModernScene, difference: Difference) -> Verdict:
+    told = [f"{topic} {how}" for topic, how in difference.changed.items()]
+    verdict = _differing(scene, f"By the cluster's metadata log, {join_names(told)}.")
+    return verdict._replace(topics=tuple(difference.changed))
 
 
 def _differing(scene: ModernScene, detail: str) -> Verdict:

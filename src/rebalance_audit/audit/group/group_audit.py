@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit
 from rebalance_audit.audit.group.life import Life
@@ -77,6 +78,7 @@ class GroupAudit:
         """The options as the caller gave them."""
         self.outside = Outside(given)
         self._options = replace(given, topic_name=self.outside.topic_name)
+        self.recorded = RecordedTopics(self.outside)
         self._slot = GroupSlot(group_id)
         self.group_id = group_id
         self.log_partition = log_partition
@@ -91,7 +93,7 @@ class GroupAudit:
         self._waiting = []
         self.write_offset = None
         self._classic = ClassicAudit(self._life)
-        self._modern = ModernAudit(self._life)
+        self._modern = ModernAudit(self._life, self.recorded)
         self.anomalies = {}
 
     def parts(self) -> Mapping[str, object]:
@@ -103,6 +105,7 @@ class GroupAudit:
             "classic": self._classic,
             "classic_times": self._classic.times,
             "modern": self._modern,
+            "recorded": self.recorded,
             **self._life.parts(),
             **(self._findings.parts() if self._findings is not None else {}),
         }

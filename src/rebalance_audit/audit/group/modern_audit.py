@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
-from rebalance_audit.audit.causes.beginnings import Beginning, beginning_of
+from rebalance_audit.audit.causes.beginnings import (
+    Beginning,
+    beginning_of,
+    carries_over,
+    lacks_records,
+)
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import Generation
 from rebalance_audit.audit.causes.contradictions import Believed
@@ -15,6 +20,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
+from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.group.doubt import Doubt, is_at_start
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
@@ -58,8 +64,9 @@ class ModernAudit:
     _given_up: GivenUp
     _doubt: Doubt
 
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: Life, recorded: RecordedTopics) -> None:
         self._life = life
+        self._recorded = recorded
         self._upgraded_at = None
         self._initialised_at = None
         self._liveness = Liveness()
@@ -144,6 +151,7 @@ class ModernAudit:
             self._upgrade(generation, write, group)
         else:
             life.restart(group.group_type, first)
+            self._recorded.restart()
             self._liveness.restart()
             self._doubt.end()
             self._given_up.topics.clear()
@@ -169,14 +177,16 @@ class ModernAudit:
 
     def _judge_causes(self, write: Sequence[Step]) -> tuple[Verdict, ...]:
         bump = self._evidence.bump
-        if bump is None or self._carries_over(bump):
+        difference = None if bump is None else self._recorded.look_at(bump, self._group)
+        if bump is None or carries_over(bump, self._life.span):
             return ()
         beginning = self._beginning(bump)
-        self._missing = self._has_gap(bump, beginning)
+        upgrades = self._upgraded_at is not None
+        self._missing = self._life.gap or lacks_records(bump, beginning, upgraded=upgrades)
         if self._upgraded_at == write[-1].position:
-            known = self._life.watches
-            joined = [change.member_id for change in self._evidence.joined]
-            return (interrupted_by_upgrade(bump, [each for each in joined if each not in known]),)
+            joined = (change.member_id for change in self._evidence.joined)
+            new = [each for each in joined if each not in self._life.watches]
+            return (interrupted_by_upgrade(bump, new),)
         upgraded_at, self._upgraded_at = self._upgraded_at, None
         first = write[0].position
         upgraded = adjoins(upgraded_at, first)
@@ -192,6 +202,8 @@ class ModernAudit:
             resolved=self._group.regexes.keys()
             - {change.regular_expression for change in self._evidence.regexes},
             dropped=self._given_up.missed_in(self._group),
+            difference=difference,
+            contradicted=self._recorded.contradicted,
         )
         verdicts = judge_modern(scene, gap=self._in_doubt)
         if self._life.witness is None:
@@ -206,11 +218,6 @@ class ModernAudit:
         around = Circumstances(company, overdue_ms, successor_of(watch, life.watches.values()))
         return judge_departure(watch, gone, life.options.rules, around)
 
-    def _carries_over(self, bump: GroupEpochBumped) -> bool:
-        """Whether an upgrade only repeats the generation as the first group epoch, which is no new epoch."""
-        span = self._life.span
-        return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
-
     def _beginning(self, bump: GroupEpochBumped) -> Beginning:
         life = self._life
         if life.span is not None or (life.watches and not self._began_unnumbered):
@@ -220,14 +227,6 @@ class ModernAudit:
     @property
     def _in_doubt(self) -> bool:
         return self._missing or self._doubt.is_open or self._life.gap
-
-    def _has_gap(self, bump: GroupEpochBumped, beginning: Beginning) -> bool:
-        """Whether records that belong before this epoch are missing from the log."""
-        if self._life.gap:
-            return True
-        if bump.old_epoch is None:
-            return self._upgraded_at is None and beginning is Beginning.NONE
-        return bump.new_epoch != bump.old_epoch + 1
 
     def _check_convergence(self, step: Step) -> None:
         """Judge convergence by the last record of a write: states within a write were never observable."""
@@ -374,7 +373,7 @@ class ModernAudit:
 
     def _bumped(self, change: GroupEpochBumped) -> None:
         life = self._life
-        if change.new_epoch == change.old_epoch or self._carries_over(change):
+        if change.new_epoch == change.old_epoch or carries_over(change, life.span):
             return
         if life.span is not None and change.new_epoch < life.span.epoch:
             # The counter restarted without a tombstone in the log: the group's deletion is in a gap.

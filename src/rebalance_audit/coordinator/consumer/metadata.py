@@ -1,37 +1,22 @@
 """What a consumer group records about its topics, to tell whether they changed."""
 
-import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 
 from rebalance_audit.coordinator.handling import TopicDescription, TopicImage
 from rebalance_audit.replay.modern.group import RecordedTopic
-
-NO_TOPICS = 0
-"""Hash of a group none of whose topics exists."""
+from rebalance_audit.wire.topic_shapes import group_hash, topic_hash
 
 
 def metadata_hash(topic_names: Iterable[str], image: TopicImage) -> int:
-    """A signed 64-bit hash over the existing topics: ids, names, partition counts, racks.
-
-    It serves for equality only, as Kafka's own does (XXH3, another function), so one group never holds hashes of both.
-    """
-    hasher = hashlib.blake2b(digest_size=8)
-    found = False
-    for name in sorted(topic_names):
-        topic = image.topic(name)
-        if topic is not None:
-            hasher.update(_topic_digest(topic))
-            found = True
-    if not found:
-        return NO_TOPICS
-    return int.from_bytes(hasher.digest(), signed=True) or 1
+    """Kafka's signed 64-bit hash over the existing topics: ids, names, partition counts, racks; 0 if there are none."""
+    found = (image.topic(name) for name in topic_names)
+    return group_hash({topic.name: _hash_of(topic) for topic in found if topic is not None})
 
 
 @lru_cache(1 << 12)
-def _topic_digest(topic: TopicDescription) -> bytes:
-    told = (topic.topic_id, topic.name, [sorted(racks) for racks in topic.partition_racks])
-    return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass")).digest()
+def _hash_of(topic: TopicDescription) -> int:
+    return topic_hash(topic.topic_id, topic.name, topic.partition_racks)
 
 
 def recorded_shapes(topic_names: Iterable[str], image: TopicImage) -> dict[str, RecordedTopic]:

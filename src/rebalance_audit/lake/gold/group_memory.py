@@ -16,6 +16,7 @@ from rebalance_audit.audit.rows import MEMBERS, Row
 from rebalance_audit.lake.gold.output_rows import OUTPUTS
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
+from rebalance_audit.wire.topic_shapes import TopicShape
 
 ProvisionalKey: TypeAlias = tuple[Any, ...]
 """Name of a gold table, and the row's values of its key columns except cluster and group."""
@@ -98,6 +99,7 @@ class AskedTopics:
             topic_name=self._name,
             topic_deleted_at=self._deleted_at,
             topic_lives=self._lives,
+            topic_shapes=self._shapes,
             **rest,
         )
 
@@ -115,6 +117,10 @@ class AskedTopics:
         self.asked.add(topic)
         return self._names.lives_of(topic)
 
+    def _shapes(self, topic: str) -> Sequence[TopicShape]:
+        self.asked.add(topic)
+        return self._names.shapes_of(topic)
+
 
 def answers(names: TopicNames) -> Mapping[str, object]:
     """Topic id or name -> everything that AskedTopics may answer: two runs differ where these differ."""
@@ -122,5 +128,5 @@ def answers(names: TopicNames) -> Mapping[str, object]:
         topic_id_text(name.topic_id): (name.name, name.deleted_at_ms) for name in names.values()
     }
     for topic in {name.name for name in names.values()}:
-        known[topic] = names.lives_of(topic)
+        known[topic] = (names.lives_of(topic), names.shapes_of(topic))
     return known

@@ -24,6 +24,7 @@ from rebalance_audit.wire.topic_names import (
     topic_id_of,
     topic_id_text,
 )
+from rebalance_audit.wire.topic_shapes import TopicShape
 
 TOPIC_LISTS: Final = (
     RecordType.CONSUMER_GROUP_PARTITION_METADATA,
@@ -43,6 +44,10 @@ TOPIC_ID_TAG: Final = "X'010010'"
 """How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
 LISTED_IDS: Final = 1_000
 """Up to this many ids are listed one by one in a query."""
+SHAPES_MS: Final = "transform(shapes, s -> struct(s.metadata_offset, unix_millis(s.at), s.partitions, s.topic_hash))"
+SHAPES_DDL: Final = (
+    "array<struct<metadata_offset:bigint, at:timestamp, partitions:int, topic_hash:bigint>>"
+)
 NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
 
 
@@ -128,12 +133,20 @@ def unnamed_topics(stream: DataFrame) -> list[bytes]:
 def names_in_table(topics: DataFrame) -> list[TopicName]:
     """The names in rows of gold.topics, which earlier runs wrote."""
     moments = [F.unix_millis(name).alias(name) for name in ("made_at", "deleted_at")]
-    rows = topics.select("topic_id", "topic", "source", *moments).collect()
+    shapes = F.expr(SHAPES_MS if "shapes" in topics.columns else "array()").alias("shapes")
+    rows = topics.select("topic_id", "topic", "source", *moments, shapes).collect()
     # Among topics of one name the one that was created first comes first, as in the metadata log.
     rows.sort(key=lambda row: (row["made_at"] or NO_TIMESTAMP_MS, row["topic_id"]))
     return [
-        TopicName(topic_id_of(topic_id), topic, TopicNameSource(source), made_ms, deleted_ms)
-        for topic_id, topic, source, made_ms, deleted_ms in rows
+        TopicName(
+            topic_id_of(row["topic_id"]),
+            row["topic"],
+            TopicNameSource(row["source"]),
+            row["made_at"],
+            row["deleted_at"],
+            tuple(TopicShape(*shape) for shape in row["shapes"] or ()),
+        )
+        for row in rows
     ]
 
 
@@ -151,17 +164,27 @@ def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
             name.source.value,
             micros_of(name.made_at_ms),
             micros_of(name.deleted_at_ms),
+            [
+                {
+                    "metadata_offset": shape.metadata_offset,
+                    "at": micros_of(shape.at_ms),
+                    "partitions": shape.partitions,
+                    "topic_hash": shape.topic_hash,
+                }
+                for shape in name.shapes
+            ],
         )
         for name in names.values()
     ]
     ids = dict.fromkeys(("topic_id", "topic", "source"), "string")
     moments = dict.fromkeys(("made", "deleted"), "bigint")
-    return local_rows(spark, ids | moments, rows).select(
+    return local_rows(spark, ids | moments | {"shapes": SHAPES_DDL}, rows).select(
         "topic_id",
         "topic",
         "source",
         F.timestamp_micros("made").alias("made_at"),
         F.timestamp_micros("deleted").alias("deleted_at"),
+        "shapes",
     )
 
 

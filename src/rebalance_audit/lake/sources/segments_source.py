@@ -9,10 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER, RECORD
 from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES, read_segments
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import FileMark, Segment, not_readable, open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches
-from rebalance_audit.wire.topic_names import TopicNames, read_topic_names
+from rebalance_audit.wire.topic_names import TopicNames
 
 KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
 """Log partition -> segment files that need not be read."""

@@ -7,9 +7,13 @@ from typing import Final
 from rebalance_audit.coordinator.handling import TopicDescription
 from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.wire.topic_names import FRAME_VERSION, REMOVE_TOPIC_RECORD, TOPIC_RECORD
+from rebalance_audit.wire.metadata_records import (
+    FRAME_VERSION,
+    PARTITION_RECORD,
+    REMOVE_TOPIC_RECORD,
+    TOPIC_RECORD,
+)
 
-_PARTITION_RECORD: Final = 3
 _LEADER_EPOCH: Final = 1
 _NO_TAGS: Final = b"\0"
 _ONLY_BROKER: Final = 1
@@ -128,7 +132,7 @@ def _partition_record(topic: TopicDescription, number: int) -> bytes:
         + _int32(_ONLY_BROKER)
         + _int32(0) * 2
     )
-    return _frame(_PARTITION_RECORD, fields)
+    return _frame(PARTITION_RECORD, fields)
 
 
 def _int32(number: int) -> bytes:

@@ -1,0 +1,133 @@
+"""The topics behind the metadata hash of a group epoch: recomputed from the cluster's metadata log, where it is given.
+
+A recorded hash that equals the recomputed one proves which topics the group subscribed to and what they were like. So
+two of them tell whether topics changed in between, or only what the members subscribe to.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.outside import Outside
+from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
+
+CLOCKS_MS: Final = 2_000
+"""How far the clocks of the controller and of a coordinator may be apart (ms)."""
+
+_IMAGES_MAX: Final = 100
+"""How many images back in time a coordinator may be."""
+
+
+class Recorded(NamedTuple):
+    """What a recorded hash stands for."""
+
+    metadata_hash: int
+    shapes: Mapping[str, TopicShape]
+    """Subscribed topic -> its shape; those that did not exist are missing."""
+
+
+class Difference(NamedTuple):
+    """How the topics of one recorded hash differ from those of the hash before."""
+
+    changed: Mapping[str, str]
+    """Topic that was subscribed to both times and is not as before -> how it changed."""
+    gained: frozenset[str]
+    """Topics that exist and were not subscribed to before."""
+    lost: frozenset[str]
+    """Topics that existed and are no longer subscribed to."""
+
+
+class RecordedTopics:
+    """Follows the hashes in the epoch records of one group."""
+
+    _last: Recorded | None
+    """The newest hash, if it could be recomputed."""
+    _topics: frozenset[str]
+    """The topics subscribed to when it was recorded."""
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+        self._last = None
+        self._topics = frozenset()
+        self.contradicted = False
+
+    def look_at(self, bump: GroupEpochBumped, group: ModernGroup) -> Difference | None:
+        """Recompute the hash of an epoch; None unless both it and the one before could be recomputed.
+
+        `group`: after the epoch's write.
+        """
+        before, had = self._last, self._topics
+        self._topics = frozenset(_subscribed(group))
+        self._last = self._recompute(bump, group)
+        self.contradicted = (
+            self._last is None and before is not None and self._knows(self._topics, bump)
+        )
+        if before is None or self._last is None or bump.old_metadata_hash != before.metadata_hash:
+            return None
+        then, now = before.shapes, self._last.shapes
+        both = had & self._topics
+        changed = {
+            topic: _change(then.get(topic), now.get(topic))
+            for topic in sorted(both)
+            if then.get(topic) != now.get(topic)
+        }
+        return Difference(
+            changed, frozenset(now.keys() - had), frozenset(then.keys() - self._topics)
+        )
+
+    @property
+    def is_recomputed(self) -> bool:
+        """Whether the newest hash is that of the topics which the metadata log has."""
+        return self._last is not None
+
+    def restart(self) -> None:
+        """The group begins anew."""
+        self._last, self._topics, self.contradicted = None, frozenset(), False
+
+    def _knows(self, topics: Collection[str], bump: GroupEpochBumped) -> bool:
+        by_ms = bump.position.record_timestamp_ms + CLOCKS_MS
+        return all(self._outside.topic_shapes(topic, by_ms) for topic in topics)
+
+    def _recompute(self, bump: GroupEpochBumped, group: ModernGroup) -> Recorded | None:
+        if group.group_type is GroupType.STREAMS:
+            return None
+        if not bump.new_metadata_hash and self._last is None:
+            return None  # releases up to 4.0 record no hash
+        by_ms = bump.position.record_timestamp_ms + CLOCKS_MS
+        known = {topic: self._outside.topic_shapes(topic, by_ms) for topic in self._topics}
+        for shapes in _images(known):
+            hashes = {topic: shape.topic_hash for topic, shape in shapes.items()}
+            if group_hash(hashes) == bump.new_metadata_hash:
+                return Recorded(bump.new_metadata_hash, shapes)
+        return None
+
+
+def _subscribed(group: ModernGroup) -> Iterator[str]:
+    for member in group.members.values():
+        yield from member.subscribed_topic_names
+    for topics in group.regexes.values():
+        yield from topics
+
+
+def _images(known: Mapping[str, Sequence[TopicShape]]) -> Iterator[Mapping[str, TopicShape]]:
+    """The topics as the newest records of the metadata log left them, then as one change before, and so on."""
+    offsets = {shape.metadata_offset for shapes in known.values() for shape in shapes}
+    for offset in sorted(offsets, reverse=True)[:_IMAGES_MAX]:
+        image = {}
+        for topic, shapes in known.items():
+            shape = next(
+                (each for each in reversed(shapes) if each.metadata_offset <= offset), None
+            )
+            if shape is not None and shape.partitions:
+                image[topic] = shape
+        yield image
+    yield {}
+
+
+def _change(then: TopicShape | None, now: TopicShape | None) -> str:
+    if then is None or now is None:
+        return "was created" if then is None else "was deleted"
+    if then.partitions != now.partitions:
+        return f"has {now.partitions} partitions instead of {then.partitions}"
+    return "was created anew or has replicas in other racks"

@@ -1,0 +1,203 @@
+"""Records of the `__cluster_metadata` log, as far as they are about topics and the brokers' racks.
+
+A record is a frame version, its type, its version, then a flexible message. Sources: `MetadataRecordSerde`, and the
+schemas in `metadata/src/main/resources/common/metadata` of Kafka 3.3 to 4.4. Only the fields that matter here are
+read; later versions have added fields after them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from rebalance_audit.wire.primitives import (
+    SCALARS,
+    CorruptError,
+    TruncatedError,
+    read_uvarint,
+)
+
+FRAME_VERSION: Final = 1
+TOPIC_RECORD: Final = 2
+PARTITION_RECORD: Final = 3
+REMOVE_TOPIC_RECORD: Final = 9
+UUID_BYTES: Final = 16
+_REPLICAS_TAG: Final = 2
+_MIGRATION_VERSION: Final = 2
+"""Version of RegisterBrokerRecord from which on it says whether the broker comes from ZooKeeper."""
+
+
+class BrokerRegistered(NamedTuple):
+    """A broker has a rack, or none. `rack` is None also for a broker that is no longer registered."""
+
+    broker_id: int
+    rack: str | None
+
+
+class TopicMade(NamedTuple):
+    """A topic begins."""
+
+    topic_id: bytes
+    name: str
+
+
+class PartitionPlaced(NamedTuple):
+    """A partition begins, or has other replicas."""
+
+    topic_id: bytes
+    topic_partition: int
+    replicas: tuple[int, ...]
+
+
+class TopicRemoved(NamedTuple):
+    """A topic is gone."""
+
+    topic_id: bytes
+
+
+class MetadataTransactionBegan(NamedTuple):
+    """The records up to the end of the transaction count together, or not at all (KIP-866, KIP-868)."""
+
+
+class MetadataTransactionEnded(NamedTuple):
+    """The records since its begin count, unless it was aborted."""
+
+    committed: bool
+
+
+MetadataRecord: TypeAlias = (
+    BrokerRegistered
+    | TopicMade
+    | PartitionPlaced
+    | TopicRemoved
+    | MetadataTransactionBegan
+    | MetadataTransactionEnded
+)
+
+
+class _Reader:
+    """Reads the fields of one message in order."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+
+    def skip(self, size: int) -> None:
+        """Pass over fields of a fixed length."""
+        self._at += size
+
+    def take(self, size: int) -> bytes:
+        """The next bytes. Raises TruncatedError."""
+        start, self._at = self._at, self._at + size
+        if self._at > len(self._data):
+            raise TruncatedError("the bytes end inside a field")
+        return self._data[start : self._at]
+
+    def int32(self) -> int:
+        """A signed number of four bytes."""
+        (number,) = SCALARS["int32"].unpack(self.take(4))
+        return int(number)
+
+    def length(self) -> int:
+        """An unsigned varint."""
+        value, self._at = read_uvarint(self._data, self._at)
+        return value
+
+    def text(self) -> str | None:
+        """A compact string; None for null. Raises CorruptError."""
+        size = self.length()
+        if not size:
+            return None
+        try:
+            return self.take(size - 1).decode()
+        except UnicodeDecodeError as error:
+            raise CorruptError("a string is not UTF-8") from error
+
+    def int32s(self) -> tuple[int, ...]:
+        """A compact array of numbers; () for null."""
+        return tuple(self.int32() for _ in range(self.length() - 1))
+
+    def tags(self) -> Mapping[int, bytes]:
+        """A section of tagged fields."""
+        found = {}
+        for _ in range(self.length()):
+            tag, size = self.length(), self.length()
+            found[tag] = self.take(size)
+        return found
+
+
+def decode_metadata_record(value: bytes) -> MetadataRecord | None:
+    """The record; None for one of a type that is not about topics or racks. Raises DecodeError."""
+    frame_version, at = read_uvarint(value, 0)
+    if frame_version != FRAME_VERSION:
+        raise CorruptError(f"the frame version is {frame_version}")
+    record_type, at = read_uvarint(value, at)
+    version, at = read_uvarint(value, at)
+    read = _READERS.get(record_type)
+    return None if read is None else read(_Reader(value, at), version)
+
+
+def _broker(reader: _Reader, version: int) -> MetadataRecord:
+    broker_id = reader.int32()
+    reader.skip((version >= _MIGRATION_VERSION) + UUID_BYTES + SCALARS["int64"].size)
+    for _ in range(reader.length() - 1):  # endpoints: name, host, port, protocol
+        reader.text()
+        reader.text()
+        reader.skip(4)
+        reader.tags()
+    for _ in range(reader.length() - 1):  # features: name, lowest and highest level
+        reader.text()
+        reader.skip(4)
+        reader.tags()
+    return BrokerRegistered(broker_id, reader.text())
+
+
+def _broker_gone(reader: _Reader, _version: int) -> MetadataRecord:
+    return BrokerRegistered(reader.int32(), None)
+
+
+def _topic(reader: _Reader, _version: int) -> MetadataRecord:
+    name = reader.text()
+    if not name:
+        raise CorruptError("a topic has no name")
+    return TopicMade(reader.take(UUID_BYTES), name)
+
+
+def _partition(reader: _Reader, _version: int) -> MetadataRecord:
+    number, topic_id = reader.int32(), reader.take(UUID_BYTES)
+    return PartitionPlaced(topic_id, number, reader.int32s())
+
+
+def _partition_change(reader: _Reader, _version: int) -> MetadataRecord | None:
+    number, topic_id = reader.int32(), reader.take(UUID_BYTES)
+    replicas = reader.tags().get(_REPLICAS_TAG)
+    if replicas is None:
+        return None
+    return PartitionPlaced(topic_id, number, _Reader(replicas, 0).int32s())
+
+
+def _topic_removed(reader: _Reader, _version: int) -> MetadataRecord:
+    return TopicRemoved(reader.take(UUID_BYTES))
+
+
+def _transaction_began(_reader: _Reader, _version: int) -> MetadataRecord:
+    return MetadataTransactionBegan()
+
+
+def _transaction_ended(_reader: _Reader, _version: int) -> MetadataRecord:
+    return MetadataTransactionEnded(committed=True)
+
+
+def _transaction_aborted(_reader: _Reader, _version: int) -> MetadataRecord:
+    return MetadataTransactionEnded(committed=False)
+
+
+_READERS: Final[Mapping[int, Callable[[_Reader, int], MetadataRecord | None]]] = {
+    0: _broker,
+    1: _broker_gone,
+    TOPIC_RECORD: _topic,
+    PARTITION_RECORD: _partition,
+    5: _partition_change,
+    REMOVE_TOPIC_RECORD: _topic_removed,
+    23: _transaction_began,
+    24: _transaction_ended,
+    25: _transaction_aborted,
+}
+"""Type of a record (`apiKey`) -> how it is read."""
