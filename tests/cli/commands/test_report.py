@@ -81,6 +81,12 @@ def report(lake: Path, *arguments: str, cluster: tuple[str, ...] = BLUE) -> Page
     return Page(out)
 
 
+@pytest.fixture(scope="module")
+def page(lake: Path) -> Page:
+    """The page of the real log, with all defaults."""
+    return report(lake)
+
+
 def rows_of(group_id: str, minute: int = 0, **columns: Any) -> dict[str, list[dict[str, Any]]]:
     """One group that was created and had one rebalance of two seconds in a minute of the log."""
     began = 1_790_000_000_000 + minute * MINUTE_MS
@@ -136,9 +142,8 @@ def write_groups(lake: Path, *groups: dict[str, list[dict[str, Any]]]) -> None:
     )
 
 
-def test_a_page_tells_how_often_how_long_why_and_what_to_do(lake: Path) -> None:
+def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
     """Figures, causes with their meaning, findings with advice, every group with its members and gaps."""
-    page = report(lake)
     for expected in (
         "the true time of 31 ms – 14.1 s lies between the two",
         "Cluster blue · 2026-11-21 09:08 to 2026-11-21 09:09",
@@ -168,9 +173,8 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(lake: Path) -> None:
     assert states >= {"Stable", "Reconciling"}
 
 
-def test_a_page_loads_nothing_and_runs_only_its_own_scripts(lake: Path) -> None:
+def test_a_page_loads_nothing_and_runs_only_its_own_scripts(page: Page) -> None:
     """No address to fetch from in any tag or style, and a policy that names the hashes of the two scripts."""
-    page = report(lake)
     assert {tag for tag, _ in page.tags} & {
         "link",
         "img",
