@@ -74,7 +74,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
-# longest begin first, and each prints all that it has to say when it has ended. Three of them stay below 14 GiB.
+# longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
 SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-swarm
 SUITES_AT_ONCE := 3
 

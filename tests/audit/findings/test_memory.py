@@ -13,6 +13,6 @@ def test_memory_does_not_grow_with_the_history() -> None:
     """A group that restarts a member every ten seconds, all the time: storm, deploy and flapping at once."""
     few, many = (
         kept_before_the_end(log(*restarts(times)), AuditOptions(with_findings=True))
-        for times in (200, 600)
+        for times in (200, 450)
     )
     assert_no_growth(few, many, WINDOWS)

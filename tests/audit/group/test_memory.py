@@ -60,7 +60,7 @@ def kept_before_the_end(
 
 
 SLACK = Kept(12_288, 150)
-"""Allows for hash tables that double in size; a set of all restarts' member ids would take three times as much."""
+"""Allows for hash tables that double in size; a set of all restarts' member ids would take twice as much."""
 
 
 def assert_no_growth(few: Kept, many: Kept, slack: Kept = SLACK) -> None:
@@ -70,8 +70,8 @@ def assert_no_growth(few: Kept, many: Kept, slack: Kept = SLACK) -> None:
 
 
 def test_memory_does_not_grow_with_the_history() -> None:
-    """Four hundred restarts leave as much in the audit's memory as fifty do."""
-    assert_no_growth(*(kept_before_the_end(log(*restarts(times))) for times in (50, 400)))
+    """Three hundred restarts leave as much in the audit's memory as fifty do."""
+    assert_no_growth(*(kept_before_the_end(log(*restarts(times))) for times in (50, 300)))
 
 
 @pytest.mark.parametrize("history", [classic_history, consumer_history])
