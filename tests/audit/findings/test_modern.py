@@ -295,9 +295,7 @@ def test_sessions_that_run_out_in_a_series() -> None:
     series = silent_since_growth(50_000, 60_000, 70_000, 80_000)
     row = only(findings(*series), "session_expiries")
     assert pick(row, "member_ids", "from_at", "to_at") == (["C", "D", "E", "F"], 50_000, None)
-    assert row["detail"] == (
-        "4 sessions ran out within 30.0 s, 0 of them proven by the broker's log."
-    )
+    assert row["detail"] == ("4 sessions probably ran out within 30.0 s.")
     assert facts(row)[0] == "session of C probably expired"
     for calm in ((50_000, 60_000, 70_000), (50_000, 60_000, 70_000, 350_001)):
         assert "session_expiries" not in findings(*silent_since_growth(*calm))

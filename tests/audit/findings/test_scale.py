@@ -28,6 +28,44 @@ def test_two_epochs_for_each_member_are_no_storm() -> None:
     assert "rebalance_storm" in findings(CREATED, *generations(again, 5_000))
 
 
+def test_members_that_go_all_at_once_are_no_deploy() -> None:
+    """An administrator drains the group, and the clients are back at once under new member ids."""
+    assert "deploy_wave" in findings(*rolling(4, 5_000))
+    drained = [
+        (10_000, "2 1 range A=0-2 B=3 C=4"),
+        (200_000, "2 0"),
+        (202_000, "2 2 range D=0-2 E=3 F=4"),
+    ]
+    assert findings(*drained) == {}
+
+
+def replaced_in_turn(*client_ids: str) -> list[Write]:
+    """A consumer group with these clients, of which the first three restart in turn."""
+    at_ms, epoch, writes = 1_000, 1, list[Write]()
+
+    def change(text: str, delay_ms: int) -> None:
+        nonlocal at_ms, epoch
+        at_ms, epoch = at_ms + delay_ms, epoch + 1
+        writes.append((at_ms, f"{text}; 3 {epoch}; 6 {epoch}"))
+
+    for number, client_id in enumerate(client_ids):
+        change(f"5 O{number} client={client_id}; 7 O{number} {number}", 100)
+    for number, client_id in enumerate(client_ids[:3]):
+        change(f"8t O{number}; 7t O{number}; 5t O{number}", 10_000 if number else 600_000)
+        change(f"5 N{number} client={client_id}; 7 N{number} {number}", 5_000)
+    return writes
+
+
+def test_a_deploy_is_of_one_deployment() -> None:
+    """Three red ones of six restart in turn; three of six different applications have nothing to do with each other."""
+    row = only(
+        findings(*replaced_in_turn("red-1", "red-2", "red-3", "x-1", "x-2", "x-3")), "deploy_wave"
+    )
+    assert row["detail"].startswith("3 of 3 members named red… went and 3 came within 35.0 s;")
+    others = replaced_in_turn("red-1", "blue-1", "green-1", "red-2", "blue-2", "green-2")
+    assert "deploy_wave" not in findings(*others)
+
+
 def test_a_change_that_every_member_makes_once_is_no_loop() -> None:
     """Six members subscribe to one more topic in turn, which is a rollout; one that does so six times is a loop."""
     members = "ABCDEF"

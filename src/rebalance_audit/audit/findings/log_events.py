@@ -88,8 +88,8 @@ class CoordinatorMoved(AfterMove):
             moved,
             self._last_ms,
             f"The coordinator moved (leader epoch {self._old_epoch} to {moved.leader_epoch}); within "
-            f"{spell_ms(self.rules.coordinator_window_ms)} {lost} of {self._members_before} member ids were "
-            f"gone.{probably}",
+            f"{spell_ms(self.rules.coordinator_window_ms)} {lost} of {self._members_before} member ids "
+            f"{'were' if lost > 1 else 'was'} gone.{probably}",
             trail.evidence(),
             members=sorted(gone),
             other=most,

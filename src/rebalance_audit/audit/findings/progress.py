@@ -198,7 +198,9 @@ class _SlowMembers(AfterGap):
             return f"is slow to {self.what}"
         longest = spell_ms(slow.longest_ms)
         still = ", and is so again" if slow.lasting else ""
-        return f"was slow to {self.what} {_times(slow.times)}, {longest} at the longest{still}"
+        if slow.times == 1:
+            return f"was slow to {self.what} once, for {longest}{still}"
+        return f"was slow to {self.what} {slow.times} times, {longest} at the longest{still}"
 
 
 def _times(times: int) -> str:

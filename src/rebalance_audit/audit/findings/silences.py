@@ -104,11 +104,12 @@ class SessionExpiries(Watcher):
         assert self._began is not None
         assert self._last is not None
         took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
-        proven = "all" if self._proven == self._expired else f"{self._proven} of them"
+        probably = "" if self._proven == self._expired else "probably "
+        proven = f"; a broker's log proves {self._proven} of them" if self._proven else ""
         self.find(
             self._began,
             end.record_timestamp_ms if end else None,
-            f"{self._expired} sessions ran out within {spell_ms(took_ms)}, {proven} proven by the broker's log.",
+            f"{self._expired} sessions {probably}ran out within {spell_ms(took_ms)}{proven}.",
             self._trail.evidence(),
             members=list(dict.fromkeys(self._members)),
         )

@@ -47,7 +47,7 @@ class _Wave:
     members_before: int
     last_ms: int
     is_churn: bool = False
-    """A newcomer went again: a deploy replaces each member once."""
+    """A newcomer went again, or nobody was left: a deploy replaces each member once, in turn."""
     came: int = 0
     went: int = 0
     killed: int = 0
@@ -84,11 +84,12 @@ class DeployWave(Watcher):
     kind = "deploy_wave"
     is_of_subject = True
     definition = (
-        "At least {wave_share_percent} % of the members of one deployment, and at least {wave_members}, went and as "
-        "many came, each once, with never more than {wave_pause_ms} between one and the next, and none in as long a "
-        "time before and after: a deploy or a rolling restart. Some kills among many leaves make it none. Members are "
-        "one deployment if their client ids (instance ids of static members) are alike up to the first part with a "
-        "digit; records tell no more."
+        "At least {wave_share_percent} % of the members of one deployment, and at least {wave_members}, "
+        "went and as many came, each once and never all at the same time, with never more than "
+        "{wave_pause_ms} between one and the next, and none in as long a time before and after: a deploy or"
+        " a rolling restart. Some kills among many leaves make it none. Members are one deployment if their"
+        " client ids (instance ids of static members) are alike up to the first part with a digit; records "
+        "tell no more."
     )
     severity = Severity.INFO
     advice = (
@@ -143,6 +144,7 @@ class DeployWave(Watcher):
                 self._close(next(iter(self._waves)))
         self._waves[name] = wave
         wave.last_ms = at_ms
+        wave.is_churn |= not members
         if wave.is_churn:
             return
         wave.trail.add(
@@ -282,7 +284,7 @@ class DeployWave(Watcher):
         if not wave.eager_epochs:
             return ""
         return (
-            f" In its {wave.eager_epochs} eager generations {wave.eager_stayed} of {wave.eager_partitions} "
+            f" In eager generations ({wave.eager_epochs}) {wave.eager_stayed} of {wave.eager_partitions} "
             "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: "
             "it would have assigned the same)."
         )
