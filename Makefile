@@ -119,6 +119,15 @@ test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Sp
 test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker $(WITH_BROKER) tests/broker
 
+# The pinned release is the one that `jars-broker` fetches.
+RELEASES := 4.0 4.1 4.2 4.3 4.4
+LAB_JARS = $(patsubst jars/broker-4.3/%,jars/broker/%,$(RELEASES:%=jars/broker-%/.fetched))
+
+.PHONY: lab
+lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEASES="4.0 4.3", KEEP=1 keeps their logs as golden logs)
+	@$(MAKE) --no-print-directory $(LAB_JARS)
+	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
+
 .PHONY: test-dags
 test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake
 	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags

@@ -17,7 +17,14 @@ from typing import Any, Final
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from tests.support.broker_folder import JVM_OPTIONS, OFFSETS_TOPIC, java, make_folder
+from tests.support.broker_folder import (
+    JARS,
+    JVM_OPTIONS,
+    LOGGING,
+    OFFSETS_TOPIC,
+    java,
+    make_folder,
+)
 from tests.support.cluster_topics import ClusterTopic
 
 NO_TOPICS: Final[Mapping[str, ClusterTopic]] = {}
@@ -36,6 +43,7 @@ class Broker:
     folder: Path
     port: int
     jvm_options: Sequence[str] = JVM_OPTIONS
+    jars: Path = JARS
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -52,7 +60,13 @@ class Broker:
         """Start and wait until it takes connections."""
         with (self.folder / "broker.log").open("ab") as output:
             settings = str(self.folder / "server.properties")
-            command = java(self.folder, "kafka.Kafka", settings, jvm_options=self.jvm_options)
+            command = java(
+                self.folder,
+                "kafka.Kafka",
+                settings,
+                jvm_options=self.jvm_options,
+                jars=self.jars,
+            )
             self.process = subprocess.Popen(command, stdout=output, stderr=output)
         deadline = time.monotonic() + START_SECONDS_MAX
         while not self._takes_connections():
@@ -117,13 +131,18 @@ def running_broker(
     topics: Mapping[str, ClusterTopic] = NO_TOPICS,
     settings: Mapping[str, str] = NO_SETTINGS,
     listener: str = "",
+    jars: Path = JARS,
+    features: Sequence[str] = (),
+    logging: str = LOGGING,
 ) -> Iterator[Broker]:
     """A broker in an empty folder; `settings` win over those of every test's broker, a `listener` is one more.
 
+    `jars` are those of another release, `features` what it does not enable itself, `logging` is Log4j's configuration.
     `placed` is a log (a folder of segments) that it finds there; `topics` are topics beside those of its metadata log,
     also `__consumer_offsets` where that log does not create it.
     """
-    broker = Broker(folder, make_folder(folder, placed, topics))
+    broker = Broker(folder, make_folder(folder, placed, topics, jars, features), jars=jars)
+    (folder / "log4j2.properties").write_text(logging)
     properties = folder / "server.properties"
     text = properties.read_text()
     if listener:

@@ -59,11 +59,18 @@ appender.console.layout.pattern = %d %p %m (%c)%n
 """
 
 
-def make_folder(folder: Path, placed: Path | None, own: Mapping[str, ClusterTopic]) -> int:
+def make_folder(
+    folder: Path,
+    placed: Path | None,
+    own: Mapping[str, ClusterTopic],
+    jars: Path = JARS,
+    features: Sequence[str] = (),
+) -> int:
     """Make everything that a broker needs, and return the port that clients will find it at.
 
     `placed` is a folder of segments: those of `__consumer_offsets` are copied, and the topics that live at the end of
-    its metadata log are created under their own ids, as are the topics of `own`.
+    its metadata log are created under their own ids, as are the topics of `own`. `features` are enabled beside those
+    that the release enables itself (`share.version=1`).
     """
     folder.mkdir(parents=True, exist_ok=True)
     topics = {OFFSETS_TOPIC: NEW_OFFSETS_TOPIC, **own}
@@ -73,7 +80,9 @@ def make_folder(folder: Path, placed: Path | None, own: Mapping[str, ClusterTopi
             topics |= read_topics(segment)
         partitions = sorted(placed.glob(f"{OFFSETS_TOPIC}-*"))
     port = _configure(folder, topics[OFFSETS_TOPIC].partition_count)
-    _format(folder)
+    for name, content in _formatted(jars, tuple(features)).items():
+        (folder / "data" / name).parent.mkdir(exist_ok=True)
+        (folder / "data" / name).write_bytes(content)
     _create_topics(folder, topics, _last_leader_epoch(partitions))
     for partition in partitions:
         copied = folder / "data" / partition.name
@@ -84,13 +93,17 @@ def make_folder(folder: Path, placed: Path | None, own: Mapping[str, ClusterTopi
 
 
 def java(
-    folder: Path, main_class: str, *arguments: str, jvm_options: Sequence[str] = JVM_OPTIONS
+    folder: Path,
+    main_class: str,
+    *arguments: str,
+    jvm_options: Sequence[str] = JVM_OPTIONS,
+    jars: Path = JARS,
 ) -> list[str]:
     """The command that runs a class of the broker's jars (`make jars-broker` fetches them)."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else "java"
     logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-    return [program, *jvm_options, logging, "-cp", str(JARS / "*"), main_class, *arguments]
+    return [program, *jvm_options, logging, "-cp", str(jars / "*"), main_class, *arguments]
 
 
 def _configure(folder: Path, offsets_partition_count: int) -> int:
@@ -103,36 +116,41 @@ def _configure(folder: Path, offsets_partition_count: int) -> int:
         "offsets.topic.num.partitions": str(offsets_partition_count),
     }
     lines = [f"{name}={value}" for name, value in settings.items()]
+    (folder / "data").mkdir()
     (folder / "server.properties").write_text("\n".join(lines))
     (folder / "log4j2.properties").write_text(LOGGING)
     return client_port
 
 
-def _format(folder: Path) -> None:
-    data = folder / "data"
-    data.mkdir()
-    for name, content in _formatted().items():
-        (data / name).write_bytes(content)
-
-
 @cache
-def _formatted() -> dict[str, bytes]:
+def _formatted(jars: Path, features: Sequence[str]) -> dict[str, bytes]:
     """What Kafka's own tool makes of an empty data folder; it does not depend on the ports."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
         _configure(folder, NEW_OFFSETS_TOPIC.partition_count)
-        settings = str(folder / "server.properties")
-        tool = java(folder, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", settings)
+        asked = ["format", "-t", CLUSTER_ID, "-c", str(folder / "server.properties")]
+        if features:
+            with (folder / "server.properties").open("a") as settings:
+                settings.write("\nunstable.feature.versions.enable=true")
+        for feature in features:
+            asked += ["--feature", feature]
+        tool = java(folder, "kafka.tools.StorageTool", *asked, jars=jars)
         done = subprocess.run(tool, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        return {path.name: path.read_bytes() for path in (folder / "data").iterdir()}
+        files = [path for path in (folder / "data").rglob("*") if path.is_file()]
+        return {str(path.relative_to(folder / "data")): path.read_bytes() for path in files}
 
 
 def _create_topics(folder: Path, topics: Mapping[str, ClusterTopic], leader_epoch: int) -> None:
     """Add the topics to what the controller writes into its empty metadata log."""
     values = creating(topics, leader_epoch)
     records = [LoggedRecord(place, 0, None, value) for place, value in enumerate(values)]
-    with (folder / "data" / "bootstrap.checkpoint").open("ab") as checkpoint:
+    bootstrap = folder / "data" / "bootstrap.checkpoint"
+    if not bootstrap.exists():
+        # From 4.4 on it is a snapshot. `__consumer_offsets` is created when a client looks for a coordinator.
+        assert topics.keys() == {OFFSETS_TOPIC}
+        return
+    with bootstrap.open("ab") as checkpoint:
         checkpoint.write(encode_batch(records, 1, base_sequence=NO_SEQUENCE))
 
 

@@ -11,7 +11,7 @@ from rebalance_audit.replay.modern.group import UNRELEASED, ModernGroup
 EARLY_FIRST_EPOCH: Final = 1
 """Epoch in a group's first epoch record, up to release 4.2."""
 FIRST_EPOCH: Final = 2
-"""The same from release 4.3 on, where a new group has the implicit epoch 1."""
+"""The same from release 4.3 on (streams groups: 4.2), where a new group has the implicit epoch 1."""
 
 
 class Beginning(Enum):

@@ -1,0 +1,48 @@
+"""What the audit says about the logs that the stories of the lab left on brokers of several releases (`make lab`)."""
+
+import tarfile
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from tests.broker.lab.play import VERBS
+from tests.broker.lab.stories import STORIES
+from tests.support.lab_truth import disagreements, read_truth
+
+PACKED: Final = sorted((Path(__file__).parents[2] / "golden" / "by_hand").glob("lab-*.tar.xz"))
+
+
+@pytest.fixture(scope="module", params=PACKED, ids=lambda packed: packed.name.partition(".tar")[0])
+def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one release."""
+    folder = tmp_path_factory.mktemp("lab")
+    with tarfile.open(request.param) as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.iterdir())
+
+
+@pytest.mark.parametrize("with_broker_log", [False, True], ids=["records", "broker-log"])
+def test_the_audit_names_the_reason_of_every_epoch(played: Path, with_broker_log: bool) -> None:
+    """The epochs are those of the stories; nothing else is proven; what is undecided has the reason; no gap."""
+    assert disagreements(played, with_broker_log=with_broker_log) == []
+
+
+def test_a_release_is_asked_about_at_least_forty_stories(played: Path) -> None:
+    """In the releases that have share and streams groups, those too."""
+    groups = {row["group"] for row in read_truth(played)}
+    protocols = {group.split("-")[0] for group in groups}
+    assert len(groups) >= 40
+    assert {"consumer", "classic"} <= protocols
+    assert ({"share", "streams"} <= protocols) == (played.name != "lab-4.0")
+
+
+def test_stories_name_known_steps_and_causes() -> None:
+    """No two stories share a group, so what one does is nothing that happens to another."""
+    assert len({story.group_id for story in STORIES}) == len(STORIES)
+    for story in STORIES:
+        for step in story.steps():
+            assert step.verb in VERBS, step.text
+            for epochs in step.begins.values():
+                assert {cause for epoch in epochs for cause in epoch} <= set(RebalanceCause)

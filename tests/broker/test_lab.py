@@ -1,0 +1,24 @@
+"""What a real broker does by hand-made requests, and what the audit of its log says about it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.broker.lab.lab import PINNED, run_lab
+from tests.support.lab_truth import disagreements
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of a broker on which all stories were played; a story that went otherwise fails here."""
+    folder = tmp_path_factory.mktemp("lab")
+    run_lab(folder / "broker", PINNED, folder / "played")
+    return folder / "played"
+
+
+@pytest.mark.parametrize("with_broker_log", [False, True], ids=["records", "broker-log"])
+def test_the_audit_names_the_reason_of_every_epoch(played: Path, with_broker_log: bool) -> None:
+    """The epochs are those of the stories; nothing else is proven; what is undecided has the reason; no gap."""
+    assert disagreements(played, with_broker_log=with_broker_log) == []
