@@ -177,7 +177,7 @@ EXPRESSIONS: Final = (
         await                       -> regex_resolved
         B beat regex=@z.*
         restart
-        await                       -> regex_resolved
+        await                       -> subscription_changed
         quiet 1
         """,
     ),
