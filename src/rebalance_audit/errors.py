@@ -28,6 +28,10 @@ class SparkEnded(Exception):  # noqa: N818 - as above
     """Spark's Java process or a Python worker ended in the middle of the work, which the program does not foresee."""
 
 
+class MissingJava(Exception):  # noqa: N818 - as above
+    """There is no Java that Spark runs on."""
+
+
 class BadRequest(ValueError):  # noqa: N818 - as above
     """An argument makes no sense: a source, a regular expression, a window, a layer."""
 

@@ -23,6 +23,7 @@ CODE_BY_ERROR: Final = {
     "rebalance_audit.config.ConfigError": BAD_ARGUMENTS,
     "rebalance_audit.errors.BadRequest": BAD_ARGUMENTS,
     "rebalance_audit.errors.MissingExtra": BAD_ARGUMENTS,
+    "rebalance_audit.errors.MissingJava": BAD_ARGUMENTS,
     "rebalance_audit.errors.LakeError": NOT_READABLE,
     "rebalance_audit.wire.segments.folder.SourceNotReadable": NOT_READABLE,
 }

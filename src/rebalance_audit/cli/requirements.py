@@ -6,9 +6,7 @@ import shutil
 import subprocess
 from typing import Final
 
-import click
-
-from rebalance_audit.errors import MissingExtra
+from rebalance_audit.errors import MissingExtra, MissingJava
 from rebalance_audit.extras import require_extra
 
 OLDEST_JAVA: Final = 17
@@ -26,15 +24,16 @@ def require_packages_of(extra: str) -> None:
 
 
 def require_java() -> None:
-    """Raises click.ClickException unless the Java that Spark would start is new enough."""
+    """Raises MissingJava unless the Java that Spark would start is new enough."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     found = _feature_release(java) if java else None
     if found is None or found < OLDEST_JAVA:
         what = "none" if found is None else f"Java {found}"
         where = f"JAVA_HOME={home}" if home else "java on PATH"
-        raise click.ClickException(
-            f"Spark needs Java {OLDEST_JAVA} or newer, found {what} ({where}); install it or set JAVA_HOME."
+        raise MissingJava(
+            f"Spark needs Java {OLDEST_JAVA} or newer, found {what} ({where}); install it or set JAVA_HOME. "
+            "inspect, explain, state and decode work on segments without it."
         )
 
 

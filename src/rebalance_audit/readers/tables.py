@@ -35,8 +35,19 @@ def open_table(lake: str, name: str) -> ds.Dataset:
     try:
         return DeltaTable(folder or path).to_pyarrow_dataset(filesystem=local)
     except (DeltaError, OSError) as error:
+        if name != RUNS and _is_there(lake, RUNS) and not _is_there(lake, name):
+            raise LakeNotReadable(
+                f"{lake} has no table {name}: an earlier release wrote this lake. One `rebalance-audit run` over the "
+                "same source and --lake adds what is missing, from the records that the lake has."
+            ) from error
         sentence = str(error).partition("\n")[0].rstrip(".")
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
+
+
+def _is_there(lake: str, name: str) -> bool:
+    schema = table_schemas()[name]
+    path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
+    return DeltaTable.is_deltatable(str(local_path(path) or path))
 
 
 def lacking_columns(name: str, table: ds.Dataset) -> dict[str, str]:

@@ -100,10 +100,16 @@ class Verdicts:
         return "; ".join(told) + "."
 
     def causes_of(self, epoch: TableRow) -> str:
-        """`member joined, c80 at 10.0.0.1 (proven)`: the causes of one epoch, those alike together."""
+        """`member joined, c80 at 10.0.0.1 (proven)`: what began the epoch, and what happened meanwhile."""
         rows = sorted(self._causes[_key(epoch)], key=lambda row: row["cause_seq"])
         if not rows or rows[0]["cause"] == RebalanceCause.UNKNOWN:
             return "unknown, the records that would tell are not in the log"
+        began = self._listed([row for row in rows if not causes.is_meanwhile(row)])
+        meanwhile = self._listed([row for row in rows if causes.is_meanwhile(row)])
+        return f"{began}; meanwhile: {meanwhile}" if began and meanwhile else began or meanwhile
+
+    def _listed(self, rows: Sequence[TableRow]) -> str:
+        """Those alike together; the less likely only where there is nothing better."""
         sure = [row for row in rows if row["certainty"] != "possible"] or rows
         telling = [row for row in sure if row["cause"] not in _SAID_BY_ANOTHER] or rows[:1]
         alike: dict[tuple[str, str], list[TableRow]] = {}

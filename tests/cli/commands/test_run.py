@@ -90,7 +90,7 @@ def test_a_missing_or_old_java_is_one_sentence(
         program.chmod(0o755)
     out = tmp_path / "out"
     done = process(*command, out, env={**os.environ, "JAVA_HOME": str(tmp_path / "home")})
-    assert done.returncode == exit_codes.UNFORESEEN
+    assert done.returncode == exit_codes.BAD_ARGUMENTS
     assert re.search(f"Error: Spark needs Java 17 or newer, {found}; install it", done.stderr)
     assert "Traceback" not in done.stderr
     assert not out.exists()
