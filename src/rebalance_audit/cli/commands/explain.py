@@ -79,6 +79,8 @@ def explain(
 
     From SEGMENTS in this process, or from the tables of a lake. Without --epoch and --at: the group as a
     whole, with its longest and its last rebalance.
+
+    docs/glossary.md explains the words.
     """
     if epoch_number is not None and at_ms is not None:
         raise click.UsageError("Give --epoch or --at, not both.")
@@ -177,6 +179,7 @@ def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> No
             style = "dim" if sentence.startswith("Evidence: ") else ""
             text = Text(layout.names.in_sentence(group_id, sentence), style)
             layout.print(Padding(text, (0, 0, 0, 2)))
+    layout.words()
 
 
 def _json(explanation: Explanation, cluster: str) -> bytes:

@@ -56,6 +56,8 @@ def inspect(
 
     Without --group: all groups and their rebalances. With --group: every epoch of the group with its
     causes and the records that show them, how each member got there, and which partitions nobody owned.
+
+    docs/glossary.md explains the words.
     """
     if segments is None:
         if broker_logs:

@@ -46,7 +46,7 @@ def state(
 
     From SEGMENTS, or from a lake, which remembers what Kafka has compacted away since. One JSON object.
     Types, states and assignors are spelled as Kafka's own describe commands spell them; a topic id
-    stands where the log has no name for it.
+    stands where the log has no name for it. docs/glossary.md explains the words.
     """
     if segments is not None and lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")

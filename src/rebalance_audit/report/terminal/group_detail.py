@@ -38,6 +38,7 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, *, everyth
     print_ownership_gaps(layout, own["ownership"], everything=everything)
     _members(layout, own["members"], everything=everything)
     _glossary(layout, own["rebalance_causes"])
+    layout.words()
 
 
 def _headline(group: GroupSummary) -> Text:

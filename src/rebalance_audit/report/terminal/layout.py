@@ -22,6 +22,8 @@ UNBOUNDED: Final = 10_000
 """Console columns of files: tables are as wide as their cells."""
 TEXT_WIDTH: Final = 140
 """Columns of paragraphs where tables are unbounded."""
+WORDS: Final = "The words, as generation, unowned or proven, are explained in docs/glossary.md."
+"""Ends every text that uses them."""
 LONGEST_WORD: Final = 45
 """Characters of a word that a column keeps whole, as a member id; more only where they are a third of the table."""
 
@@ -111,6 +113,11 @@ class ConsoleReport:
         """A heading below a blank line."""
         self.line()
         self.line(Text(text, "bold"))
+
+    def words(self) -> None:
+        """Where the words are explained."""
+        self.line()
+        self.line(Text(WORDS, "dim"))
 
     def line(self, text: str | Text = "") -> None:
         """A line or paragraph, never read as markup."""

@@ -44,6 +44,7 @@ def print_overview(layout: ConsoleReport, tables: Tables, *, everything: bool) -
     _causes(layout, tables)
     print_findings(layout, tables.get("findings", ()), everything=everything)
     print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
+    layout.words()
 
 
 def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
