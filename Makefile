@@ -16,6 +16,7 @@ AIRFLOW_VENV := .venv-airflow
 AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
+QUINT := spec/node_modules/.installed
 
 # Spark's Python workers run the interpreter of the environment, not the first python3 on PATH.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
@@ -53,6 +54,17 @@ jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need
 jars/%/.fetched: conf/jars/ivy.xml | $(INSTALLED)
 	@scripts/fetch-jars $(PY) $* jars/$*
 
+# Quint, the engine of the specifications; exactly the packages of spec/package-lock.json.
+# Packages come from the registry that npm is configured with; the lock holds their hashes and no address.
+$(QUINT): spec/package.json spec/package-lock.json
+	@scripts/require-node
+	@cd spec && npm ci --loglevel=error
+	@touch $@
+
+.PHONY: node
+node:
+	@scripts/require-node
+
 .PHONY: java
 java:
 	@scripts/require-java
@@ -75,11 +87,11 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
-SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-swarm
+SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-swarm
 SUITES_AT_ONCE := 3
 
 .PHONY: test
-test: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(QUINT) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -97,7 +109,11 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%)
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec
+
+.PHONY: test-spec
+test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
+	$(PY) -m pytest tests/spec
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
@@ -136,6 +152,11 @@ test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAG
 swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0), and try many examples of each property (EXAMPLES=20)
 	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) $(SWARM)
 	EXAMPLES=$(or $(EXAMPLES),20) $(PY) -m pytest -m hypothesis -n 2 $(NEEDS_JVM:%=--ignore=%)
+
+.PHONY: spec
+spec: node $(INSTALLED) $(QUINT) ## Explore the specifications, then hold 10000 traces, all captures and many simulations against them
+	$(PY) -m tests.spec.main --traces $(or $(TRACES),10000) --seeds $(or $(SEEDS),40) --states $(or $(STATES),20000)
+	SPEC_FULL=1 $(PY) -m pytest tests/spec
 
 .PHONY: accuracy
 accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 SWEEPS=4 ADD=…)

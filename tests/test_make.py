@@ -84,6 +84,27 @@ def test_missing_or_old_java_is_one_sentence(
     assert not (project / ".venv").exists()
 
 
+@pytest.mark.parametrize(
+    ("node", "found"),
+    [(None, "none"), ("echo v16.20.2", "v16.20.2"), ("exit 127", "none")],
+    ids=["no Node", "Node 16", "a placeholder"],
+)
+@pytest.mark.parametrize("target", ["test-spec", "spec"])
+def test_missing_or_old_node_is_one_sentence(
+    node: str | None, found: str, target: str, project: Path
+) -> None:
+    """Only the specifications need Node; without it their targets say so and stop before anything is installed."""
+    if node is not None:
+        program(project / "bin", "node", node)
+    told = make(project, target)
+    assert told.returncode != 0
+    assert told.stderr.splitlines()[0] == (
+        "Node.js 18 or newer with npm is needed for the specifications, "
+        f"found {found} on PATH; install it"
+    )
+    assert not (project / ".venv").exists()
+
+
 def test_java_home_goes_before_the_path(project: Path) -> None:
     """Spark takes the Java of JAVA_HOME, so that is the one that must be new enough."""
     program(project / "bin", "java", JAVA_17)
@@ -160,6 +181,13 @@ def test_help_comes_first(project: Path) -> None:
     listed = [line.split()[0] for line in told.stdout.splitlines()]
     assert listed[0] == "help"
     assert {"setup", "demo", "test", "lint", "types", "contracts", "lock", "dist"} <= set(listed)
+
+
+def test_the_lock_of_the_specifications_has_hashes_and_no_address() -> None:
+    """Packages come from whatever registry npm is configured with."""
+    lock = (checkout_root() / "spec" / "package-lock.json").read_text(encoding="utf-8")
+    assert '"resolved"' not in lock
+    assert lock.count('"integrity": "sha512-') > 50
 
 
 def test_the_lock_has_a_hash_for_everything_and_no_address() -> None:
