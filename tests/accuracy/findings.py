@@ -136,13 +136,13 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "Findings",
             (
                 f"{played[SCRIPTED]} scripted simulations with Kafka's default timeouts and hours of history, each"
-                " with one deed done to one group, and a second group beside it to which nothing is done; every "
-                "deed is played at several times, in classic and consumer groups. The script says what is true. "
-                "*Happened*: simulations whose deed is of this kind by its definition. *False alarms*: findings "
-                "of it where it was not done, in either group. *Consequences*: findings that the deed may well "
-                "bring about. *Other culprit*: the process that did it is not named. *End wrong*: over and not "
-                "said so, or the other way round. *Split*: more than one finding for one deed. Findings of offset"
-                " commits and of sources are made in a lake only, and are not here."
+                " with one deed done to one group, classic or consumer, and a second group beside it to which "
+                "nothing is done. The script says what is true. *Happened*: simulations whose deed is of this "
+                "kind by its definition. *False alarms*: findings of it where it was not done, in either group. "
+                "*Consequences*: findings that the deed may well bring about. *Other culprit*: the process that "
+                "did it is not named. *End wrong*: over and not said so, or the other way round. *Split*: more "
+                "than one finding for one deed. Findings of offset commits and of sources are made in a lake "
+                "only, and are not here."
             ),
             _table(tally, SCRIPTED, KINDS),
         ),
