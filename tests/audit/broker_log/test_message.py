@@ -185,6 +185,18 @@ LINES = [
         {"members": ("a-1",)},
     ),
     (
+        "4.3",
+        "Group g removed members who haven't sent their sync requests: [a-1, a-2]",
+        K.MEMBERS_NOT_REJOINED,
+        {"members": ("a-1", "a-2")},
+    ),
+    (
+        "3.3",
+        "Group g removed members who haven't sent their sync request: Set(a-1)",
+        K.MEMBERS_NOT_REJOINED,
+        {"members": ("a-1",)},
+    ),
+    (
         "3.7",
         "[GroupId g] Member a joins the consumer group.",
         K.MEMBER_JOINED,

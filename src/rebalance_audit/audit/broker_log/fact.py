@@ -49,7 +49,7 @@ MEANINGS = {
     FactKind.MEMBER_AWAY: "A static member left for a while.",
     FactKind.MEMBER_EXPIRED: "A classic member sent no heartbeat for its session timeout.",
     FactKind.MEMBER_FENCED: "The coordinator removed a member; the text says why.",
-    FactKind.MEMBERS_NOT_REJOINED: "Members that did not rejoin in time were removed.",
+    FactKind.MEMBERS_NOT_REJOINED: "Members that did not rejoin, or sync, in time were removed.",
     FactKind.MEMBER_REFUSED: "A member was refused because another holds its instance id.",
     FactKind.SUBSCRIPTION_CHANGED: "A member of the consumer protocol changed what it subscribes to.",
     FactKind.REGEXES_SCANNED: "The group's regular expressions were resolved.",

@@ -165,6 +165,16 @@ PLAIN: Final[Sequence[Wording]] = (
         "2.3-2.8",
         "Group {group_id} remove dynamic members who haven't joined: {members}",
     ),
+    Wording(  # at level DEBUG
+        FactKind.MEMBERS_NOT_REJOINED,
+        "3.7-",
+        "Group {group_id} removed members who haven't sent their sync requests: {members}",
+    ),
+    Wording(
+        FactKind.MEMBERS_NOT_REJOINED,
+        "3.0-3.9",
+        "Group {group_id} removed members who haven't sent their sync request: {members}",
+    ),
     Wording(
         FactKind.GROUP_LOADED,
         "2.0-3.9",

@@ -23,7 +23,7 @@ from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import GenerationCompleted, GroupType
+from rebalance_audit.replay.changes import GenerationCompleted, GroupType, Position
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.partitions import count
 
@@ -189,11 +189,12 @@ class ClassicAudit:
         The previous record shows the group stable or empty, so no join phase was going on when it was written. Its
         record timestamp alone is no bound: with LogAppendTime the next phase can begin between the write and the
         timestamp. The coordinator's own time in the value is a bound. Values of version 0 and 1 have no such time, but
-        the brokers that wrote them appended under the group's lock, so no phase began in between.
+        the brokers that wrote them appended under the group's lock, so no phase began in between. The time of another
+        coordinator bounds nothing: its clock may have been ahead.
         """
         latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
         shown = old.position if old is not None else self._life.created_at
-        if shown is None:
+        if shown is None or _other_leader(shown, new.position):
             return None, latest_ms
         earliest_ms = shown.record_timestamp_ms
         if old is not None and old.since_ms is not None:
@@ -342,6 +343,12 @@ def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
         return False
     said, says = before.subscription, member.subscription
     return said is says or (said is not None and says is not None and said.topics == says.topics)
+
+
+def _other_leader(one: Position, other: Position) -> bool:
+    """Whether two coordinators are known to have written the records."""
+    epochs = (one.leader_epoch, other.leader_epoch)
+    return None not in epochs and epochs[0] != epochs[1]
 
 
 def _same_leader(old: Generation, new: Generation) -> bool:
