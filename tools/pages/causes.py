@@ -82,22 +82,37 @@ protocol, the first rule that applies decides:
 3. The member was told to give up partitions, and was removed at most {slack} ms after its rebalance timeout. A
    deleted topic can be the reason: the Java client retries its commit for the deleted partition until the
    timeout. *member rebalance timeout*
-4. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
+4. The member committed offsets right before it went, or sooner than it used to: a client that closes commits once more
+   and then leaves. It *left*, or was *removed by an administrator* if it is static. If it had stopped committing for
+   longer than ever before, and than two thirds of a session, while the others went on: *member session expired*.
+5. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or
    `REBALANCE_AUDIT_AUDIT__CONSUMER_SESSION_TIMEOUT_MS`). Otherwise no session is taken to be shorter
    than {shortest} ms (`audit.shortest_session_ms`).
-5. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
+6. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
    was available: each living member does so with its next heartbeat. *member session expired*
-6. There was exactly one younger member of the same client and host: the process had been restarted without
+7. There was exactly one younger member of the same client and host: the process had been restarted without
    leaving. *member session expired*
-7. The member is static: on closing it would have left for a while. *member session expired*
-8. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing, so
-   a leave and an expiry look alike.
+8. The member is static: on closing it would have left for a while. *member session expired*
+9. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing but
+   commits, so without them a leave and an expiry look alike.
 
 A classic group's record shows when its join phase ended. All timers of its members restart then, and all of them are
 in the log: a member that is gone by the end of the next join phase, sooner than its session and its rebalance timeout
-last, has *left* (or was *removed*, if it is static). Otherwise it is *member departed*.
+last, has *left* (or was *removed*, if it is static). In classic groups each offset commit outside of a transaction
+restarts the session timer too (in all releases: GroupCoordinator.doCommitOffsets,
+OffsetMetadataManager.validateOffsetCommit). So a member that is gone sooner after its last commit than its session
+lasts did not expire, as long as the group stayed with one coordinator. A member that had stopped committing, for longer
+than ever before and longer than its session, well before the others stopped to rejoin, *expired*. Several members that
+went together, all in the middle of their rhythm, were *removed by an administrator*. Where all waited for about as long
+as the rebalance timeout, the member that stopped last may be the one they waited for. Otherwise it is
+*member departed*.
+
+A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
+it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and
+kafka-python commit all positions on each interval, librdkafka commits what is new. The library shows in the
+subscription (Java: no rack; librdkafka: an empty one) or in the member id that a client of the consumer protocol made.
 
 All these are *probable*, never proven.
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.summary import summary_of
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
-from rebalance_audit.wire.records import Record, group_id_of
+from rebalance_audit.wire.records import Record, encode_key, group_id_of
 
 
 class LogAudit:
@@ -21,10 +23,19 @@ class LogAudit:
         self._audits: dict[str, GroupAudit] = {}
 
     def feed(self, record: Record, position: Position) -> None:
-        """Apply one record; offset commits are ignored."""
+        """Apply one record."""
         if record.record_type in OFFSET_COMMIT_TYPES:
+            if record.value is not None:
+                summary = summary_of(position)
+                self.committed(group_id_of(record.key), {encode_key(record.key): summary})
             return
         self._audit_of(group_id_of(record.key), position.log_partition).feed(record, position)
+
+    def committed(self, group_id: str, summaries: Summaries) -> None:
+        """The group's offset commits since its last record; of groups without any record they tell nothing."""
+        audit = self._audits.get(group_id)
+        if audit is not None:
+            audit.committed(summaries)
 
     def gap(self, group_id: str, log_partition: int) -> None:
         """Note that a record of the group could not be decoded at this point."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
@@ -108,7 +109,7 @@ def audit_segments(
     feed = Feed(options, key_bytes.of_groups(groups))
     parts = ranges_of(folder, folder.segments)
     with collecting_less():
-        for found in in_order(_without_commits, parts, workers_for(folder.size_bytes)):
+        for found in in_order(_set_apart, parts, workers_for(folder.size_bytes)):
             for log_partition, piece in found:
                 feed.take(log_partition, piece)
         tables = feed.audit.tables()
@@ -166,6 +167,8 @@ def _topics(names: TopicNames) -> list[Row]:
     ]
 
 
-def _without_commits(part: Range) -> list[tuple[int, ColumnChunk | BadBytes | TailNote]]:
-    found = part.read(key_bytes.OFFSET_COMMIT_TYPES)
-    return [(part.segment.log_partition, each) for each in found]
+def _set_apart(part: Range) -> list[tuple[int, CommitsApart | BadBytes | TailNote]]:
+    return [
+        (part.segment.log_partition, set_apart(each) if isinstance(each, ColumnChunk) else each)
+        for each in part.read()
+    ]

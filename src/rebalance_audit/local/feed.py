@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 
+from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.replay.changes import Position
@@ -25,23 +26,36 @@ class Feed:
         self._damaged: set[int] = set()
         """Log partitions with an unreadable stretch: a group met later may have begun in it."""
 
-    def take(self, log_partition: int, found: ColumnChunk | BadBytes | TailNote) -> None:
+    def take(self, log_partition: int, found: CommitsApart | BadBytes | TailNote) -> None:
         """One piece of the log, in log order per partition."""
         if isinstance(found, BadBytes):
             self._miss_something(log_partition)
-        elif isinstance(found, ColumnChunk):
-            begin = 0
-            for run in found.runs:
-                end = begin + run.record_count
-                if not run.is_control:
-                    self._take_run(log_partition, found, run, slice(begin, end))
-                begin = end
+        elif isinstance(found, CommitsApart):
+            chunk = found.chunk
+            end = passed = 0
+            for run in chunk.runs:
+                begin, end = end, end + run.record_count
+                while passed < len(found.commits) and found.commits[passed][0] < end:
+                    before, group, summaries = found.commits[passed]
+                    self._take_run(log_partition, chunk, run, slice(begin, before))
+                    self._take_commits(group, summaries)
+                    begin, passed = before, passed + 1
+                self._take_run(log_partition, chunk, run, slice(begin, end))
+            for _, group, summaries in found.commits[passed:]:
+                self._take_commits(group, summaries)
 
     def group_ids(self) -> frozenset[str]:
         """Every group met."""
         return frozenset().union(*self._met.values())
 
+    def _take_commits(self, group: bytes, summaries: Summaries) -> None:
+        if self._groups and len(group).to_bytes(2) + group not in self._groups:
+            return
+        self.audit.committed(group.decode(errors="replace"), summaries)
+
     def _take_run(self, log_partition: int, chunk: ColumnChunk, run: Run, part: slice) -> None:
+        if run.is_control or part.start == part.stop:
+            return
         rows = zip(
             chunk.log_offsets[part],
             chunk.record_timestamps_ms[part],

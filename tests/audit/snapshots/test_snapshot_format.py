@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {11: "68e848e1a565"}
+SHAPES = {12: "93176b90eaee"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -33,8 +33,9 @@ KEPT_ELSEWHERE = {
     "ClassicAudit": "_life times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
-    "Life": "_emit _states group_id log_partition moves on_departure on_member options ownership witness",
-    "Ownership": "_count_unowned _emit _group_id _topic_names",
+    "Life": "_emit _states commits group_id log_partition moves on_departure on_member options ownership witness",
+    "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
+    "CommitBook": "_log_partition _parsed",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
     "_on_began _on_change _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",

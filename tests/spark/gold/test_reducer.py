@@ -5,18 +5,20 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.lake.gold.output_tables import rebuilt_rows_of
-from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
+from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups, with_commits
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.sources.source_spec import parse_source
 from tests.spark.in_process import gold_of, in_order, names_of, rows_of
 from tests.support.log_entries import records_of
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 
-def small_side(spark: SparkSession, name: str) -> DataFrame:
-    """The group records of a capture."""
-    source = parse_source(f"segments:{capture(name).segments}")
-    return routing.group_records(routing.small_side(source.records(spark, "c")), None)
+def reducer_input(spark: SparkSession, name: str) -> DataFrame:
+    """The group records and the offset commits of a capture."""
+    records = parse_source(f"segments:{capture(name).segments}").records(spark, "c")
+    of_groups = routing.group_records(routing.small_side(records), None)
+    return with_commits(of_groups, commit_packs(records, None))
 
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
@@ -25,7 +27,7 @@ def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, n
     names = names_of(capture(name).segments)
     log = [position.record_timestamp_ms for _, position in records_of(capture(name).segments)]
     options = ReducerOptions(names, log_end_ms=max(log))
-    stream = reduce_groups(small_side(spark, name), options).persist()
+    stream = reduce_groups(reducer_input(spark, name), options).persist()
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:
         found = in_order(f"gold.{table}", rows_of(rebuilt_rows_of(stream, table)))

@@ -15,9 +15,12 @@ from rebalance_audit.audit.causes.cause import (
     Verdict,
     weakened,
 )
-from rebalance_audit.audit.causes.departures import evidence_at, judge_absence
+from rebalance_audit.audit.causes.commit_rules import closed_none
+from rebalance_audit.audit.causes.departures import evidence_at, judge_absence, of_batch
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.evidence import CommitEvidence
+from rebalance_audit.audit.commits.libraries import library_of_subscription
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import Partitions, minus, partitions_of, union
@@ -85,6 +88,8 @@ class ClassicScene(NamedTuple):
     """Number of generations between the two records: rebalances that left no record."""
     replaced: Mapping[str, ClassicMember]
     """New member id -> the old static member with the same instance id."""
+    commits: Callable[..., CommitEvidence | None]
+    """`evidence_of` for this group."""
 
     def absence(self, member_id: str) -> Verdict | None:
         """Why a member of the previous generation is not in this one; None for a member that the audit never saw."""
@@ -95,7 +100,13 @@ class ClassicScene(NamedTuple):
         if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
             elapsed_ms = new.joined_at_ms - old.joined_at_ms
             timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
-        return judge_absence(watch, new.position, elapsed_ms, timeout_ms)
+        return judge_absence(watch, new.position, elapsed_ms, timeout_ms, self.committed(watch))
+
+    def committed(self, watch: MemberWatch) -> CommitEvidence | None:
+        """What a member of the previous generation committed that is not in this one."""
+        before = None if self.old is None else self.old.members.get(watch.stint.member_id)
+        library = library_of_subscription(None if before is None else before.subscription)
+        return self.commits(watch, stayed=self.new.members, library=library)
 
 
 def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:
@@ -302,10 +313,12 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         for member_id in scene.old.members
         if member_id not in scene.new.members and member_id not in returned
     ]
+    committed = [scene.committed(scene.watches[each]) for each in gone if each in scene.watches]
+    together = closed_none(committed, scene.new.position)
     for member_id in gone:
         verdict = scene.absence(member_id)
         if verdict is not None:
-            yield verdict
+            yield of_batch(verdict, len(gone) - 1) if together else verdict
     if not scene.new.members and (gone or not scene.old.members):
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.commit_rules import (
+    Silence,
+    closed,
+    held_up,
+    may_have_held_up,
+    silence_of,
+    stopped,
+    stopped_before_join_phase,
+)
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import Position
 
 _LEFT = RebalanceCause.MEMBER_LEFT
@@ -56,9 +66,11 @@ def judge_departure(
     gone: Position,
     rules: DepartureRules,
     around: Circumstances = Circumstances(),  # noqa: B008 - it cannot change
+    commits: CommitEvidence | None = None,
 ) -> Verdict:
     """The cause of one member's removal by the tombstones at `gone`."""
     stint = watch.stint
+    silence = silence_of(commits, gone)
     facts = [
         evidence_at(watch.last_life, f"last record of member {stint.member_id}"),
         evidence_at(gone, f"member {stint.member_id} is gone"),
@@ -68,11 +80,15 @@ def judge_departure(
             1,
             evidence_at(watch.unrevoked_since, f"{stint.member_id} was told to give up partitions"),
         )
-    return _verdict(_decide(watch, gone, rules, around), watch, gone, facts)
+    return _verdict(_decide(watch, gone, rules, around, silence), watch, gone, facts, silence)
 
 
 def judge_absence(
-    watch: MemberWatch, gone: Position, elapsed_ms: int | None, timeout_ms: int | None
+    watch: MemberWatch,
+    gone: Position,
+    elapsed_ms: int | None,
+    timeout_ms: int | None,
+    commits: CommitEvidence | None = None,
 ) -> Verdict:
     """Why a classic generation lacks a member of the previous one.
 
@@ -81,27 +97,49 @@ def judge_absence(
     """
     identity = watch.stint.identity
     candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
+    silence = silence_of(commits, gone)
     if elapsed_ms is not None:
         if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
             candidates.remove(_EXPIRED)
         if timeout_ms is not None and elapsed_ms < timeout_ms:
             candidates.remove(_TIMED_OUT)
     decision = _decide_absence(watch, candidates, elapsed_ms)
-    return _verdict(
-        decision,
-        watch,
-        gone,
-        [
-            evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
-            evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
-        ],
+    if decision.cause is _DEPARTED and silence is not None:
+        decision = _absence_by_commits(watch, candidates, timeout_ms, silence) or decision
+    facts = [
+        evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
+        evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
+    ]
+    return _verdict(decision, watch, gone, facts, silence)
+
+
+def of_batch(verdict: Verdict, company: int) -> Verdict:
+    """The verdict on a classic member that went together with others of which none committed on closing."""
+    if verdict.cause not in (_LEFT, _DEPARTED):
+        return verdict
+    others = dict.fromkeys((_LEFT, *verdict.alternatives))
+    others.pop(_REMOVED, None)
+    detail = (
+        f"Member {verdict.member_id} went together with {company} more, and none of them committed on closing: "
+        "a batch removal."
     )
+    return verdict._replace(cause=_REMOVED, alternatives=tuple(others), detail=detail)
 
 
 def _verdict(
-    decision: _Decision, watch: MemberWatch, gone: Position, facts: Sequence[Evidence]
+    decision: _Decision,
+    watch: MemberWatch,
+    gone: Position,
+    facts: list[Evidence],
+    silence: Silence | None,
 ) -> Verdict:
     stint = watch.stint
+    if silence is not None:
+        last = silence.evidence.last
+        label = f"{last.topic}-{last.topic_partition}"
+        facts.insert(
+            -1, evidence_at(last.position, f"last commit of {stint.member_id}, for {label}")
+        )
     return Verdict(
         decision.cause,
         Certainty.PROBABLE,
@@ -117,7 +155,11 @@ def _verdict(
 
 
 def _decide(
-    watch: MemberWatch, gone: Position, rules: DepartureRules, around: Circumstances
+    watch: MemberWatch,
+    gone: Position,
+    rules: DepartureRules,
+    around: Circumstances,
+    silence: Silence | None,
 ) -> _Decision:
     """The decision of the first rule that applies, in order from the strongest evidence to the weakest."""
     name = watch.stint.member_id
@@ -139,8 +181,10 @@ def _decide(
     may_time_out = watch.speaks_classic or late_ms > 0
     others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
-    decided = _by_session(watch, gone, rules, others) or _by_silence(
-        watch, silent_ms, rules, around, others
+    decided = (
+        _by_commits(watch, gone, rules, silence, others)
+        or _by_session(watch, gone, rules, others)
+        or _by_silence(watch, silent_ms, rules, around, others)
     )
     if decided is not None:
         return decided
@@ -186,6 +230,65 @@ def _by_session(
             f"Member {name} was removed, as static ones leave only when told to: {reason}",
         )
     return _Decision(_LEFT, alternatives, f"Member {name} left: {reason}")
+
+
+def _by_commits(
+    watch: MemberWatch,
+    gone: Position,
+    rules: DepartureRules,
+    silence: Silence | None,
+    others: Sequence[RebalanceCause],
+) -> _Decision | None:
+    """Rule: who commits is alive, and who stops committing while the others go on has stopped working."""
+    if silence is None or gone.leader_epoch != silence.evidence.last.position.leader_epoch:
+        return None
+    identity, name = watch.stint.identity, watch.stint.member_id
+    known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
+    session_ms = rules.shortest_session_ms if known_ms is None else known_ms
+    if closed(silence, session_ms):
+        cause = _LEFT if identity.instance_id is None else _REMOVED
+        rest = [each for each in (_LEFT, *others, _EXPIRED) if each is not cause]
+        return _Decision(cause, rest, silence.told_close(name))
+    if stopped(silence, session_ms, identity.rebalance_timeout_ms):
+        return _Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
+    return None
+
+
+def _absence_by_commits(
+    watch: MemberWatch,
+    candidates: Sequence[RebalanceCause],
+    timeout_ms: int | None,
+    silence: Silence,
+) -> _Decision | None:
+    """The decision about a classic member, for which each of its commits restarted the session timer."""
+    identity, name = watch.stint.identity, watch.stint.member_id
+    session_ms, static = identity.session_timeout_ms, identity.instance_id is not None
+    if session_ms is None or not silence.keeps_session:
+        return None
+    if (
+        _TIMED_OUT in candidates
+        and timeout_ms is not None
+        and may_have_held_up(silence, session_ms, timeout_ms)
+    ):
+        if not held_up(silence, timeout_ms):
+            return None
+        rest = [each for each in candidates if each is not _TIMED_OUT]
+        reason = f"{silence.told(name)} The others waited as long as its rebalance timeout lasts."
+        return _Decision(_TIMED_OUT, rest, reason)
+    if silence.silent_ms < session_ms:
+        cause = _REMOVED if static else _LEFT
+        rest = [each for each in candidates if each not in (cause, _EXPIRED)]
+        reason = (
+            f"{silence.told_close(name)} Each commit restarts its session timer, which lasts "
+            f"{session_ms} ms: it did not expire."
+        )
+        return _Decision(cause, rest, reason)
+    if _EXPIRED in candidates and stopped_before_join_phase(
+        silence, session_ms, identity.rebalance_timeout_ms, static=static
+    ):
+        rest = [each for each in candidates if each is not _EXPIRED]
+        return _Decision(_EXPIRED, rest, silence.told(name))
+    return None
 
 
 def _by_silence(

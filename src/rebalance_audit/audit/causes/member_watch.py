@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.replay.changes import Position
 
@@ -23,5 +24,7 @@ class MemberWatch:
     """Whether it waits for partitions that other members hold."""
     left_for_a_while: bool = False
     """Whether it is a static member whose last assignment record has member epoch -2."""
+    last_commit: LastCommit | None = None
+    """The latest offset commit for a partition that it owned."""
     speaks_classic: bool = False
     """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""

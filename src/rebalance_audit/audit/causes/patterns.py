@@ -63,28 +63,36 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.MEMBER_LEFT: CausePattern(
         Look(
-            "a dynamic member's tombstones, sooner after its last record than a session can run out",
+            "a dynamic member's tombstones, sooner after its last record than a session can run out, or right after "
+            "a commit out of its rhythm",
             _PROBABLE,
         ),
         Look(
-            "a dynamic member that is gone before its session or rebalance timeout can have run out",
+            "a dynamic member that is gone before its session, which each commit restarts, or its rebalance timeout "
+            "can have run out",
             _PROBABLE,
         ),
     ),
     RebalanceCause.MEMBER_SESSION_EXPIRED: CausePattern(
         Look(
             "the tombstones of a member that had not answered a new target, whose process had been started anew, "
-            "or that is static",
+            "that is static, or that had stopped committing while the others went on",
             _PROBABLE,
         ),
-        _UNSEEN,
+        Look(
+            "a member that had stopped committing for longer than its session, well before the join phase",
+            _PROBABLE,
+        ),
     ),
     RebalanceCause.MEMBER_REBALANCE_TIMEOUT: CausePattern(
         Look(
             "the member's tombstones, its rebalance timeout after it was told to give up partitions",
             _PROBABLE,
         ),
-        _UNSEEN,
+        Look(
+            "the member that stopped committing last, when nobody committed for as long as the rebalance timeout",
+            _PROBABLE,
+        ),
     ),
     RebalanceCause.MEMBER_REMOVED_BY_ADMIN: CausePattern(
         Look(
@@ -92,7 +100,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
         Look(
-            "a static member that is gone before its session or rebalance timeout can have run out",
+            "a static member that is gone before its session or rebalance timeout can have run out, or several "
+            "members that went together, in the middle of their rhythm of commits",
             _PROBABLE,
         ),
     ),

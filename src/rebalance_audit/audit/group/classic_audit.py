@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from operator import itemgetter
 
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
@@ -14,6 +15,7 @@ from rebalance_audit.audit.causes.classic import (
     replaced_by,
 )
 from rebalance_audit.audit.causes.departures import judge_absence
+from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -116,6 +118,7 @@ class ClassicAudit:
             self._downgraded,
             skipped,
             replaced_by(old, new),
+            partial(evidence_of, watches=life.watches, book=life.commits, ownership=life.ownership),
         )
         joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))

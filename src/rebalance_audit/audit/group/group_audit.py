@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
+from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit
 from rebalance_audit.audit.group.life import Life
@@ -151,6 +152,12 @@ class GroupAudit:
             self._waiting.append(_Waiting(encode_key(record.key), position))
             return
         self._apply(record, position, go_on=False)
+
+    def committed(self, summaries: Summaries) -> None:
+        """The group's offset commits since its last record. They end a write: its records are contiguous."""
+        self._take_waiting(go_on=False)
+        self._judge()
+        self._life.commits.take(summaries, self._life.ownership, self._life.watches)
 
     def gap(self) -> None:
         """Note that a record of this group could not be decoded at this point of the log."""

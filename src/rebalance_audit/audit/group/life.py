@@ -9,7 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
 from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import Generation
+from rebalance_audit.audit.causes.departures import Circumstances, judge_departure
+from rebalance_audit.audit.causes.liveness import successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.book import CommitBook
+from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.ownership import Owner, Ownership
@@ -79,7 +83,10 @@ class Life:
         self.gap = False
         self.watches = {}
         self.moves = TargetMoves()
-        self.ownership = Ownership(group_id, emit, self._topic_of, self._count_unowned)
+        self.commits = CommitBook(log_partition)
+        self.ownership = Ownership(
+            group_id, emit, self._topic_of, self._count_unowned, self.commits.end
+        )
         self.span = None
         self.rebalance = None
         self.previous_generation = None
@@ -97,6 +104,7 @@ class Life:
             "life": self,
             "target": self.moves,
             "ownership": self.ownership,
+            "commits": self.commits,
             "group_state": self._states,
         }
 
@@ -370,6 +378,14 @@ class Life:
         if found is None:
             return cause, certainty
         return found.cause, Certainty.PROBABLE if found.alternatives else Certainty.PROVEN
+
+    def judge_departure(
+        self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
+    ) -> Verdict:
+        """Why a member of a consumer, share or streams group is gone; see `Circumstances`."""
+        around = Circumstances(company, overdue_ms, successor_of(watch, self.watches.values()))
+        commits = evidence_of(watch, self.watches, self.commits, self.ownership)
+        return judge_departure(watch, gone, self.options.rules, around, commits)
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

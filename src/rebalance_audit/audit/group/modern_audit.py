@@ -13,9 +13,11 @@ from rebalance_audit.audit.causes.beginnings import (
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import Generation
 from rebalance_audit.audit.causes.contradictions import Believed
-from rebalance_audit.audit.causes.departures import Circumstances, judge_absence, judge_departure
+from rebalance_audit.audit.causes.departures import (
+    judge_absence,
+)
 from rebalance_audit.audit.causes.expressions import GivenUp
-from rebalance_audit.audit.causes.liveness import Liveness, successor_of
+from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
@@ -188,8 +190,7 @@ class ModernAudit:
             new = [each for each in joined if each not in self._life.watches]
             return (interrupted_by_upgrade(bump, new),)
         upgraded_at, self._upgraded_at = self._upgraded_at, None
-        first = write[0].position
-        upgraded = adjoins(upgraded_at, first)
+        upgraded = adjoins(upgraded_at, write[0].position)
         scene = ModernScene(
             self._evidence,
             bump,
@@ -213,10 +214,8 @@ class ModernAudit:
         return logged.verdicts
 
     def _judge_departure(self, watch: MemberWatch, gone: Position, company: int) -> Verdict:
-        life = self._life
         overdue_ms = self._liveness.overdue_ms(watch, gone.record_timestamp_ms)
-        around = Circumstances(company, overdue_ms, successor_of(watch, life.watches.values()))
-        return judge_departure(watch, gone, life.options.rules, around)
+        return self._life.judge_departure(watch, gone, company, overdue_ms)
 
     def _beginning(self, bump: GroupEpochBumped) -> Beginning:
         life = self._life

@@ -5,13 +5,14 @@ assigned nor pending revocation, by the coordinator's clock. Between two owners 
 counts only once it is certain that a member subscribes to the topic, which a target assignment shows.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.rows import OWNERSHIP, Emit, completeness, duration_ms
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.partitions import Partitions, TopicPartition, each
+from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, each
 
 _new = tuple.__new__
 """Makes a named tuple without a call of its `__new__`: moving partitions takes most of the time here."""
@@ -81,12 +82,17 @@ class Ownership:
         emit: Emit,
         topic_names: Callable[[TopicPartition], tuple[str | None, str | None]],
         count_unowned: Callable[[int, int, int], None],
+        end_commits: Callable[[TopicPartition], CommitSummary | None],
     ) -> None:
-        """`topic_names` returns (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms)."""
+        """`topic_names` returns (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms).
+
+        `end_commits` takes a partition by its topic's name, and returns what its owner committed.
+        """
         self._group_id = group_id
         self._emit = emit
         self._topic_names = topic_names
         self._count_unowned = count_unowned
+        self._end_commits = end_commits
         self._held = {}
         self._unowned = {}
         self._confirmed = 0
@@ -96,11 +102,39 @@ class Ownership:
         self._released: dict[TopicPartition, _Loose] = {}
         self._carried: dict[TopicPartition, _Loose] = {}
         """What was owned when the group's protocol changed, by topic name."""
+        self._topics_of: dict[str, list[Topic]] = {}
+        """Topic name -> ids by which `_held` has the topic, oldest first; forgotten when something is taken."""
 
     def owner_of(self, partition: TopicPartition) -> Owner | None:
         """The current owner, or None."""
         holding = self._held.get(partition)
         return holding.owner if holding else None
+
+    def owner_by_name(self, partition: TopicPartition) -> Owner | None:
+        """The current owner of a partition that is given by its topic's name; None also if the id's name is unknown."""
+        name, number = partition
+        holding = self._held.get(partition)
+        if holding is None and isinstance(name, str):
+            ids = self._topics_of.get(name)
+            for topic in reversed(self._learn_ids(name) if ids is None else ids):
+                holding = holding or self._held.get((topic, number))
+        return holding.owner if holding else None
+
+    def owned_by(self, member_id: str) -> Iterator[TopicPartition]:
+        """What a member owns, by the topic's name; without topics whose name is unknown."""
+        for partition, holding in self._held.items():
+            if holding.owner.member_id == member_id:
+                name = self._topic_names(partition)[1]
+                if name is not None:
+                    yield name, partition[1]
+
+    def _learn_ids(self, name: str) -> list[Topic]:
+        self._topics_of.clear()
+        for topic in dict.fromkeys(held for held, _ in self._held):
+            known = self._topic_names((topic, 0))[1]
+            if known is not None:
+                self._topics_of.setdefault(known, []).append(topic)
+        return self._topics_of.setdefault(name, [])
 
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
@@ -133,6 +167,7 @@ class Ownership:
             else:
                 self._carried[name, partition[1]] = loose
         self._held.clear()
+        self._topics_of.clear()
         self.forget_unowned()
 
     def advance(self, now_ms: int) -> None:
@@ -157,6 +192,7 @@ class Ownership:
         """
         holdings, unowned = self._held, self._unowned
         member_id, at_ms = owner.member_id, position.record_timestamp_ms
+        self._topics_of.clear()
         for partition in each(partitions):
             held = holdings.get(partition)
             if held is None:
@@ -279,6 +315,8 @@ class Ownership:
         how: str,
     ) -> None:
         topic_id, topic = self._topic_names(partition)
+        if topic is not None:
+            self._end_commits((topic, partition[1]))
         owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
         member_id, instance_id, client_id, client_host = owner
         from_ms, to_ms = began.record_timestamp_ms, None

@@ -32,6 +32,8 @@ class Memory(NamedTuple):
     provisional: Sequence[ProvisionalKey]
     topics: Sequence[str]
     """Ids and names of the topics about which the audit has asked so far."""
+    next_commit: int = 0
+    """Offset after the last of the group's offset commits that the audit was told of."""
 
     def to_json(self) -> bytes:
         """The state as JSON."""

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.audit.commits.summary import summary_from
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
@@ -38,9 +39,11 @@ from rebalance_audit.lake.gold.output_rows import (
     OutputRows,
     stream_ddl,
 )
+from rebalance_audit.lake.records.commit_packs import HeldCommits
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -88,6 +91,11 @@ class ReducerOptions:
         if self.broker_log is None:
             return ()
         return self.broker_log.value.facts_of(group_id, log_partition)
+
+
+def with_commits(records: DataFrame, packs: DataFrame) -> DataFrame:
+    """What the reducer gets: group records and packs of offset commits, see `commit_packs`."""
+    return records.select(*INPUT).unionByName(packs)
 
 
 def reduce_groups(
@@ -154,11 +162,16 @@ class _Group:
         self._gaps = options.gaps.get(log_partition, ())
         self._gaps_passed = 0
         self._next_offset = 0
+        self._commits = HeldCommits()
+        self._next_commit = 0
+        self._is_known = False
+        """There is a record of the group, or a state: offset commits alone make no group."""
         self._is_unsettled = False
 
     def resume(self, state: bytes | None) -> None:
         """Go on from a state; None for a group that no run has seen."""
         self.mark = NEW
+        self._is_known = True
         if state is None:
             return
         memory = Memory.from_json(state)
@@ -169,7 +182,7 @@ class _Group:
         except SnapshotNotUsable:
             self.is_lost = True
             return
-        self._next_offset = memory.next_offset
+        self._next_offset, self._next_commit = memory.next_offset, memory.next_commit
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
@@ -180,15 +193,36 @@ class _Group:
                 self._gaps_passed = passed
                 self.audit.gap()
 
+    def hold(self, given: "_Given") -> None:
+        """Keep a pack of offset commits until the record that follows them."""
+        assert given.key is not None
+        assert given.value is not None
+        flag = given.position.is_transactional
+        self._commits.hold(
+            given.key, given.value, given.position.leader_epoch, is_transactional=flag
+        )
+
     def passed(self, log_offset: int) -> None:
-        """A record of the group at this offset has been processed."""
+        """The record of the group at this offset comes next; the audit is told what was committed before it."""
+        self._is_known = True
+        self._take_commits(log_offset)
         self._next_offset = log_offset + 1
+
+    def _take_commits(self, before: int | None) -> None:
+        summaries = self._commits.take(self._next_commit, before)
+        if summaries:
+            self.audit.committed(summaries)
+            last = max(summary_from(each).last_offset for each in summaries.values())
+            self._next_commit = max(self._next_commit, last + 1)
 
     def finish(self) -> None:
         """The group has no more records: emit what is open, and keep the state."""
+        if not self._is_known:
+            return
         if self.is_lost:
             self._remember(None, None)
             return
+        self._take_commits(None)
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True
@@ -198,7 +232,9 @@ class _Group:
         if not wants_memory:
             return
         topics = sorted(self._asked.asked)
-        memory: Memory | None = Memory(state, self._next_offset, self._provisional.keys, topics)
+        memory: Memory | None = Memory(
+            state, self._next_offset, self._provisional.keys, topics, self._next_commit
+        )
         for table, key in self._provisional.gone():
             if table == MEMBERS:
                 memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
@@ -278,6 +314,9 @@ class _Reducer:
             group.resume(given.value)
             return
         if group.is_lost:
+            return
+        if given.key is not None and given.key.startswith(OFFSET_COMMIT_PREFIXES):
+            group.hold(given)
             return
         group.pass_gaps(position.log_offset)
         group.passed(position.log_offset)

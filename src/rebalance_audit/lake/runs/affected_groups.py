@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
+from rebalance_audit.lake.records.routing import group_id, is_commit
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 
 GROUP: Final = ("partition", "group_id")
@@ -73,6 +74,21 @@ class AffectedGroups:
     def rebuilt_groups(self) -> DataFrame:
         """The groups that are replayed from their first record, with the columns GROUP."""
         return self._of_mode(REBUILT)
+
+    def commits(self, records: DataFrame) -> DataFrame:
+        """The offset commits of these groups that their audits may not have seen, among records of bronze."""
+        known = F.when(F.col("mode") == RESUMED, F.col("next_offset"))
+        wanted = self.groups.join(
+            self._snapshots.select(*GROUP, "next_offset"), [*GROUP], "left"
+        ).select(*GROUP, F.coalesce(known, F.lit(0)).alias("after"))
+        lowest = wanted.groupBy("partition").agg(F.min("after").alias("after")).collect()
+        # The literals let Delta leave out files of other partitions, and of earlier records.
+        within = F.lit(False)
+        for row in lowest:
+            within |= (F.col("partition") == row["partition"]) & (F.col("offset") >= row["after"])
+        recent = records.where(within & is_commit()).withColumn("group_id", group_id())
+        found = recent.join(F.broadcast(wanted), [*GROUP])
+        return found.where(F.col("offset") >= F.col("after"))
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""

@@ -20,8 +20,9 @@ from rebalance_audit.lake.gold.group_memory import answers
 from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
 from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.output_tables import keys_gone
-from rebalance_audit.lake.gold.reducer import Gaps
+from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
@@ -182,7 +183,9 @@ class _Increment:
         affected = AffectedGroups(context.of_cluster(TableName.SNAPSHOTS), news, unusable)
         if not affected.count and counts.is_only_commits:
             return ReplayedGroups(None, 0, 0)
-        history = routing.group_records(routing.small_side(self._history()), None)
+        bronze = self._history()
+        packs = commit_packs(affected.commits(bronze), None)
+        history = routing.group_records(routing.small_side(bronze), None)
         if affected.rebuilt:
             found = affected.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
@@ -192,7 +195,7 @@ class _Increment:
             not affected.rebuilt and counts.of_groups + affected.resumed <= FEW_GROUP_RECORDS
         )
         return ReplayedGroups(
-            affected.input(history),
+            with_commits(affected.input(history), packs),
             affected.resumed,
             affected.rebuilt,
             affected.groups,

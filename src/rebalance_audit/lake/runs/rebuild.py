@@ -16,8 +16,9 @@ from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.output_summary import OutputSummary
-from rebalance_audit.lake.gold.reducer import Gaps
+from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import (
     RecordCounts,
@@ -102,7 +103,7 @@ class _Rebuild:
             counts=counts,
             group_records=counted[0],
             groups=ReplayedGroups(
-                records,
+                with_commits(records, commit_packs(self._with_all_commits(), request.groups_regex)),
                 resumed=0,
                 rebuilt=counted[1],
                 replaced=records.where("group_id is not null").select("group_id").distinct(),
@@ -131,6 +132,14 @@ class _Rebuild:
             return context.bronze(TableName.RECORDS, self._bronze_version)
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
+
+    def _with_all_commits(self) -> DataFrame:
+        """The records once more, with what the source left out for the small side."""
+        context, source = self._context, self._request.source
+        if self._bronze_version is not None:
+            return self._records
+        assert source is not None  # checked with the request
+        return source.records(context.spark, self._request.cluster)
 
     def _counts(self) -> RecordCounts:
         source = self._request.source

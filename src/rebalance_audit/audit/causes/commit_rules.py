@@ -1,0 +1,219 @@
+"""How a member's offset commits tell a leave from an expiry.
+
+What the coordinator does with a commit (checked in Kafka's sources of 3.3 to 4.3):
+
+- Classic groups: each commit outside of a transaction restarts the member's session timer, in every release
+  (GroupCoordinator.doCommitOffsets, from 4.0 OffsetMetadataManager.validateOffsetCommit). So a member that is gone
+  sooner after its commit than its session lasts did not expire.
+- Consumer groups: commits restart no timer, and neither do those in transactions in any group. But who commits is
+  alive, and was heard at most one heartbeat interval before.
+
+What clients do is in `commits.libraries`. Silence is weaker evidence than a commit: a member that has nothing to commit
+is silent too. It counts only if the member had never been silent as long, and if the group went on.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.commits.evidence import CommitEvidence
+from rebalance_audit.audit.commits.libraries import HABITS
+from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.moments import utc_datetime
+from rebalance_audit.replay.changes import Position
+
+COMMITS_FOR_A_RHYTHM: Final = 3
+"""Number of commits for one partition that show how often a member commits."""
+HEARTBEATS_PER_SESSION: Final = 3
+"""At least: Kafka's documentation asks for heartbeats at most a third of the session apart."""
+CLOSES_WITHIN_MS: Final = 200
+"""A client that closes commits and leaves in two requests, one right after the other."""
+HEARTBEAT_MS: Final = 3000
+"""Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
+_STEADY: Final = 1.5
+"""A rhythm is told as one if its longest pause is at most this many times the mean."""
+
+
+class Silence(NamedTuple):
+    """What lies between a member's last commit and its end."""
+
+    evidence: CommitEvidence
+    gone: Position
+    silent_ms: int
+    """From its last commit to the record that shows it gone."""
+
+    @property
+    def keeps_session(self) -> bool:
+        """Whether the last commit restarted the session timer of a classic member, by the clock of the same broker."""
+        last = self.evidence.last.position
+        return not last.is_transactional and last.leader_epoch == self.gone.leader_epoch
+
+    @property
+    def longest_ms(self) -> int | None:
+        """Its longest pause before; None if it committed too seldom to tell."""
+        usual = self.evidence.usual
+        if usual is None or usual.commits < COMMITS_FOR_A_RHYTHM:
+            return None
+        return usual.longest_ms
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether the member had never been silent for as long."""
+        return self.longest_ms is not None and self.silent_ms > self.longest_ms
+
+    @property
+    def kept_rhythm(self) -> bool | None:
+        """Whether the last commit came when it was due. One on closing comes sooner. None if there is no rhythm."""
+        usual, last_ms = self.evidence.usual, self.evidence.last.position.record_timestamp_ms
+        if usual is None or usual.commits < COMMITS_FOR_A_RHYTHM or usual.last_ms != last_ms:
+            return None
+        if usual.pause_ms is None or usual.interval_ms is None:
+            return None
+        return usual.pause_ms >= usual.interval_ms - usual.interval_ms // 5
+
+    @property
+    def went_on_ms(self) -> int | None:
+        """For how long after the member's last commit all members that stayed still committed; None if none did.
+
+        Members that wait in a join phase do not commit, so the join phase began no earlier, but for one heartbeat.
+        """
+        last_ms = self.evidence.last.position.record_timestamp_ms
+        later = [at_ms - last_ms for at_ms in self.evidence.others_ms if at_ms > last_ms]
+        return min(later, default=None)
+
+    @property
+    def others_silent_ms(self) -> int | None:
+        """For how long none of the members that stayed has committed; None if they never did."""
+        latest = max(self.evidence.others_ms, default=None)
+        return None if latest is None else self.gone.record_timestamp_ms - latest
+
+    @property
+    def had_to_commit(self) -> bool:
+        """Whether it would have committed meanwhile if it had been at work: by its library, or as the others did."""
+        longest_ms = self.longest_ms
+        if longest_ms is None:
+            return False
+        if HABITS[self.evidence.library].commits_unchanged:
+            return True
+        last_ms = self.evidence.last.position.record_timestamp_ms
+        return any(at_ms > last_ms + longest_ms for at_ms in self.evidence.others_ms)
+
+    def told(self, name: str) -> str:
+        """The silence as a sentence."""
+        last, usual = self.evidence.last, self.evidence.usual
+        before = ""
+        if usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM and usual.interval_ms:
+            if usual.longest_ms <= _STEADY * usual.interval_ms:
+                before = f", as every {spell_ms(usual.interval_ms)} before"
+            else:
+                before = f", and never before paused for more than {spell_ms(usual.longest_ms)}"
+        at = _clock_time(last.position.record_timestamp_ms)
+        return (
+            f"{name} last committed at {at}{before}; then nothing for {spell_ms(self.silent_ms)} until it was "
+            "removed."
+        )
+
+    def told_close(self, name: str) -> str:
+        """A short silence as a sentence."""
+        at = _clock_time(self.evidence.last.position.record_timestamp_ms)
+        return f"{name} committed at {at}, {spell_ms(self.silent_ms)} before it was removed."
+
+
+def silence_of(evidence: CommitEvidence | None, gone: Position) -> Silence | None:
+    """The time from a member's last commit to its end; None without one, or if clocks contradict each other."""
+    if evidence is None:
+        return None
+    silent_ms = gone.record_timestamp_ms - evidence.last.position.record_timestamp_ms
+    return None if silent_ms < 0 else Silence(evidence, gone, silent_ms)
+
+
+def too_recent(silence: Silence, session_ms: int) -> bool:
+    """Whether a member of a consumer group committed so recently that its session can hardly have run out.
+
+    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass.
+    """
+    return silence.silent_ms < session_ms - session_ms // HEARTBEATS_PER_SESSION
+
+
+def closed(silence: Silence, session_ms: int) -> bool:
+    """Whether a member of a consumer group committed as it closed: right before it went, or out of its rhythm."""
+    if not too_recent(silence, session_ms) or silence.evidence.last.position.is_transactional:
+        return False
+    return silence.silent_ms < CLOSES_WITHIN_MS or silence.kept_rhythm is False
+
+
+def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None) -> bool:
+    """Whether a member of a consumer group had stopped working about as long before as its session lasts.
+
+    Not if its rebalance timeout has passed too. Clients set it to `max.poll.interval.ms`, after which a member that no
+    longer polls leaves by itself.
+    """
+    return (
+        not too_recent(silence, session_ms)
+        and silence.is_unusual
+        and silence.had_to_commit
+        and not _polls_too_late(silence, rebalance_timeout_ms)
+    )
+
+
+def stopped_before_join_phase(
+    silence: Silence, session_ms: int, rebalance_timeout_ms: int | None, *, static: bool
+) -> bool:
+    """Whether a classic member had stopped working before the join phase that it missed, and its session had run out.
+
+    A member that leaves commits first, and the others stop committing within a heartbeat or two. If they went on for
+    longer, it stopped before.
+    """
+    if silence.silent_ms < session_ms or not silence.is_unusual:
+        return False
+    beyond_ms = session_ms + (silence.longest_ms or 0) + session_ms // HEARTBEATS_PER_SESSION
+    if (
+        not static
+        and _polls_too_late(silence, rebalance_timeout_ms)
+        and silence.silent_ms > beyond_ms
+    ):
+        return False
+    if silence.evidence.is_empty:
+        return HABITS[silence.evidence.library].commits_unchanged
+    went_on_ms = silence.went_on_ms
+    return went_on_ms is not None and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
+
+
+def may_have_held_up(silence: Silence, session_ms: int, rebalance_timeout_ms: int) -> bool:
+    """Whether a join phase may have run into the rebalance timeout while it waited for this member.
+
+    Members that poll hear of a join phase with their next heartbeat, commit, and give up their partitions. Then nobody
+    commits until it ends.
+    """
+    heard_ms = min(HEARTBEAT_MS, session_ms // HEARTBEATS_PER_SESSION)
+    waited_ms = silence.others_silent_ms
+    return silence.silent_ms >= rebalance_timeout_ms - heard_ms and (
+        waited_ms is None or waited_ms >= rebalance_timeout_ms - heard_ms
+    )
+
+
+def held_up(silence: Silence, rebalance_timeout_ms: int) -> bool:
+    """Whether a member that may have been waited for had committed when the join phase began, so that it was there."""
+    return (
+        silence.others_silent_ms is not None
+        and silence.is_unusual
+        and silence.silent_ms <= rebalance_timeout_ms
+    )
+
+
+def closed_none(evidences: Sequence[CommitEvidence | None], gone: Position) -> bool:
+    """Whether several members that went at once were all at work, in their rhythm, and none committed on closing."""
+    silences = [silence_of(evidence, gone) for evidence in evidences]
+    at_work = [silence for silence in silences if silence and silence.kept_rhythm is not None]
+    return len(at_work) > 1 and all(
+        silence.kept_rhythm and CLOSES_WITHIN_MS <= silence.silent_ms <= (silence.longest_ms or 0)
+        for silence in at_work
+    )
+
+
+def _polls_too_late(silence: Silence, rebalance_timeout_ms: int | None) -> bool:
+    return rebalance_timeout_ms is not None and silence.silent_ms >= rebalance_timeout_ms > 0
+
+
+def _clock_time(at_ms: int) -> str:
+    moment = utc_datetime(at_ms)
+    return "an unknown time" if moment is None else f"{moment:%H:%M:%S}.{at_ms % 1000:03d}"

@@ -1,0 +1,1 @@
+"""Offset commits as evidence: who was alive when, and when work stopped."""

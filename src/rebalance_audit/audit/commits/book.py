@@ -1,0 +1,96 @@
+"""Which member a group's offset commits belong to."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
+from rebalance_audit.audit.group.ownership import Ownership
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.partitions import TopicPartition
+from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, OffsetCommitKey
+from rebalance_audit.wire.records import Undecodable, decode_record
+
+_PARSED_MAX: Final = 100_000
+"""Number of keys whose partition is remembered, to bound memory."""
+
+
+class CommitBook:
+    """The commits of one group for the partitions that members own.
+
+    Commits while nobody owns the partition are evidence for nobody: those of administrators (`--reset-offsets` needs an
+    empty group) and of applications without group management.
+    """
+
+    _of_partition: dict[TopicPartition, CommitSummary]
+    """Since its current owner took the partition; by the topic's name, whatever the group's protocol."""
+
+    def __init__(self, log_partition: int) -> None:
+        self._log_partition = log_partition
+        self._of_partition = {}
+        self._parsed: dict[bytes, TopicPartition | None] = {}
+
+    def take(
+        self, summaries: Summaries, ownership: Ownership, watches: Mapping[str, MemberWatch]
+    ) -> None:
+        """Commits after everything that was taken before; in between nothing has changed hands."""
+        parsed, of_partition = self._parsed, self._of_partition
+        latest: dict[str, tuple[int, TopicPartition, Numbers]] = {}
+        for key, numbers in summaries.items():
+            partition = parsed[key] if key in parsed else self._partition_of(key)
+            owner = None if partition is None else ownership.owner_by_name(partition)
+            if owner is None or partition is None:
+                continue
+            known = of_partition.get(partition)
+            of_partition[partition] = (
+                summary_from(numbers) if known is None else known.then(numbers)
+            )
+            member_id, last_offset = owner[0], numbers[3]
+            if member_id not in latest or latest[member_id][0] < last_offset:
+                latest[member_id] = last_offset, partition, numbers
+        for member_id, (_, partition, numbers) in latest.items():
+            watch = watches.get(member_id)
+            if watch is not None:
+                self._note_last(watch, partition, summary_from(numbers))
+
+    def end(self, partition: TopicPartition) -> CommitSummary | None:
+        """The commits of the owner that no longer has the partition; from here on those of the next one count."""
+        return self._of_partition.pop(partition, None)
+
+    def most_of(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
+        """The commits for the one of the partitions that has most; None if none has any."""
+        found = [
+            (summary.commits, partition, summary)
+            for partition in partitions
+            if (summary := self._of_partition.get(partition)) is not None
+        ]
+        return max(found)[2] if found else None
+
+    def _note_last(
+        self, watch: MemberWatch, partition: TopicPartition, summary: CommitSummary
+    ) -> None:
+        last = watch.last_commit
+        if last is None or last.position.log_offset < summary.last_offset:
+            topic, number = partition
+            position = Position(
+                self._log_partition,
+                summary.last_offset,
+                summary.last_ms,
+                summary.leader_epoch,
+                is_transactional=summary.is_transactional,
+            )
+            watch.last_commit = LastCommit(position, str(topic), number)
+
+    def _partition_of(self, key: bytes) -> TopicPartition | None:
+        record = decode_record(key, None)
+        partition: TopicPartition | None = None
+        if not isinstance(record, Undecodable) and isinstance(
+            record.key, LegacyOffsetCommitKey | OffsetCommitKey
+        ):
+            partition = (record.key.topic, record.key.partition)
+        if len(self._parsed) >= _PARSED_MAX:
+            self._parsed.clear()
+        self._parsed[key] = partition
+        return partition

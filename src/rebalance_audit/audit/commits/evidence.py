@@ -1,0 +1,56 @@
+"""What offset commits tell about the end of one member."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.book import CommitBook
+from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.commits.libraries import ClientLibrary, library_of_member_id
+from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.group.ownership import Ownership
+
+
+class CommitEvidence(NamedTuple):
+    """A member's commits, and those of the members that stayed."""
+
+    last: LastCommit
+    usual: CommitSummary | None
+    """Commits for the partition that it committed most often, of those that it owns; None if it has none of these."""
+    others_ms: tuple[int, ...]
+    """Time of the last commit of each member that stayed and ever committed (epoch ms)."""
+    is_empty: bool
+    """Nobody is left, not even members that are new."""
+    library: ClientLibrary
+    """The client library that the records show."""
+
+
+def evidence_of(
+    watch: MemberWatch,
+    watches: Mapping[str, MemberWatch],
+    book: CommitBook,
+    ownership: Ownership,
+    stayed: Collection[str] | None = None,
+    library: ClientLibrary = ClientLibrary.UNKNOWN,
+) -> CommitEvidence | None:
+    """The evidence for the end of a member; None if it never committed. `stayed`: ids of members; None: all others."""
+    if watch.last_commit is None:
+        return None
+    if library is ClientLibrary.UNKNOWN:
+        library = library_of_member_id(watch.stint.member_id)
+    others = [
+        other
+        for member_id, other in watches.items()
+        if other is not watch and (stayed is None or member_id in stayed)
+    ]
+    return CommitEvidence(
+        watch.last_commit,
+        book.most_of(ownership.owned_by(watch.stint.member_id)),
+        tuple(
+            other.last_commit.position.record_timestamp_ms
+            for other in others
+            if other.last_commit is not None
+        ),
+        not (watches.keys() - {watch.stint.member_id} if stayed is None else stayed),
+        library,
+    )

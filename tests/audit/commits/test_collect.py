@@ -1,0 +1,84 @@
+"""Offset commits taken out of a stretch of the log: nothing depends on where the log was cut."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import pytest
+
+from rebalance_audit.audit.commits.collect import set_apart
+from rebalance_audit.audit.commits.summary import CommitSummary, summary_from
+from rebalance_audit.wire.records import encode_key
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from tests.dsl import log
+
+STORY = list(
+    log(
+        (1_000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
+        (5_000, "1 foo:0 7; 1 foo:1 7"),
+        (9_000, "1 foo:0 9"),
+        (9_500, "1t foo:1"),
+        (11_000, "1 foo:0 9"),
+        (12_000, "8t A; 7t A; 5t A; 3 3"),
+        (13_000, "1 foo:0 9"),
+    )
+)
+
+
+def chunk(begin: int, end: int, leader_epoch: int = 4) -> ColumnChunk:
+    """A stretch of the story, by numbers of its records."""
+    part = STORY[begin:end]
+    run = Run(len(part), leader_epoch, -1, -1, False, False, "CreateTime")
+    return ColumnChunk(
+        [position.log_offset for _, position in part],
+        [position.record_timestamp_ms for _, position in part],
+        [encode_key(record.key) for record, _ in part],
+        [None if record.value is None else b"value" for record, _ in part],
+        [run] if part else [],
+        0,
+    )
+
+
+def told(chunks: Iterable[ColumnChunk]) -> list[object]:
+    """The records left, and the joined summaries of the commits between them, in log order."""
+    order: list[object] = []
+    for each in chunks:
+        apart = set_apart(each)
+        others, passed = apart.chunk, 0
+        assert sum(run.record_count for run in others.runs) == len(others.log_offsets)
+        for at in range(len(others.log_offsets) + 1):
+            while passed < len(apart.commits) and apart.commits[passed][0] == at:
+                before = order[-1] if order and isinstance(order[-1], dict) else None
+                if before is None:
+                    before = {}
+                    order.append(before)
+                for key, summary in apart.commits[passed][2].items():
+                    before[key] = (
+                        summary_from(before[key]).then(summary) if key in before else summary
+                    )
+                passed += 1
+            if at < len(others.log_offsets):
+                order.append(others.log_offsets[at])
+    return order
+
+
+def test_commits_between_two_records_of_the_group_become_a_few_numbers() -> None:
+    """First, last, how many and the longest pause; tombstones are no commits."""
+    keys = [encode_key(STORY[at][0].key) for at in (5, 6)]
+    offsets = [position.log_offset for _, position in STORY]
+    order = told([chunk(0, len(STORY))])
+    assert order[:5] == offsets[:5]
+    assert order[5] == {
+        keys[0]: CommitSummary(5_000, 11_000, offsets[5], offsets[9], 3, 4_000, 2_000, 4, False),
+        keys[1]: CommitSummary(5_000, 5_000, offsets[6], offsets[6], 1, 0, None, 4, False),
+    }
+    assert order[6:10] == offsets[10:14]
+    assert order[10] == {
+        keys[0]: CommitSummary(13_000, 13_000, offsets[14], offsets[14], 1, 0, None, 4, False)
+    }
+
+
+@pytest.mark.parametrize("at", range(1, len(STORY)))
+def test_a_cut_anywhere_changes_nothing(at: int) -> None:
+    """Byte ranges, batches and runs cut the log anywhere."""
+    cuts = pairwise([0, at, len(STORY)])
+    assert told(chunk(*cut) for cut in cuts) == told([chunk(0, len(STORY))])

@@ -1,0 +1,206 @@
+"""How members ended, by what they committed: what commits decide, and what must not mislead."""
+
+import pytest
+
+from rebalance_audit.audit.log_audit import audit_log
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.wire.consumer_protocol import decode_subscription, encode_subscription
+from rebalance_audit.wire.generated.messages import GroupMetadataValue
+from tests.dsl import TOPIC_NAMES, Log, log
+
+TWO_JOIN = (1_000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+B_JOINS = (2_000, "5 B host=/b; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
+SETTLED = [TWO_JOIN, B_JOINS, (2_500, "8 A 3/2 0-2"), (3_000, "8 B 3/3 3-5")]
+A_GOES = "8t A; 7t A; 5t A; 3 4"
+
+CLASSIC = (1_000, "2 1 range A=0-2 B=3-5 session=10000 timeout=300000 state_at=1000")
+
+
+def commits(partition: int, *times: int) -> list[tuple[int, str]]:
+    """Commits for one partition of `foo`, a write each."""
+    return [(at_ms, f"1 foo:{partition} {at_ms}") for at_ms in times]
+
+
+def end_of(member_id: str, *writes: tuple[int, str]) -> Row:
+    """The cause that names the member, in the last epoch."""
+    got = audit_log(
+        log(*sorted(writes, key=lambda write: write[0])), AuditOptions(topic_name=TOPIC_NAMES.get)
+    )
+    epoch = max(row["epoch"] for row in got["epochs"])
+    (cause,) = [
+        row
+        for row in got["rebalance_causes"]
+        if row["epoch"] == epoch and row["member_id"] == member_id
+    ]
+    (member,) = [row for row in got["members"] if row["member_id"] == member_id]
+    assert (member["left_how"], member["left_certainty"]) == (cause["cause"], cause["certainty"])
+    assert cause["certainty"] != "proven"
+    return cause
+
+
+def with_rack(records: Log, rack: str | None) -> Log:
+    """The records with this rack in the subscription of all members."""
+    written = []
+    for record, position in records:
+        value = record.value
+        if isinstance(value, GroupMetadataValue):
+            members = [
+                member._replace(subscription=_with_rack(member.subscription, rack))
+                for member in value.members
+            ]
+            value = value._replace(members=tuple(members))
+        written.append((record._replace(value=value), position))
+    return written
+
+
+def _with_rack(subscription: bytes, rack: str | None) -> bytes:
+    said = decode_subscription(subscription)
+    assert said is not None
+    return encode_subscription(said._replace(rack_id=rack))
+
+
+def test_a_member_that_committed_just_before_it_went_left() -> None:
+    """A client commits as it closes."""
+    cause = end_of("A", *SETTLED, *commits(0, 8_000, 13_000, 15_990), (16_000, A_GOES))
+    assert cause["cause"] == "member_left"
+    assert cause["detail"] == "A committed at 00:00:15.990, 10 ms before it was removed."
+    assert "last commit of A, for foo-0" in [fact["fact"] for fact in cause["evidence"]]
+
+
+def test_a_member_that_stopped_committing_while_another_went_on_expired() -> None:
+    """A rhythm, then nothing for the default session: a process that died."""
+    others = commits(3, *range(6_000, 60_000, 5_000))
+    cause = end_of("A", *SETTLED, *others, *commits(0, 5_000, 10_000, 15_000), (60_000, A_GOES))
+    assert cause["cause"] == "member_session_expired"
+    assert cause["detail"] == (
+        "A last committed at 00:00:15.000, as every 5.0 s before; then nothing for 45.0 s until it was removed."
+    )
+    assert "member_left" in cause["alternatives"]
+
+
+def test_silence_tells_nothing_if_the_other_member_fell_silent_too() -> None:
+    """There may have been nothing to commit."""
+    others = commits(3, 6_000, 11_000, 16_000)
+    cause = end_of("A", *SETTLED, *others, *commits(0, 5_000, 10_000, 15_000), (60_000, A_GOES))
+    assert cause["cause"] == "member_departed"
+
+
+def test_silence_tells_nothing_of_a_member_that_had_been_silent_as_long_before() -> None:
+    """One long pause before is enough for doubt."""
+    others = commits(3, *range(6_000, 160_000, 5_000))
+    cause = end_of("A", *SETTLED, *others, *commits(0, 5_000, 10_000, 100_000), (160_000, A_GOES))
+    assert cause["cause"] == "member_departed"
+
+
+def test_a_member_that_stopped_for_longer_than_it_may_not_poll_may_have_left_by_itself() -> None:
+    """A client that does not poll for `max.poll.interval.ms` leaves."""
+    others = commits(3, *range(6_000, 400_000, 5_000))
+    joins = (1_000, "5 A timeout=60000; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+    writes = [joins, *SETTLED[1:], *others, *commits(0, 5_000, 10_000, 15_000)]
+    assert end_of("A", *writes, (76_000, A_GOES))["cause"] == "member_departed"
+
+
+def test_commits_of_the_next_owner_are_not_those_of_the_one_before() -> None:
+    """A gave partition 0 up to B, which goes on to commit it."""
+    moved = [
+        (4_000, "5 A topics=foo,bar; 3 4; 7 A 1-2; 7 B 0,3-5; 6 4; 8 A 3/3 UNREVOKED 1-2|0"),
+        (4_100, "8 A 4/3 1-2"),
+        (4_200, "8 B 4/3 0,3-5"),
+    ]
+    gone = "8t A; 7t A; 5t A; 3 5"
+    cause = end_of("A", *SETTLED, *moved, *commits(0, 50_000, 55_000, 59_990), (60_000, gone))
+    assert cause["cause"] == "member_departed"
+
+
+def test_a_classic_member_that_committed_within_its_session_did_not_expire() -> None:
+    """Each commit restarts the session timer of a classic member."""
+    cause = end_of(
+        "A",
+        CLASSIC,
+        *commits(0, 50_000, 55_000, 59_000),
+        *commits(3, 60_000),
+        (61_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=60990"),
+    )
+    assert cause["cause"] == "member_left"
+    assert "it did not expire" in cause["detail"]
+    assert "member_session_expired" not in cause["alternatives"]
+
+
+def test_a_commit_in_a_transaction_restarts_no_session() -> None:
+    """Only plain commits restart the timer."""
+    writes = [CLASSIC, (61_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=60990")]
+    records = list(log(*writes[:1], *commits(0, 59_000), *writes[1:]))
+    records = [
+        (
+            record,
+            position._replace(is_transactional=True) if int(record.record_type) == 1 else position,
+        )
+        for record, position in records
+    ]
+    causes = audit_log(records)["rebalance_causes"]
+    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
+
+
+def test_the_commits_of_another_coordinator_restarted_no_session_of_this_one() -> None:
+    """Its clock may differ, and its timers are gone."""
+    writes = [CLASSIC, (61_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=60990")]
+    records = list(log(*writes[:1], *commits(0, 59_000), *writes[1:]))
+    moved = [
+        (record, position._replace(leader_epoch=7) if at == len(records) - 1 else position)
+        for at, (record, position) in enumerate(records)
+    ]
+    causes = audit_log(moved)["rebalance_causes"]
+    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
+
+
+def test_a_classic_member_stopped_before_the_join_phase_in_which_it_expired() -> None:
+    """B committed on until the join phase, long after A had stopped."""
+    cause = end_of(
+        "A",
+        CLASSIC,
+        *commits(0, *range(5_000, 46_000, 5_000)),
+        *commits(3, *range(6_000, 60_000, 5_000)),
+        (57_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=56990"),
+    )
+    assert cause["cause"] == "member_session_expired"
+
+
+def test_a_slow_join_phase_does_not_make_a_leave_an_expiry() -> None:
+    """A commits on closing and B as it hears of the join phase; then B's other requests take their time."""
+    cause = end_of(
+        "A",
+        CLASSIC,
+        *commits(0, *range(5_000, 46_000, 5_000)),
+        *commits(3, *range(6_000, 46_000, 5_000), 46_500),
+        (60_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=59990"),
+    )
+    assert cause["cause"] == "member_departed"
+
+
+@pytest.mark.parametrize(
+    ("rack", "how"), [(None, "member_session_expired"), ("", "member_departed")]
+)
+def test_the_last_member_of_a_group_is_known_by_what_its_library_commits(
+    rack: str | None, how: str
+) -> None:
+    """A Java client commits whatever it has; librdkafka, which names an empty rack, only what is new."""
+    records = log(
+        (1_000, "2 1 range A=0-5 session=10000 timeout=300000 state_at=1000"),
+        *commits(0, *range(5_000, 46_000, 5_000)),
+        (57_000, "2 2 state_at=57000"),
+    )
+    causes = audit_log(with_rack(records, rack))["rebalance_causes"]
+    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == how
+
+
+def test_offsets_reset_while_nobody_owns_the_partition_are_nobodys() -> None:
+    """An administrator sets offsets of the empty group; then A joins, and is gone without having committed."""
+    cause = end_of(
+        "A",
+        TWO_JOIN,
+        *commits(0, 900),
+        (60_000, "8t A; 7t A; 5t A; 3 3"),
+    )
+    assert cause["cause"] == "member_departed"
+    assert not [fact for fact in cause["evidence"] if "commit" in fact["fact"]]

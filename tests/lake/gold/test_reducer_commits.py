@@ -1,0 +1,128 @@
+"""The reducer and offset commits: where the log is cut into runs and batches changes nothing."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
+from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, ReducerOptions, reduced
+from rebalance_audit.lake.records.commit_packs import pack
+from rebalance_audit.local.byte_ranges import ranges_of
+from rebalance_audit.tables.arrow_types import column_of
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, group_bytes
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.wire.golden import capture
+
+KINDS = ("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary")
+"""Types of INPUT."""
+Given = tuple[Any, ...]
+"""A row with the columns INPUT."""
+
+
+def batch_of(rows: Iterable[Given]) -> pa.RecordBatch:
+    """The rows as Arrow."""
+    columns = zip(*rows, strict=True)
+    arrays = [column_of(kind, cells) for kind, cells in zip(KINDS, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=[*INPUT])
+
+
+def log_of(name: str) -> tuple[list[Given], list[Given]]:
+    """Group records and offset commits of a capture."""
+    folder = open_log_folder(capture(name).segments)
+    rows = []
+    for part in ranges_of(folder, folder.segments):
+        for chunk in part.read():
+            if isinstance(chunk, ColumnChunk):
+                flags = (chunk.column("leader_epoch"), chunk.column("is_transactional"))
+                columns = (
+                    chunk.log_offsets,
+                    chunk.record_timestamps_ms,
+                    *flags,
+                    chunk.keys,
+                    chunk.values,
+                )
+                for offset, at_ms, epoch, flag, key, value in zip(*columns, strict=True):
+                    group = group_bytes(key)
+                    if group is not None:
+                        where = (part.segment.log_partition, group.decode(), offset, at_ms)
+                        rows.append((*where, epoch, None, flag, key, value))
+    commits = [row for row in rows if row[7].startswith(OFFSET_COMMIT_PREFIXES)]
+    return [row for row in rows if row not in commits], commits
+
+
+def packs_of(commits: list[Given], size: int) -> list[Given]:
+    """Packs of batches of so many commits."""
+    there = [row for row in commits if row[8] is not None]
+    batches = [batch_of(there[at : at + size]) for at in range(0, len(there), size)]
+    return [row for batch in batches for row in rows_of(pack(batch))]
+
+
+def rows_of(batch: pa.RecordBatch) -> list[Given]:
+    """The rows of a batch, times in milliseconds."""
+    at = INPUT.index("timestamp")
+    columns = [batch.column(name) for name in INPUT]
+    columns[at] = columns[at].cast(pa.int64())
+    return [
+        (*row[:at], row[at] // 1000, *row[at + 1 :])
+        for row in zip(*(column.to_pylist() for column in columns), strict=True)
+    ]
+
+
+def states(rows: list[Given]) -> dict[str, Any]:
+    """Group -> what the reducer keeps of it after these rows."""
+    given = batch_of(sorted(rows, key=lambda row: row[:3]))
+    kept = {}
+    for batch in reduced([given], ReducerOptions(log_end_ms=0)):
+        if batch.column("table")[0].as_py() == SNAPSHOTS:
+            for row in batch.column(SNAPSHOTS).to_pylist():
+                kept[row["group_id"]] = row
+    return kept
+
+
+def audit_of(kept: dict[str, Any]) -> dict[str, Any]:
+    """The state of the audit; partitions may have come in another order, on which nothing depends."""
+    audit: dict[str, Any] = orjson.loads(kept["state"])["audit"]
+    del audit["checksum"]
+    runs = audit.get("commits", {}).get("of_partition", [])
+    told = [
+        (topic, number, run["is"])
+        for run in runs
+        for topic, of in run["of"].items()
+        for number in of
+    ]
+    return audit | {"commits": sorted(told, key=lambda each: each[:2])}
+
+
+@pytest.mark.parametrize("name", ["classic-cooperative", "broker-4.4", "offsets"])
+def test_a_run_in_two_parts_keeps_the_state_of_one_over_both(name: str) -> None:
+    """The second part is given all commits since the group's last record: those it knows do not count twice."""
+    records, commits = log_of(name)
+    whole = states(records + packs_of(commits, 1000))
+    assert any('"commits"' in kept["state"] for kept in whole.values())
+    middle = sorted(row[2] for row in records)[len(records) // 2] + 3
+    first = states(
+        [row for row in records if row[2] < middle]
+        + packs_of([row for row in commits if row[2] < middle], 7)
+    )
+    resumed: list[Given] = []
+    for row in records + commits:
+        log_partition, group, offset = row[:3]
+        known = first.get(group)
+        if row in records and offset >= middle:
+            resumed.append(row)
+        if known is not None and not any(
+            each[:3] == (log_partition, group, RESUMES) for each in resumed
+        ):
+            state = known["state"].encode()
+            resumed.append((log_partition, group, RESUMES, 0, None, None, None, None, state))
+    again = [
+        row for row in commits if row[2] >= first.get(row[1], {"next_offset": 0})["next_offset"]
+    ]
+    second = states(resumed + packs_of(again, 11))
+    for group, kept in whole.items():
+        if group in second:
+            assert audit_of(second[group]) == audit_of(kept)
