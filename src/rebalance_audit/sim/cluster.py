@@ -14,6 +14,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetDeleteRequestTopic,
     TopicsDeleted,
 )
+from rebalance_audit.coordinator.requests.share import ShareGroupHeartbeatRequest
+from rebalance_audit.coordinator.requests.streams import StreamsGroupHeartbeatRequest
 from rebalance_audit.sim.brokers.broker import (
     LogOptions,
     Observer,
@@ -204,8 +206,11 @@ def _nobody(_: Response) -> None:
 def _can_be_repeated(request: Response) -> bool:
     """Whether a client that lost its connection sends the very same request again.
 
-    A heartbeat of the consumer protocol that left out unchanged fields is followed by one that reports everything.
+    A heartbeat that left out unchanged fields is followed by one that reports everything.
     """
-    return (
-        not isinstance(request, ConsumerGroupHeartbeatRequest) or request.rebalance_timeout_ms != -1
-    )
+    match request:
+        case ConsumerGroupHeartbeatRequest() | StreamsGroupHeartbeatRequest():
+            return request.rebalance_timeout_ms != -1
+        case ShareGroupHeartbeatRequest():
+            return request.subscribed_topic_names is not None
+    return True
