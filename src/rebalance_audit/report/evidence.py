@@ -20,7 +20,7 @@ def is_logged(item: Mapping[str, Any]) -> bool:
     return _LOGGED.match(item["fact"]) is not None
 
 
-def source_of(item: Mapping[str, Any]) -> str:
+def where_it_stands(item: Mapping[str, Any]) -> str:
     """`3@281, 2026-11-21 09:11:07.247 UTC`; of a line `2026-11-21 09:11:07.241 UTC in the log, about 3@281`."""
     record, at = f"{item['partition']}@{item['offset']}", words.utc(item["at"])
     return f"{at} in that log, about record {record}" if is_logged(item) else f"{record}, {at}"

@@ -10,7 +10,7 @@ from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
-from rebalance_audit.report.evidence import source_of
+from rebalance_audit.report.evidence import is_logged, where_it_stands
 from rebalance_audit.report.holders import HoldUp
 from rebalance_audit.report.summary import (
     TableRow,
@@ -207,8 +207,9 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[str]:
         lead = "Meanwhile: " if beside else "Began by: " if row["cause_seq"] == 0 else "Also: "
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
         yield f"{lead}{causes.label(row['cause'])}. {row['detail']} {sure}{_alternatives(row)}."
-        for item in row["evidence"][:EVIDENCE_SHOWN]:
-            yield f"Evidence: {item['fact']} ({source_of(item)})."
+        # What a broker said comes first: it decides where records alone do not.
+        for item in sorted(row["evidence"], key=is_logged, reverse=True)[:EVIDENCE_SHOWN]:
+            yield f"Evidence: {item['fact']} ({where_it_stands(item)})."
 
 
 def _alternatives(row: TableRow) -> str:

@@ -150,7 +150,7 @@ def test_another_hash_is_a_contradiction() -> None:
 
 
 def test_refused_instances_are_a_finding() -> None:
-    """A refused join writes no record; the log has one line for each, and the finding one row for each instance."""
+    """A refused join writes no record; the log has one line for each, and the findings one row for each instance."""
     message = (
         "[GroupId g] Static member {} with instance id {} cannot join the group because the instance id is owned by "
         "member A."
@@ -167,13 +167,21 @@ def test_refused_instances_are_a_finding() -> None:
         if row["kind"] == "instance_id_refused"
     ]
     assert sorted(
-        (row["from_at"], row["to_at"], row["detail"].split(" while")[0]) for row in findings
+        (row["from_at"], row["to_at"], row["detail"], row["member_ids"]) for row in findings
     ) == [
-        (2_000, 4_000, "Instance i was refused 2 time(s)"),
-        (2_000, 5_000, "Instance j was refused 1 time(s)"),
-        (9_000, 9_500, "Instance i was refused 1 time(s)"),
+        (
+            2_000,
+            5_000,
+            "Instance j was refused 1 time(s) while member A held its id.",
+            ["A", "Z"],
+        ),
+        (
+            2_000,
+            9_500,
+            "Instance i was refused 2 time(s) while member A held its id. The gravest of 2 cases.",
+            ["A", "X", "Y"],
+        ),
     ]
-    assert findings[0]["member_ids"] == ["A", "X", "Y"]
 
 
 def test_a_departure_from_a_share_group_is_not_that_of_the_next_epoch() -> None:

@@ -149,8 +149,8 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
         "Cluster blue · 2026-11-21 09:08 to 2026-11-21 09:09",
         "3 groups 11 epochs",
         "11 rebalances",
-        "15.9 s – 1 min 23 s not stable",
-        "14.8 s – 7 min 46 s partitions without owner",
+        "≥ 15.9 s not stable",
+        "≥ 14.8 s partitions without owner",
         "member joined A member id that the group did not have joined without an instance id.",
         "warning coordinator moved",
         "Look at the brokers, not at the clients",
@@ -262,8 +262,10 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
     told = json.loads(outcome.out)
     assert told == json.loads(summary.read_text())
     assert (told["groups"], told["rebalances"], told["not_stable_min_ms"]) == (3, 11, 15895)
-    assert told["not_stable_min_ms"] < told["not_stable_estimate_ms"] < told["not_stable_max_ms"]
+    # One generation follows a move of the coordinator: nobody knows how long its join phase was at most.
+    assert told["not_stable_max_ms"] is None
     assert told["not_stable_ms"] is None
+    assert told["not_stable_min_ms"] < told["not_stable_estimate_ms"]
     assert told["bytes"] == out.stat().st_size
     assert told["groups_in_detail"] == ["neu", "klassik", "ortsfest"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, ReducerOptions, reduced
-from rebalance_audit.lake.records.commit_packs import pack
+from rebalance_audit.lake.records.commit_packs import pack_commits
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, group_bytes
@@ -58,7 +58,7 @@ def packs_of(commits: list[Given], size: int) -> list[Given]:
     """Packs of batches of so many commits."""
     there = [row for row in commits if row[8] is not None]
     batches = [batch_of(there[at : at + size]) for at in range(0, len(there), size)]
-    return [row for batch in batches for row in rows_of(pack(batch))]
+    return [row for batch in batches for row in rows_of(pack_commits(batch))]
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Given]:

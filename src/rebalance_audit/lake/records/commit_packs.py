@@ -45,10 +45,10 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         if batch.num_rows:
-            yield pack(batch)
+            yield pack_commits(batch)
 
 
-def pack(batch: pa.RecordBatch) -> pa.RecordBatch:
+def pack_commits(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The commits of one batch, which has at least one row, as packs with the columns of PACK_DDL."""
     keys = batch.column("key").dictionary_encode()
     distinct = keys.dictionary.to_pylist()
