@@ -15,6 +15,7 @@ import pyspark
 
 from rebalance_audit.resources import checkout_root
 from tests.support.ports import free_ports
+from tests.support.processes import below, command_line, kill
 
 ROOT = checkout_root()
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -42,6 +43,7 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 START_SECONDS = 300
+EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 class Submitted(NamedTuple):
@@ -96,6 +98,14 @@ class Cluster:
         lost = self.workers.pop()
         os.killpg(lost.pid, signal.SIGKILL)
         lost.wait()
+
+    def kill_executors(self) -> int:
+        """Kill the executors of all workers, with what they hold; the master starts others. Returns how many."""
+        started = [process for worker in self.workers for process in below(worker.pid)]
+        executors = [each for each in started if EXECUTOR in command_line(each)]
+        for executor in executors:
+            kill(executor)
+        return len(executors)
 
     def stop(self) -> None:
         """End every process that was started."""

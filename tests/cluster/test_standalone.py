@@ -1,7 +1,8 @@
-"""Audit and check on a standalone cluster, submitted with the zip alone, and one worker lost on the way."""
+"""Audit and check on a standalone cluster, submitted with the zip alone, and workers and executors lost on the way."""
 
 import json
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ pytestmark = pytest.mark.cluster
 
 CLUSTER = "blue"
 SEGMENTS = capture("broker-4.0").segments
+KILLS = 3
+COMMITS_APART = 3
+"""The run makes some twenty after it has replayed."""
 AUDITED = ("epochs", "rebalance_causes", "convergence", "rebalances", "members", "ownership")
 
 
@@ -33,18 +37,38 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def audited(cluster: Cluster) -> Path:
-    """The lake of an audit that has lost a worker while it replayed."""
+    """The lake of an audit that has lost a worker while it replayed, and then every executor, again and again."""
     lake = cluster.folder / "lake"
+    done = threading.Event()
+    killer = threading.Thread(target=kill_executors_after_commits, args=(cluster, lake, done))
 
     def lose_a_worker(line: str) -> None:
         if "replaying groups" in line and len(cluster.workers) > 1:
             cluster.kill_worker()
+            killer.start()
 
     arguments = ("--source", f"segments:{SEGMENTS}", "--lake", str(lake), "--cluster", CLUSTER)
-    done = cluster.submit("audit", *arguments, on_line=lose_a_worker)
-    assert done.code == exit_codes.DONE, done.said
+    try:
+        submitted = cluster.submit("audit", *arguments, on_line=lose_a_worker)
+    finally:
+        done.set()
+    assert submitted.code == exit_codes.DONE, submitted.said
     assert len(cluster.workers) == 1
+    killer.join()
     return lake
+
+
+def kill_executors_after_commits(cluster: Cluster, lake: Path, done: threading.Event) -> None:
+    """Each time that the run has got on by some commits its executors end, with the rows that they hold for it."""
+    kills, seen = 0, commits(lake)
+    while kills < KILLS and not done.wait(0.05):
+        if commits(lake) >= seen + COMMITS_APART and cluster.kill_executors():
+            kills, seen = kills + 1, commits(lake)
+
+
+def commits(lake: Path) -> int:
+    """How many commits all tables of a lake have."""
+    return sum(1 for _ in lake.glob("*/*/_delta_log/*.json"))
 
 
 def test_the_jobs_see_the_project_in_the_zip_alone(cluster: Cluster) -> None:

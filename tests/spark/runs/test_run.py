@@ -245,6 +245,21 @@ def test_some_groups_and_a_window(spark: SparkSession, whole: Whole, tmp_path: P
     assert any(row["group_id"] == "anchored" for row in there)
 
 
+def test_windows_that_cover_the_log_have_all_its_hours(
+    spark: SparkSession, whole: Whole, tmp_path: Path
+) -> None:
+    """An hour is whole in every window that it reaches into, also if what fills it began earlier."""
+    hours = table(whole.lake, "gold.group_hours")
+    starts = sorted(row["started_at"] for row in table(whole.lake, "gold.rebalances"))
+    first, last = starts[len(starts) // 3], starts[2 * len(starts) // 3]
+    lake = empty_lake(tmp_path / "lake", whole.lake)
+    for from_ms, to_ms in ((first, last), (None, first), (last, None)):
+        run_audit(spark, request_of(f"segments:{whole.log}", lake, from_ms=from_ms, to_ms=to_ms))
+        found = table(lake, "gold.group_hours")
+        assert [row for row in found if row not in hours] == []
+    assert found == hours
+
+
 def test_tables_are_for_other_readers_too(spark: SparkSession, whole: Whole) -> None:
     """Reader version 1, comments from the schemas, change data feed on gold, clustering by group."""
     lake = Lake(spark, str(whole.lake))

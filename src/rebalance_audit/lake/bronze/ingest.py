@@ -64,9 +64,10 @@ def ingest(
     *,
     from_ms: int | None = None,
     duration: Duration | None = None,
+    read_again: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Ingested:
-    """Append what is new to bronze, and keep meta.ingested.
+    """Append what is new to bronze, and keep meta.ingested. `read_again` reads also files that bronze has already.
 
     `from_ms` (epoch milliseconds) leaves out what comes before each partition's first record of that time or later; of
     a live cluster it says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and
@@ -75,6 +76,8 @@ def ingest(
     with sole_ingest(lake.path, cluster, run_id):
         lake.create(INGEST_TABLES)
         ledger = Ledger(lake, cluster)
+        if read_again:
+            ledger.forget_files()
         sink = Sink(lake, cluster, run_id)
         bronze = Bronze(sink, ledger, run_id, started_at)
 

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.small_queries import small_queries
+from rebalance_audit.lake.storage.foreign_changes import TableMark
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -91,16 +92,22 @@ class Ledger:
         """Partition -> segment files of which bronze has every record."""
         return {number: part.files for number, part in self.partitions.items() if part.files}
 
+    def forget_files(self) -> None:
+        """Let an ingest read every segment file again."""
+        self.partitions = {
+            number: replace(part, files=frozenset()) for number, part in self.partitions.items()
+        }
+
     def catch_up(self) -> None:
         """Add the rows of bronze that are newer than `bronze_version`."""
-        version = self.lake.version(TableName.RECORDS)
-        assert version is not None  # made at the start of every run
-        if version == self.bronze_version:
+        now = self.lake.mark(TableName.RECORDS)
+        assert now is not None  # made at the start of every run
+        if now.version == self.bronze_version:
             return
         try:
-            found = self._count(self.lake.added(TableName.RECORDS, self.bronze_version, version))
+            found = self._count(self._added(now))
         except (LakeNotReadable, PySparkException, Py4JJavaError):
-            # The change feed no longer reaches so far back; all of bronze gives the same counts.
+            # All of bronze gives the same counts.
             self.partitions = {
                 number: replace(
                     part, first_offset=None, next_offset=None, records=0, files=frozenset()
@@ -111,7 +118,7 @@ class Ledger:
         for number, part in found.items():
             known = self.partitions.get(number, PartitionInBronze())
             self.partitions[number] = known.and_also(part)
-        self.bronze_version = version
+        self.bronze_version = now.version
 
     def note(self, number: int, **values: Any) -> None:
         """Set fields of a partition."""
@@ -173,6 +180,16 @@ class Ledger:
             )
             self.bronze_version = row["bronze_version"]
             self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]
+
+    def _added(self, now: TableMark) -> DataFrame:
+        """What came into bronze after `bronze_version`.
+
+        Raises LakeNotReadable if the change feed no longer reaches so far back, or if others may have removed rows.
+        """
+        known = TableMark(now.table_id, self.bronze_version)
+        if change := self.lake.change_since(TableName.RECORDS, known):
+            raise LakeNotReadable(f"{TableName.RECORDS} {change}.")
+        return self.lake.added(TableName.RECORDS, self.bronze_version, now.version)
 
     def _count(self, rows: DataFrame) -> dict[int, PartitionInBronze]:
         """How much of each partition is among rows of bronze; the last record of each is collected."""

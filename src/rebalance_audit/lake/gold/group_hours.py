@@ -67,6 +67,16 @@ def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int |
     )
 
 
+def reaches_window(from_ms: int | None, to_ms: int | None) -> Column:
+    """Whether any of the `hour` lies in [from_ms, to_ms), epoch milliseconds."""
+    condition = F.lit(True)
+    if from_ms is not None:
+        condition &= F.col("hour") >= hour_of(F.timestamp_millis(F.lit(from_ms)))
+    if to_ms is not None:
+        condition &= F.col("hour") < F.timestamp_millis(F.lit(to_ms))
+    return condition
+
+
 def group_hours(
     read: Read,
     log_end_ms: int | None,

@@ -39,6 +39,8 @@ class RunContext:
         self.sink = Sink(self.lake, request.cluster, self.run_id)
         self.log = RunLog(self.lake, self._entry())
         self.report = RunReport(self.run_id)
+        self.beginnings = 1
+        """How often the run has begun its work: after the first time some of it may be done already."""
 
     @property
     def run_number(self) -> int:
@@ -87,6 +89,18 @@ class RunContext:
     def note(self, name: str, written: Written) -> None:
         """Add up the rows that changed: a run writes quarantine twice, from the source and from the replay."""
         self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
+
+    def begin_again(self) -> None:
+        """Forget what was read so far. What was written stays written: what is told of it adds up."""
+        self.beginnings += 1
+        self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)
+        for cached in ("known_topics", "broker_logs"):
+            self.__dict__.pop(cached, None)
+
+    def note_oddity(self, sentence: str) -> None:
+        """Tell something odd at once, and again at the end."""
+        self.tell(sentence)
+        self.report.notes.append(sentence)
 
     @cached_property
     def known_topics(self) -> list[TopicName]:

@@ -8,22 +8,28 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import LakeError, LakeNotWritable, SparkEnded
+from rebalance_audit.errors import LakeError, LakeNotReadable, LakeNotWritable, SparkEnded
 from rebalance_audit.lake.session.spark_end import with_java_trace, worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path
+from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 DISK_ERRORS: Final = re.compile(
     r"No space left on device|Disk quota exceeded|Read-only file system|File too large|Input/output error"
 )
 """The operating system's words, in exceptions of Java and of Python."""
+UNREADABLE_FILE: Final = re.compile(
+    r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
+)
+"""Spark's words for a data file that is gone, or is not what it should be."""
 SCRATCH: Final = "spark.local.dir"
 
 
@@ -40,17 +46,32 @@ class ErrorTranslation:
         """A sentence about what the user can repair; None for any other error, and for one that is a sentence."""
         if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
-        found = DISK_ERRORS.search(with_java_trace(error))
+        trace = with_java_trace(error)
+        found = DISK_ERRORS.search(trace)
         if found is not None:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
             )
+        unreadable = self.unreadable_file(trace)
+        if unreadable is not None:
+            return LakeNotReadable(_how_to_mend(*unreadable))
         ended = worker_end(error)
         if ended is not None:
             return ended
         if self._source is not None and isinstance(error, PySparkException | Py4JJavaError):
             return self._source.explain(error)
+        return None
+
+    def unreadable_file(self, trace: str) -> tuple[str, str] | None:
+        """Table and file if what an error with this trace means is a file of the lake that could not be read."""
+        found = UNREADABLE_FILE.search(trace)
+        if found is None:
+            return None
+        parts = found[1].split("/")
+        for name, schema in table_schemas().items():
+            if any(pair == (schema.layer, schema.name) for pair in pairwise(parts)):
+                return name, found[1]
         return None
 
     @contextmanager
@@ -63,6 +84,16 @@ class ErrorTranslation:
             if known is None:
                 raise
             raise known from error
+
+
+def _how_to_mend(table: str, file: str) -> str:
+    what = f"The file {file} of {table} is gone or damaged"
+    if table == TableName.RECORDS:
+        return (
+            f"{what}: put it back from a copy. If there is none, remove the table and run over the source: what Kafka"
+            " has compacted since is lost."
+        )
+    return f"{what}: run with --full, which makes {table} again from bronze."
 
 
 def _free(location: str) -> str:

@@ -6,16 +6,29 @@ ahead of the snapshots, and no affected group may be resumed.
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
-from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.tables.schemas import TableName
+from rebalance_audit.lake.storage.foreign_changes import TableMark
+from rebalance_audit.lake.storage.tables import WRITERS, Lake
+from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
+
+BUILT_ON: Final = (
+    *GOLD_TABLES,
+    TableName.RECORDS,
+    TableName.OFFSET_COMMITS,
+    TableName.GROUP_RECORDS,
+    TableName.QUARANTINE,
+    TableName.SNAPSHOTS,
+    TableName.BROKER_LOG,
+)
+"""What a run over new records takes for granted: all that it goes on from, and all to which it only adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +54,8 @@ class Progress:
     """Number of the run that got this far."""
     is_clean: bool = True
     """Whether no later run has written tables."""
+    tables: Mapping[str, TableMark] = field(default_factory=dict)
+    """The tables that a run builds on, as that run left them."""
 
     @property
     def last_ms(self) -> int | None:
@@ -86,6 +101,8 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         for row in _rows_of(lake, TableName.RUNS, cluster, f"run_number > {number}")
         if row["run_number"] != run_number
     ]
+    if not progress[0]["table_ids"]:
+        return None  # of an earlier release: nobody can tell whether the tables are still the same
     # A run straight from a source to gold, or with other thresholds, may have changed groups that are not affected.
     if any(row["layers"] != ALL or row["rules"] != rules for row in later):
         return None
@@ -98,11 +115,32 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         gaps={row["partition"]: row["lost_before"] or () for row in progress},
         run_number=number,
         is_clean=not later,
+        tables=_marks(progress[0]),
     )
 
 
+def changes_by_others(lake: Lake, since: Progress) -> dict[str, str]:
+    """Tables that are no longer as the last run left them, each with what happened to it. Raises LakeNotReadable.
+
+    Commits of this program's runs are no such changes, also those for other clusters of the lake.
+    """
+    with ThreadPoolExecutor(WRITERS) as pool:
+        happened = pool.map(lambda known: lake.change_since(*known), since.tables.items())
+        found = zip(since.tables, happened, strict=True)
+        return {name: what for name, what in found if what is not None}
+
+
+def marks_of_tables(lake: Lake) -> dict[str, TableMark]:
+    """The tables that a run builds on, as they are now. Raises LakeNotReadable."""
+    with ThreadPoolExecutor(WRITERS) as pool:
+        marks = zip(BUILT_ON, pool.map(lake.mark, BUILT_ON), strict=True)
+        return {name: mark for name, mark in marks if mark is not None}
+
+
 def progress_columns(reached: Progress) -> list[dict[str, Any]]:
-    """What rows of meta.progress say of the log: one row per partition, without cluster and run."""
+    """What rows of meta.progress say of the log and the tables: one row per partition, without cluster and run."""
+    ids = {name: mark.table_id for name, mark in reached.tables.items()}
+    versions = {name: mark.version for name, mark in reached.tables.items()}
     return [
         {
             "partition": partition,
@@ -113,9 +151,16 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
             ),
             "bronze_version": reached.bronze_version,
             "lost_before": list(reached.gaps.get(partition, ())) or None,
+            "table_ids": ids,
+            "table_versions": versions,
         }
         for partition, part in reached.partitions.items()
     ]
+
+
+def _marks(row: Any) -> dict[str, TableMark]:
+    versions = row["table_versions"]
+    return {name: TableMark(found, versions[name]) for name, found in row["table_ids"].items()}
 
 
 def _rows_of(lake: Lake, name: str, cluster: str, condition: str = "true") -> list[Any]:

@@ -6,10 +6,12 @@ source is read once and only gold is written. Every table is written by one comm
 and gold, snapshots, topics, progress, the run log.
 """
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import IllegalArgumentException
+from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
@@ -19,7 +21,7 @@ from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
 from rebalance_audit.lake.runs.plan import Plan
-from rebalance_audit.lake.runs.progress import Progress, progress_of
+from rebalance_audit.lake.runs.progress import Progress, changes_by_others, progress_of
 from rebalance_audit.lake.runs.rebuild import rebuild_plan
 from rebalance_audit.lake.runs.replayed import account, replay
 from rebalance_audit.lake.runs.request import RunRequest, check_request
@@ -27,6 +29,7 @@ from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
 from rebalance_audit.lake.session.small_queries import small_queries
+from rebalance_audit.lake.session.spark_end import with_java_trace
 from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
@@ -35,6 +38,10 @@ from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
+BLOCKS_LOST: Final = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+"""Spark's word for intermediate rows that it cannot compute again: they were cut off from where they came from."""
+BEGINNINGS_MAX: Final = 5
+"""A cluster that loses executors faster than a fifth of the work is done cannot do it."""
 LAYER_TABLES: Final = (
     TableName.RECORDS,
     TableName.OFFSET_COMMITS,
@@ -69,19 +76,73 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
         context.lake.create([*tables, *LAYER_TABLES] if request.with_silver else tables)
         context.log.start()
     with context.log.noting_failure(), errors.translated():
-        if request.with_silver:
-            _ingest(context)
-            write_source_findings(context)
-            _replay(context)
-        else:
-            with rebuild_plan(context, None) as plan:
-                _carry_out(context, plan)
+        while not _worked(context, errors):
+            context.begin_again()
         _finish(context)
     return context.report
 
 
-def _ingest(context: RunContext) -> None:
-    """Append to bronze what is new in the source."""
+def _worked(context: RunContext, errors: ErrorTranslation) -> bool:
+    """Do the work; False if it is to be done again, since something was lost that can be made again."""
+    try:
+        _work(context)
+    except (PySparkException, Py4JJavaError) as error:
+        trace = with_java_trace(error)
+        if not (_forgot_unreadable_file(context, errors, trace) or _lost_executors(context, trace)):
+            raise
+        return False
+    return True
+
+
+def _forgot_unreadable_file(context: RunContext, errors: ErrorTranslation, trace: str) -> bool:
+    """Whether the table now is without the file that could not be read: a full run makes all rows again."""
+    unreadable = errors.unreadable_file(trace)
+    if unreadable is None or not context.request.full or unreadable[0] == TableName.RECORDS:
+        return False
+    name, file = unreadable
+    context.note_oddity(f"The file {file} of {name} is gone or damaged; the table is made again.")
+    context.lake.drop_unreadable_files(name, context.run_id)
+    return True
+
+
+def _lost_executors(context: RunContext, trace: str) -> bool:
+    """Whether executors ended that held what a step had left for the next one, and there is an attempt left."""
+    if BLOCKS_LOST not in trace or context.beginnings == BEGINNINGS_MAX:
+        return False
+    context.note_oddity("Executors were lost with what they held; the run begins its work again.")
+    return True
+
+
+def _work(context: RunContext) -> None:
+    if not context.request.with_silver:
+        with rebuild_plan(context, None) as plan:
+            _carry_out(context, plan)
+        return
+    reached, changed = _left_by_last_run(context)
+    _ingest(context, read_again=TableName.QUARANTINE in changed)
+    write_source_findings(context)
+    _replay(context, None if changed or context.request.full else reached)
+
+
+def _left_by_last_run(context: RunContext) -> tuple[Progress | None, Collection[str]]:
+    """What an earlier run left to go on from, None for nothing; and the tables that others have changed since."""
+    request = context.request
+    if not request.covers_everything:
+        return None, ()
+    with small_queries(context.spark):
+        reached = progress_of(context.lake, request.cluster, context.rules, context.run_number)
+    if reached is None:
+        return None, ()
+    if context.beginnings > 1:
+        reached = replace(reached, is_clean=False)
+    changed = changes_by_others(context.lake, reached)
+    for name, what in changed.items():
+        context.note_oddity(f"{name} {what}; everything is made again.")
+    return reached, changed
+
+
+def _ingest(context: RunContext, *, read_again: bool) -> None:
+    """Append to bronze what is new in the source; `read_again` for what silver.quarantine has of the source alone."""
     source, report = context.request.source, context.report
     bronze = context.lake.table_path(TableName.RECORDS)
     if source is None or (isinstance(source, DeltaSource) and source.is_at(bronze)):
@@ -93,16 +154,19 @@ def _ingest(context: RunContext) -> None:
             context.request.cluster,
             context.run_id,
             context.started_at,
+            read_again=read_again,
             tell=context.tell,
         )
-    report.rows[TableName.RECORDS] = ingested.records
-    report.rows[TableName.QUARANTINE] = ingested.quarantine_rows
+    for name, rows in (
+        (TableName.RECORDS, ingested.records),
+        (TableName.QUARANTINE, ingested.quarantine_rows),
+    ):
+        report.rows[name] = report.rows.get(name, 0) + rows
     report.counts.damaged_stretches = ingested.damaged_stretches
 
 
-def _replay(context: RunContext) -> None:
+def _replay(context: RunContext, reached: Progress | None) -> None:
     """Make everything else from bronze: from what is new in it, if an earlier run left enough to go on from."""
-    reached = _reached(context)
     version = context.lake.version(TableName.RECORDS)
     assert version is not None  # created with the run
     if reached is not None and version >= reached.bronze_version:
@@ -134,15 +198,6 @@ def _carry_out(context: RunContext, plan: Plan) -> None:
                 Writer(context, replayed).write()
     finally:
         replayed.stream.unpersist()
-
-
-def _reached(context: RunContext) -> Progress | None:
-    """What an earlier run left to go on from; None if everything is to be replayed."""
-    request = context.request
-    if request.full or not request.covers_everything:
-        return None
-    with small_queries(context.spark):
-        return progress_of(context.lake, request.cluster, context.rules, context.run_number)
 
 
 def _finish(context: RunContext) -> None:

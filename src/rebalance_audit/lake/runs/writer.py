@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, REBALANCES
+from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, MEMBERS, REBALANCES
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import (
@@ -33,7 +34,7 @@ from rebalance_audit.lake.gold.output_tables import (
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
-from rebalance_audit.lake.runs.progress import Progress, progress_columns
+from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.sinks import Written, patch_rows
@@ -56,10 +57,8 @@ class Writer:
     def write(self) -> None:
         """Write all tables. Raises LakeNotWritable."""
         changed = self._write_outputs()
-        if not self._request.has_window:
-            # What reaches into an hour may begin before a window, so a window has no hours.
-            self._write_hours(changed)
-            self._write_commit_findings()
+        self._write_hours(changed)
+        self._write_commit_findings()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
         self._write_snapshots()
         self._write_topics()
@@ -142,15 +141,11 @@ class Writer:
         """gold.group_hours, made of the other gold tables; `changed` has group and hour of what differs in them."""
         context, plan, since = self._context, self._plan, self._since
         if since is None:
-            of_regex = self._of_regex()
-
-            def read(name: str) -> DataFrame | None:
-                if name == TableName.OFFSET_COMMITS and not self._request.with_silver:
-                    return None
-                return context.of_cluster(name).where(of_regex)
-
-            rows = hours.group_hours(read, plan.log_end_ms)
-            context.replace(TableName.GROUP_HOURS, rows, of_regex)
+            rows = hours.group_hours(self._read_for_hours, plan.log_end_ms)
+            scope = self._of_regex() & hours.reaches_window(
+                self._request.from_ms, self._request.to_ms
+            )
+            context.replace(TableName.GROUP_HOURS, rows.where(scope), scope)
             return
         if self._summary.rows(REBALANCES):
             rebalances = rows_of(self._stream, REBALANCES)
@@ -167,6 +162,15 @@ class Writer:
             ),
         )
 
+    def _read_for_hours(self, name: str) -> DataFrame | None:
+        """Rows of which hours are made."""
+        if name == TableName.OFFSET_COMMITS and not self._request.with_silver:
+            return None
+        if self._request.has_window and name != TableName.OFFSET_COMMITS:
+            # What reaches into an hour may begin before the window; then the table does not have it.
+            return rebuilt_rows_of(self._stream, name.removeprefix("gold."))
+        return self._context.of_cluster(name).where(self._of_regex())
+
     def _write_commit_findings(self) -> None:
         """The rows of gold.findings that offset commits show: of all days, or of those that have new records."""
         if not self._request.with_silver:
@@ -177,10 +181,9 @@ class Writer:
             if not plan.counts.records:
                 return
             days = days_of(plan.counts)
-        of_regex = self._of_regex()
         rows = commit_findings(context.of_cluster, self._request.findings, plan.log_end_ms, days)
-        scope = scope_of(days) & of_regex
-        written = self._sink.replace(TableName.FINDINGS, rows.where(of_regex), scope)
+        asked = self._of_regex() & self._window(FINDINGS)
+        written = self._sink.replace(TableName.FINDINGS, rows.where(asked), scope_of(days) & asked)
         context.note(TableName.FINDINGS, written)
 
     def _of_regex(self) -> Column:
@@ -222,6 +225,7 @@ class Writer:
             "run_id": context.run_id,
             "updated_at": context.started_at,
         }
+        reached = replace(reached, tables=marks_of_tables(context.lake))
         rows = [columns | of_run for columns in progress_columns(reached)]
         frame = table_rows(context.spark, TableName.PROGRESS, rows)
         written = self._sink.rewrite(TableName.PROGRESS, frame, len(rows))

@@ -52,25 +52,50 @@ class AppendCommit(NamedTuple):
         return cls(version, None if rows is None else int(rows))
 
 
+class TableCommit(NamedTuple):
+    """What a commit says of itself."""
+
+    version: int
+    operation: str | None
+    """Delta's name for what was done, `MERGE`, `RESTORE`, …; None if the commit does not say."""
+    user_metadata: str | None
+
+
 def append_commit(spark: SparkSession, path: str, run_id: str) -> AppendCommit:
     """The newest commit of a run to the table at a path. Raises OSError."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
     for version in range(latest_version(spark, path), -1, -1):
-        file = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log/{version:020d}.json")
-        try:
-            system = file.getFileSystem(_hadoop_conf(spark))
-            stream = system.open(file)
-            try:
-                text = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
-            finally:
-                stream.close()
-        except Py4JJavaError as error:
-            raise OSError(java_message(error)) from None
-        infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
-        info: dict[str, Any] = next(filter(None, infos), {})
+        info = _commit_info(spark, path, version)
         if info.get("userMetadata") == run_id:
             return AppendCommit.of(version, info.get("operationMetrics"))
     raise OSError(f"no commit of {path} is one of run {run_id}")
+
+
+def commit(spark: SparkSession, path: str, version: int) -> TableCommit:
+    """One commit of the table at a path. Raises OSError, also if the log no longer has it."""
+    info = _commit_info(spark, path, version)
+    return TableCommit(version, info.get("operation"), info.get("userMetadata"))
+
+
+def table_id(spark: SparkSession, path: str) -> str:
+    """The id that the table at a path got when it was made: another table at the same path has another one."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - DeltaTable.detail() says the same, after two jobs
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)  # noqa: SLF001 - as above
+    return str(log.unsafeVolatileSnapshot().metadata().id())
+
+
+def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]:
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
+    file = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log/{version:020d}.json")
+    try:
+        stream = file.getFileSystem(_hadoop_conf(spark)).open(file)
+        try:
+            text = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+        finally:
+            stream.close()
+    except Py4JJavaError as error:
+        raise OSError(java_message(error)) from None
+    infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
+    return next(filter(None, infos), {})
 
 
 def _hadoop_conf(spark: SparkSession) -> Any:

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
 from rebalance_audit.lake.storage import delta_log
-from rebalance_audit.lake.storage.delta_log import AppendCommit
+from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -36,6 +36,12 @@ class Location(Protocol):
 
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """The newest commit of a run. Raises OSError."""
+
+    def commits(self, schema: TableSchema, after: int, upto: int) -> list[TableCommit]:
+        """The commits after one version, up to another, oldest first. Raises OSError if one is not known any more."""
+
+    def table_id(self, schema: TableSchema) -> str:
+        """What tells the table from one that was made anew in its place. Raises PySparkException or Py4JJavaError."""
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """The table, as of a version or as it is. Raises AnalysisException."""
@@ -84,6 +90,17 @@ class Folder:
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """By the table's log."""
         return delta_log.append_commit(self._spark, self.address(schema), run_id)
+
+    def commits(self, schema: TableSchema, after: int, upto: int) -> list[TableCommit]:
+        """By the table's log."""
+        path = self.address(schema)
+        return [
+            delta_log.commit(self._spark, path, version) for version in range(after + 1, upto + 1)
+        ]
+
+    def table_id(self, schema: TableSchema) -> str:
+        """By the table's log."""
+        return delta_log.table_id(self._spark, self.address(schema))
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By path."""
@@ -146,6 +163,28 @@ class Catalog:
         if newest is None:
             raise OSError(f"no commit of {self.address(schema)} is one of run {run_id}")
         return AppendCommit.of(*newest)
+
+    def commits(self, schema: TableSchema, after: int, upto: int) -> list[TableCommit]:
+        """By the table's history."""
+        if after >= upto:
+            return []
+        history = self.delta_table(schema).history()
+        found = history.where(history["version"].between(after + 1, upto)).orderBy("version")
+        commits = [
+            TableCommit(*row)
+            for row in found.select("version", "operation", "userMetadata").collect()
+        ]
+        if len(commits) < upto - after:
+            raise OSError(
+                f"the history of {self.address(schema)} does not reach back to version {after}"
+            )
+        return commits
+
+    def table_id(self, schema: TableSchema) -> str:
+        """By the table's details."""
+        found = self.delta_table(schema).detail().select("id").first()
+        assert found is not None
+        return str(found[0])
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By name."""

@@ -18,6 +18,7 @@ from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_log import java_message
+from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
@@ -32,6 +33,7 @@ FILTERED_BY: Final = (
     "transaction_state",
 )
 """Columns of bronze and silver by which queries filter."""
+SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 WRITERS: Final = min(4, os.cpu_count() or 1)
 """Tables that are created or written at once: a commit mostly keeps a core of the driver busy, not the executors."""
@@ -81,6 +83,36 @@ class Lake:
         except OSError as error:
             raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
 
+    def mark(self, name: str) -> TableMark | None:
+        """What tells later whether a table is still as it is now; None for no table. Raises LakeNotReadable."""
+        version = self.version(name)
+        if version is None:
+            return None
+        try:
+            return TableMark(self._location.table_id(table_schemas()[name]), version)
+        except (PySparkException, Py4JJavaError) as error:
+            raise LakeNotReadable(
+                f"{self.table_path(name)} cannot be read: {_first_line(error)}."
+            ) from error
+
+    def change_since(self, name: str, known: TableMark) -> str | None:
+        """What happened to a table since it had a mark, if it was not this program that did it; None for nothing.
+
+        A predicate: the table is the subject. Raises LakeNotReadable.
+        """
+        schema, now = table_schemas()[name], self.mark(name)
+        if now is None:
+            return "is gone"
+        if now.table_id != known.table_id:
+            return "is not the table that the last run left: somebody removed that one"
+        if now.version < known.version:
+            return f"has lost commits: it was at version {known.version} and is at {now.version}"
+        try:
+            commits = self._location.commits(schema, known.version, now.version)
+        except OSError:
+            return f"no longer says what has changed in it since version {known.version}"
+        return change_by_others(commits, append_only=schema.append_only)
+
     def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
         """A table: as of a version, or `pinned` as it is now, so that later commits are not seen, or neither.
 
@@ -110,6 +142,25 @@ class Lake:
             raise LakeNotReadable(f"{path} has no changes: {_first_line(error)}.") from error
         # maintain may have deleted rows.
         return changes.where("_change_type = 'insert'").select(*schema.column_names)
+
+    def drop_unreadable_files(self, name: str, run_id: str) -> None:
+        """Make a table of the rows of those of its files that can be read; nothing else may read the lake meanwhile.
+
+        The commit is not marked as one of the run: runs of other clusters must see that they have lost rows.
+        """
+        session = self.spark.conf
+        before = {key: session.get(key, None) for key in SKIP_FILES}
+        try:
+            for key in SKIP_FILES:
+                session.set(key, "true")
+            rows = self.read(name, pinned=True).write.format("delta").mode("overwrite")
+            self.save(name, rows.option("userMetadata", f"{run_id} without unreadable files"))
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    session.unset(key)
+                else:
+                    session.set(key, value)
 
     def keep_changes(self, name: str) -> None:
         """Give a table of an earlier release a change feed from now on."""

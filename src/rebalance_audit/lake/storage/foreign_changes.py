@@ -1,0 +1,58 @@
+"""Whether a table is still as this program left it, told from the table's log without a look at its rows.
+
+Every commit of this program names its run in `userMetadata`. What other programs commit may change rows on which a run
+builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIMIZE, VACUUM, properties.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from rebalance_audit.lake.storage.delta_log import TableCommit
+
+OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
+"""`userMetadata` of this program's commits, see `run_ids`; an ingest counts its commits after a slash."""
+
+KEEPS_ROWS: Final = frozenset(
+    {
+        "ADD COLUMNS",
+        "ADD CONSTRAINT",
+        "CHANGE COLUMN",
+        "CLUSTER BY",
+        "COMPUTE STATS",
+        "DROP CONSTRAINT",
+        "OPTIMIZE",
+        "REORG",
+        "SET TBLPROPERTIES",
+        "UNSET TBLPROPERTIES",
+        "UPGRADE PROTOCOL",
+        "VACUUM END",
+        "VACUUM START",
+    }
+)
+"""Delta's names of operations (`DeltaOperations`) after which a table has the rows that it had."""
+
+APPENDS: Final = frozenset({"STREAMING UPDATE", "WRITE"})
+"""Of a table with `delta.appendOnly`: whatever adds rows there adds them to those that the table has."""
+
+
+class TableMark(NamedTuple):
+    """A table at one moment."""
+
+    table_id: str
+    """Of the table, not of its place: made anew it has another one."""
+    version: int
+
+
+def change_by_others(commits: Iterable[TableCommit], *, append_only: bool) -> str | None:
+    """What the first commit of another program that may have changed rows did; None if there is none.
+
+    New rows of an append-only table are no such change: runs and ingests look for them anyway.
+    """
+    harmless = KEEPS_ROWS | APPENDS if append_only else KEEPS_ROWS
+    for commit in commits:
+        if OWN_COMMIT.fullmatch(commit.user_metadata or ""):
+            continue
+        if commit.operation not in harmless:
+            return f"was changed by another program (version {commit.version}: {commit.operation})"
+    return None

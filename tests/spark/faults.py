@@ -1,0 +1,73 @@
+"""What can happen to a table of a lake between two runs, done by others than the program."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+Fault = Callable[[SparkSession, Path], None]
+
+
+def drop(_spark: SparkSession, table: Path) -> None:
+    """The folder is gone."""
+    shutil.rmtree(table)
+
+
+def empty(spark: SparkSession, table: Path) -> None:
+    """Somebody deleted all rows."""
+    spark.sql(f"DELETE FROM delta.`{table}`")  # noqa: S608 - a folder of the tests
+
+
+def restore(spark: SparkSession, table: Path) -> None:
+    """Somebody went back to the version before the last."""
+    version = DeltaTable(str(table)).version() - 1
+    spark.sql(f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}")
+
+
+def truncate_log(_spark: SparkSession, table: Path) -> None:
+    """The newest commit is gone, as after a copy that was made too early."""
+    log = table / "_delta_log"
+    newest = f"{DeltaTable(str(table)).version():020d}"
+    for file in (*log.glob(f"{newest}.*"), *log.glob(f".{newest}.*")):
+        file.unlink()
+
+
+def vacuum(spark: SparkSession, table: Path) -> None:
+    """Every file that the newest version does not use is gone, and files were put together before."""
+    spark.sql(f"OPTIMIZE delta.`{table}`")
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    try:
+        spark.sql(f"VACUUM delta.`{table}` RETAIN 0 HOURS")
+    finally:
+        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+
+
+def lose_file(_spark: SparkSession, table: Path) -> None:
+    """A data file is gone."""
+    _largest_file(table).unlink()
+
+
+def damage_file(_spark: SparkSession, table: Path) -> None:
+    """Half of a data file, with its footer, is gone."""
+    file = _largest_file(table)
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def _largest_file(table: Path) -> Path:
+    used = [Path(uri.removeprefix("file://")) for uri in DeltaTable(str(table)).file_uris()]
+    return max(used, key=lambda file: file.stat().st_size)
+
+
+SEEN_IN_LOG: Final[Mapping[str, Fault]] = {
+    "dropped": drop,
+    "emptied": empty,
+    "restored": restore,
+    "log truncated": truncate_log,
+    "vacuumed": vacuum,
+}
+"""The next run over what is new mends these by itself."""
+SEEN_IN_FILES: Final[Mapping[str, Fault]] = {"file lost": lose_file, "file damaged": damage_file}
+"""A run that meets these names the command that mends them."""

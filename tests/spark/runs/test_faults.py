@@ -1,0 +1,97 @@
+"""Tables that others have changed, removed or damaged: one more command, and the lake is that of one clean run."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.runs.run import run_audit
+from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG
+from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of
+from tests.spark.mixed_log import write_log
+
+SHARES = (0.4, 0.7)
+"""How much of the log the runs before the fault find."""
+
+
+@pytest.fixture(scope="module")
+def earlier(spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake after two runs over growing parts of the log."""
+    folder = tmp_path_factory.mktemp("earlier")
+    lake = empty_lake(folder / "lake", whole.lake)
+    for share in SHARES:
+        run_audit(spark, request_of(f"segments:{write_log(folder / 'log', share)}", lake))
+    return lake
+
+
+@pytest.fixture
+def lake(earlier: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of it."""
+    yield shutil.copytree(earlier, tmp_path / "lake")
+    shutil.rmtree(tmp_path / "lake")
+
+
+def folder_of(lake: Path, name: str) -> Path:
+    """Where a table is."""
+    return lake.joinpath(*name.split("."))
+
+
+def differences(lake: Path, whole: Whole) -> dict[str, object]:
+    """Tables that differ from those of the clean run."""
+    found = {name: difference(name, lake, whole.lake) for name in TABLES}
+    return {name: rows for name, rows in found.items() if rows}
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {
+            "meta.snapshots": ("dropped", "is not the table that the last run left"),
+            "gold.epochs": ("restored", "was changed by another program (version "),
+            "gold.group_hours": ("emptied", "was changed by another program (version "),
+            "silver.group_records": ("log truncated", "has lost commits: "),
+            "silver.quarantine": ("dropped", "is not the table that the last run left"),
+        },
+        {"bronze.records": ("log truncated", "has lost commits: ")},
+    ],
+    ids=["all but bronze", "bronze"],
+)
+def test_runs_notice_what_others_did(
+    spark: SparkSession, whole: Whole, lake: Path, faults: dict[str, tuple[str, str]]
+) -> None:
+    """A run over what is new makes everything again, and says why."""
+    for name, (fault, _) in faults.items():
+        SEEN_IN_LOG[fault](spark, folder_of(lake, name))
+    report = run_audit(spark, request_of(f"segments:{whole.log}", lake))
+    assert differences(lake, whole) == {}
+    assert not report.resumed
+    for name, (_, told) in faults.items():
+        assert [note for note in report.notes if note.startswith(f"{name} {told}")]
+
+
+def test_files_in_another_order_are_no_change(
+    spark: SparkSession, whole: Whole, lake: Path
+) -> None:
+    """OPTIMIZE and VACUUM keep the rows, so the run goes on from the last one."""
+    SEEN_IN_LOG["vacuumed"](spark, folder_of(lake, "gold.members"))
+    report = run_audit(spark, request_of(f"segments:{whole.log}", lake))
+    assert differences(lake, whole) == {}
+    assert report.resumed
+    assert report.notes == []
+
+
+def test_full_runs_mend_damaged_files(spark: SparkSession, whole: Whole, lake: Path) -> None:
+    """A run that needs a damaged file names it; a full run makes gold and silver again, whatever they look like."""
+    faults = {"gold.rebalances": "file damaged", "silver.offset_commits": "file lost"}
+    for name, fault in faults.items():
+        SEEN_IN_FILES[fault](spark, folder_of(lake, name))
+    source = f"segments:{whole.log}"
+    with pytest.raises(LakeNotReadable, match="is gone or damaged: run with --full, which makes"):
+        run_audit(spark, request_of(source, lake))
+    report = run_audit(spark, request_of(source, lake, full=True))
+    assert differences(lake, whole) == {}
+    for name in faults:
+        assert [note for note in report.notes if f"of {name} is gone or damaged" in note]
