@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from rebalance_audit.audit.log_audit import LogAudit
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
@@ -29,18 +28,8 @@ def names_of(segments: Path) -> TopicNames:
 
 def gold_of(segments: Path) -> dict[str, Rows]:
     """Rows of the audited gold tables, in order of the key, without the cluster."""
-    names, log = names_of(segments), list(records_of(segments))
-    audit = LogAudit(
-        AuditOptions(
-            names.name_of,
-            topic_deleted_at=names.deleted_at_ms,
-            topic_lives=names.lives_of,
-            log_end_ms=max(position.record_timestamp_ms for _, position in log),
-        )
-    )
-    for record, position in log:
-        audit.feed(record, position)
-    return {name: in_order(f"gold.{name}", rows) for name, rows in audit.tables().items()}
+    tables = audit_segments(segments).tables
+    return {name: in_order(f"gold.{name}", rows) for name, rows in tables.items()}
 
 
 def rows_of(frame: DataFrame) -> Rows:

@@ -23,7 +23,7 @@ def reducer_input(spark: SparkSession, name: str) -> DataFrame:
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
 def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, name: str) -> None:
-    """Rows of all groups of a real log come out of the reducer as they come out of `LogAudit`."""
+    """Rows of all groups of a real log come out of the reducer as they come out of `audit_segments`."""
     names = names_of(capture(name).segments)
     log = [position.record_timestamp_ms for _, position in records_of(capture(name).segments)]
     options = ReducerOptions(names, log_end_ms=max(log))

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.tables.schemas import table_schemas
 from tests.spark.lakes import table
 
 TOPICS = "gold.topics"
@@ -27,8 +28,12 @@ def topics(spark: SparkSession, **names: str) -> DataFrame:
     """Rows of gold.topics by id."""
     rows = [(topic_id, name, "metadata_log") for topic_id, name in names.items()]
     frame = spark.createDataFrame(rows, "topic_id string, topic string, source string")
-    none = F.lit(None).cast("timestamp")
-    return frame.withColumns({"made_at": none, "deleted_at": none})
+    absent = {
+        column.name: F.lit(None).cast(column.type)
+        for column in table_schemas()[TOPICS].columns
+        if column.name not in {"cluster", *frame.columns}
+    }
+    return frame.withColumns(absent)
 
 
 def named(lake: Lake, cluster: str) -> dict[str, str]:
