@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from rebalance_audit.coordinator.consumer.drafts import Drafts
+from rebalance_audit.coordinator.consumer.modern_work import ModernWork
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.consumer.release import RELEASES, Release
+from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
 from rebalance_audit.coordinator.handling import (
@@ -43,12 +44,12 @@ def member_times(config: CoordinatorConfig, group_id: str) -> MemberTimes:
     )
 
 
-class Work:
+class Work(ModernWork):
     """A group as replay left it (or as the records drafted so far would leave it), and the result in the making."""
 
     __slots__ = (
-        *("beginning", "config", "drafts", "group", "image"),
-        *("now_ms", "outcome", "release", "soft"),
+        *("beginning", "config", "drafts", "image"),
+        *("now_ms", "outcome", "soft"),
     )
 
     def __init__(
@@ -57,7 +58,7 @@ class Work:
         """Nothing is decided yet."""
         self.config: CoordinatorConfig = context.config
         self.image: TopicImage = context.image
-        self.release: Release = RELEASES[context.config.dialect]
+        self.release = RELEASES[context.config.dialect]
         self.group = group
         self.soft = soft
         self.now_ms = now_ms
@@ -70,22 +71,6 @@ class Work:
     def records(self) -> list[RecordDraft]:
         """The records drafted so far."""
         return self.outcome.records
-
-    @property
-    def group_epoch(self) -> int:
-        """The group's epoch; the release's first one where no record has it."""
-        group = self.group
-        if group.has_epoch_record:
-            return group.group_epoch
-        return max(group.group_epoch, self.release.first_epoch)
-
-    @property
-    def assignment_epoch(self) -> int:
-        """Epoch of the targets; the release's first one where no record has it."""
-        group = self.group
-        if group.has_assignment_record:
-            return group.assignment_epoch
-        return max(group.assignment_epoch, self.release.first_epoch)
 
     def departed(self, member: ModernMember, trigger: Trigger) -> None:
         """Note why a member leaves."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash
+from rebalance_audit.coordinator.consumer.modern_work import ModernWork
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
@@ -31,7 +32,7 @@ class SoftShareGroup:
     """Topic -> when it was asked for, or first seen in the log of an earlier coordinator, epoch milliseconds."""
 
 
-class ShareWork:
+class ShareWork(ModernWork):
     """A share group as replay left it, and the result in the making."""
 
     def __init__(
@@ -52,22 +53,6 @@ class ShareWork:
     def group_id(self) -> str:
         """The group's id."""
         return self.group.group_id
-
-    @property
-    def group_epoch(self) -> int:
-        """The group's epoch; the release's first one where no record has it."""
-        group = self.group
-        if group.has_epoch_record:
-            return group.group_epoch
-        return max(group.group_epoch, self.release.first_epoch)
-
-    @property
-    def assignment_epoch(self) -> int:
-        """Epoch of the targets; the release's first one where no record has it."""
-        group = self.group
-        if group.has_assignment_record:
-            return group.assignment_epoch
-        return max(group.assignment_epoch, self.release.first_epoch)
 
     def state(self) -> ShareGroupStatePartitionMetadataValue:
         """Which partitions are initialised, or being so."""

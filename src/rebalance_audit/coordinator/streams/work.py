@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash
+from rebalance_audit.coordinator.consumer.modern_work import ModernWork
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
@@ -35,7 +36,7 @@ class SoftStreamsGroup:
     """Whether the initial delay runs."""
 
 
-class StreamsWork:
+class StreamsWork(ModernWork):
     """A streams group as replay left it, and the result in the making."""
 
     def __init__(
@@ -56,22 +57,6 @@ class StreamsWork:
     def group_id(self) -> str:
         """The group's id."""
         return self.group.group_id
-
-    @property
-    def group_epoch(self) -> int:
-        """The group's epoch; the release's first one where no record has it."""
-        group = self.group
-        if group.has_epoch_record:
-            return group.group_epoch
-        return max(group.group_epoch, self.release.first_epoch)
-
-    @property
-    def assignment_epoch(self) -> int:
-        """Epoch of the targets; the release's first one where no record has it."""
-        group = self.group
-        if group.has_assignment_record:
-            return group.assignment_epoch
-        return max(group.assignment_epoch, self.release.first_epoch)
 
     @property
     def topology(self) -> Topology | None:
