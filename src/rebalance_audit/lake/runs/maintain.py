@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
@@ -311,20 +312,10 @@ def _clusters(lake: Lake) -> list[str]:
 @contextmanager
 def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
     """Settings of the session that VACUUM uses."""
-    conf = lake.spark.conf
     # It lists folders in this many tasks, 10,000 by default, most of them without a folder.
     wanted = {_LISTING_TASKS: str(4 * lake.spark.sparkContext.defaultParallelism)}
     if min([request.vacuum_hours, *request.vacuum_hours_of.values()]) < WEEK_HOURS:
         # The request asks for it, and runs are kept out.
         wanted[_RETENTION_CHECK] = "false"
-    before = {name: conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
-        conf.set(name, value)
-    try:
+    with temporary_settings(lake.spark, wanted):
         yield
-    finally:
-        for name, was in before.items():
-            if was is None:
-                conf.unset(name)
-            else:
-                conf.set(name, was)

@@ -10,6 +10,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
+
 FEW_RECORDS: Final = 100_000
 """With up to this many new records a whole run is over before compiled code has paid for itself."""
 FEW_BYTES: Final = 8 << 20
@@ -33,17 +35,5 @@ SETTINGS: Final[Mapping[str, str]] = {
 @contextmanager
 def small_queries(spark: SparkSession, *, when: bool = True) -> Iterator[None]:
     """These settings for all queries of the session inside the block, if `when` holds."""
-    if not when:
+    with temporary_settings(spark, SETTINGS if when else {}):
         yield
-        return
-    before = {name: spark.conf.get(name, None) for name in SETTINGS}
-    try:
-        for name, value in SETTINGS.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, earlier)

@@ -15,6 +15,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_log import java_message
@@ -148,19 +149,9 @@ class Lake:
 
         The commit is not marked as one of the run: runs of other clusters must see that they have lost rows.
         """
-        session = self.spark.conf
-        before = {key: session.get(key, None) for key in SKIP_FILES}
-        try:
-            for key in SKIP_FILES:
-                session.set(key, "true")
+        with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
             rows = self.read(name, pinned=True).write.format("delta").mode("overwrite")
             self.save(name, rows.option("userMetadata", f"{run_id} without unreadable files"))
-        finally:
-            for key, value in before.items():
-                if value is None:
-                    session.unset(key)
-                else:
-                    session.set(key, value)
 
     def keep_changes(self, name: str) -> None:
         """Give a table of an earlier release a change feed from now on."""
