@@ -123,3 +123,18 @@ def test_rows_agree_with_each_other(capture: str) -> None:
             assert earlier["to_offset"] <= later["from_offset"]
     members = {(row["group_id"], row["incarnation"], row["member_id"]) for row in tables["members"]}
     assert len(members) == len(tables["members"])
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_a_rebalance_is_the_sum_of_its_epochs(capture: str) -> None:
+    """Time without owner and moves; of a classic group the lower bound, since members may be away between rebalances."""
+    tables, parts = audit(capture), defaultdict(list)
+    for row in tables["epochs"]:
+        parts[row["group_id"], row["incarnation"], row["rebalance_seq"]].append(row)
+    for row in tables["rebalances"]:
+        of = parts[row["group_id"], row["incarnation"], row["rebalance_seq"]]
+        least = sum(epoch["unowned_partition_min_ms"] for epoch in of)
+        assert row["unowned_partition_min_ms"] == least, row
+        assert row["protocol"] == "classic" or row["unowned_partition_max_ms"] == least, row
+        if row["partitions_moved"] is not None:
+            assert row["partitions_moved"] == sum(epoch["partitions_moved"] or 0 for epoch in of)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
@@ -99,6 +101,30 @@ def test_who_owned_what() -> None:
         ("foo", 3, "A", 1000, 3000, 0, "revoked"),
         ("foo", 3, "B", 3400, None, 400, "open"),
     ]
+
+
+def test_time_without_owner_belongs_to_the_epoch_in_which_it_passes() -> None:
+    """A released its half in epoch 3; B, who was to have it, left before taking it: 400 ms before epoch 4, 700 ms in it."""
+    b_leaves = (3400, "8t B; 7t B; 5t B; 3 4")
+    a_has_all = (4100, "7 A 0-5; 6 4; 8 A 4/3 0-5")
+    got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, b_leaves, a_has_all)
+    assert pick(got["epochs"], "epoch", "unowned_partition_ms") == [(2, 0), (3, 1200), (4, 2100)]
+    assert pick(got["rebalances"], "unowned_partition_ms") == [(0,), (3300,)]
+
+
+@pytest.mark.parametrize(
+    ("topics", "unowned_ms"), [("topics=foo", 3 * 5000), ("topics=bar", 0)], ids=["same", "other"]
+)
+def test_partitions_of_a_dead_member_wait_for_the_next_target(
+    topics: str, unowned_ms: int
+) -> None:
+    """The other member never asks for a target; it is known to want them by the topic that it subscribes to."""
+    b_joins = (2000, f"5 B {topics}; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
+    b_expires = (4000, "8t B; 7t B; 5t B; 3 4")
+    a_expires = (9000, "8t A; 7t A; 5t A; 3 5")
+    a_with_topics = (1000, A_JOINS[1].replace("5 A", f"5 A {topics}"))
+    got = tables(a_with_topics, b_joins, A_REVOKES, A_ACKS, B_GETS, b_expires, a_expires)
+    assert pick(got["epochs"], "unowned_partition_ms", epoch=4) == [(unowned_ms,)]
 
 
 def test_states_of_the_group_over_time() -> None:

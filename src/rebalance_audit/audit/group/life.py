@@ -418,6 +418,15 @@ class Life:
             return None, topic
         return topic_id_text(topic), self.options.topic_name(topic)
 
+    def subscribes_to(self, partition: TopicPartition) -> bool:
+        """Whether a member certainly subscribes to a partition that exists: the target is the evidence that it does."""
+        if self.moves.has_owner(partition):
+            return True
+        topic = self._topic_of(partition)[1] if self.moves.had_owner(partition) else None
+        return topic is not None and any(
+            topic in watch.stint.identity.subscribed_topics for watch in self.watches.values()
+        )
+
     def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
         """Add unowned time to the epochs and the rebalance in which it falls."""
         spans = self._awaiting if self.span is None else [*self._awaiting, self.span]

@@ -282,10 +282,20 @@ class Ownership:
                 self._confirmed -= unowned.confirmed
                 del self._unowned[partition]
             elif not unowned.confirmed:
-                unowned.confirmed = True
-                self._confirmed += 1
-                if now_ms > unowned.since_ms:
-                    self._count_unowned(1, unowned.since_ms, now_ms)
+                self._be_sure(unowned, now_ms)
+
+    def confirm_until(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
+        """An epoch ends: the time so far of what a member subscribes to belongs to that epoch."""
+        for partition, unowned in self._unowned.items():
+            if not unowned.confirmed and subscribed(partition):
+                self._be_sure(unowned, now_ms)
+
+    def _be_sure(self, unowned: _Unowned, now_ms: int) -> None:
+        """Count the time so far; from now on time counts as it passes."""
+        unowned.confirmed = True
+        self._confirmed += 1
+        if now_ms > unowned.since_ms:
+            self._count_unowned(1, unowned.since_ms, now_ms)
 
     def forget_unowned(self) -> None:
         """Forget all unowned partitions: the group has no members, so nobody subscribes to anything."""

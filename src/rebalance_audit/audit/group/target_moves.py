@@ -71,6 +71,10 @@ class TargetMoves:
         """Whether the target assigns the partition to a member."""
         return self.owner_of(partition) is not None
 
+    def had_owner(self, partition: TopicPartition) -> bool:
+        """Whether the target that was installed last assigned the partition to a member that has lost it since."""
+        return self._before.get(partition) is not None
+
     def install(self, *, takes_away: bool = False) -> Moves:
         """The target is complete; returns what it moved since the last one.
 
