@@ -127,7 +127,7 @@ def test_rows_agree_with_each_other(capture: str) -> None:
 
 @pytest.mark.parametrize("capture", NAMES)
 def test_a_rebalance_is_the_sum_of_its_epochs(capture: str) -> None:
-    """Time without owner and moves; of a classic group the lower bound, since members may be away between rebalances."""
+    """Of a classic group in the lower bound: its members may be away between rebalances."""
     tables, parts = audit(capture), defaultdict(list)
     for row in tables["epochs"]:
         parts[row["group_id"], row["incarnation"], row["rebalance_seq"]].append(row)

@@ -8,10 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, present, words
+from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.evidence import is_logged, where_it_stands
+from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.holders import HoldUp
+from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.summary import (
     TableRow,
     Tables,
@@ -22,7 +25,6 @@ from rebalance_audit.report.summary import (
     summaries,
     unowned_of,
 )
-from rebalance_audit.report.terminal.findings import gravest_first
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
@@ -57,7 +59,7 @@ class Explanation(NamedTuple):
     """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
 
 
-def explain_group(own: Tables) -> Explanation:
+def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
@@ -78,8 +80,12 @@ def explain_group(own: Tables) -> Explanation:
         )
     why = _why_mostly(own)
     longest = max(rebalances, key=estimate_of, default=None)
+    short = list(answer(own))
+    if longest is not None:
+        number = longest["first_epoch"]
+        short.append(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
     sections = [
-        Section("In short", list(_in_short(own, longest))),
+        Section("In short", short),
         Section("How often", how_often),
         Section("Why, mostly", why),
     ]
@@ -87,34 +93,22 @@ def explain_group(own: Tables) -> Explanation:
     if last is not None and last is not longest:
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
     sections += _findings(own.get("findings", ()))
+    if every_epoch:
+        sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
     sections.append(Section("Not known", list(dict.fromkeys(_not_known_of_group(own)))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def _in_short(own: Tables, longest: TableRow | None) -> Iterator[str]:
-    """The longest rebalance: who held it up, what caused it, how often that member did, and what to do next."""
-    if longest is None:
-        return
+def _every_epoch(own: Tables) -> Iterator[str]:
+    """A sentence for each, the newest first."""
     verdicts = Verdicts(own)
-    rebalances = own["rebalances"]
-    only = len(rebalances) == 1
-    yield verdicts.held_up(longest, f"The {'only' if only else 'longest'} rebalance")
-    yield verdicts.set_off(longest)
-    yield from verdicts.ways(longest)
-    count = words.counted(len(rebalances), "rebalance")
-    yield f"This was {'the only one' if only else f'the longest of {count}'}: {rebalance_heading(longest)}."
-    for holder in verdicts.holders(longest)[:1]:
-        times = sum(
-            holder.member_id in {other.member_id for other in verdicts.holders(row)}
-            for row in rebalances
+    for epoch in sorted(own["epochs"], key=_key, reverse=True):
+        life = f" of life {epoch['incarnation'] + 1}" if epoch["incarnation"] else ""
+        yield (
+            f"{_noun(epoch)} {epoch['epoch']}{life}, {words.utc(_start_of(epoch))}: {verdicts.causes_of(epoch)}; "
+            f"{outcome(epoch)}."
         )
-        if not only and holder.kept_ms is not None:
-            yield f"{holder.member_id} held up {times} of {count}."
-    grave = gravest_first(own.get("findings", ()))
-    if grave and grave[0]["severity"] != "info":
-        yield f"What to do: {grave[0]['advice']}"
-    yield f"Its evidence: the same command with --epoch {longest['first_epoch']}."
 
 
 def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) -> Explanation:

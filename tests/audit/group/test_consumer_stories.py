@@ -104,7 +104,7 @@ def test_who_owned_what() -> None:
 
 
 def test_time_without_owner_belongs_to_the_epoch_in_which_it_passes() -> None:
-    """A released its half in epoch 3; B, who was to have it, left before taking it: 400 ms before epoch 4, 700 ms in it."""
+    """B left before it took what A had released: 400 ms pass before epoch 4, 700 ms in it."""
     b_leaves = (3400, "8t B; 7t B; 5t B; 3 4")
     a_has_all = (4100, "7 A 0-5; 6 4; 8 A 4/3 0-5")
     got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, b_leaves, a_has_all)
@@ -115,9 +115,7 @@ def test_time_without_owner_belongs_to_the_epoch_in_which_it_passes() -> None:
 @pytest.mark.parametrize(
     ("topics", "unowned_ms"), [("topics=foo", 3 * 5000), ("topics=bar", 0)], ids=["same", "other"]
 )
-def test_partitions_of_a_dead_member_wait_for_the_next_target(
-    topics: str, unowned_ms: int
-) -> None:
+def test_partitions_of_a_dead_member_wait_for_the_next_target(topics: str, unowned_ms: int) -> None:
     """The other member never asks for a target; it is known to want them by the topic that it subscribes to."""
     b_joins = (2000, f"5 B {topics}; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
     b_expires = (4000, "8t B; 7t B; 5t B; 3 4")

@@ -156,8 +156,8 @@ def test_the_overview_fits_on_a_screen_and_says_why() -> None:
 
 
 def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:
-    """--group tells the story of one group from its first record to its last."""
-    text = call("inspect", segments("consumer-protocol"), "--group", "stuck").out
+    """The answer first; --epochs adds the story from the newest epoch back to the first."""
+    text = call("inspect", segments("consumer-protocol"), "--group", "stuck", "--epochs").out
     assert "stuck: a consumer group, Stable with 2 members at the end. Last epoch 5" in text
     assert "member rebalance timeout, probable: Member stuck-0 kept partitions for 6002 ms" in text
     assert "not excluded: member left, member session expired, member removed by admin" in text
@@ -165,6 +165,23 @@ def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:
     assert re.search(r"stuck-0 +09:25:25\.652 +1\.1 s +– +free-0, 1\.1 s +0 → 4", text)
     assert re.search(r"09:25:25\.652 +787 ms +orders 5-8 +free-0 +stuck-0", text)
     assert "_f99JxbjQ4WkFKMWrGQGwQ" in text.partition("Members")[2]
+
+
+def test_epochs_are_shown_on_demand_the_newest_first() -> None:
+    """Without --epochs the answer alone, in both commands; --all has them too."""
+    log = segments("consumer-protocol")
+    short = call("inspect", log, "--group", "stuck").out
+    assert "The longest rebalance was held up by stuck-0" in short
+    assert "\nEpoch " not in short
+    for option in ("--epochs", "--all"):
+        shown = re.findall(
+            r"^Epoch (\d+)", call("inspect", log, "--group", "stuck", option).out, re.MULTILINE
+        )
+        assert shown == ["5", "4", "3", "2"]
+    told = call("explain", log, "stuck", "--epochs").out.partition("Every epoch")[2]
+    assert re.findall(r"^  Epoch (\d+)", told, re.MULTILINE) == ["5", "4", "3", "2"]
+    assert call("inspect", log, "--epochs").code == 2
+    assert call("explain", log, "stuck", "--epochs", "--epoch", "5").code == 2
 
 
 def test_a_classic_rebalance_is_given_by_its_bounds() -> None:

@@ -418,14 +418,10 @@ class Life:
             return None, topic
         return topic_id_text(topic), self.options.topic_name(topic)
 
-    def subscribes_to(self, partition: TopicPartition) -> bool:
-        """Whether a member certainly subscribes to a partition that exists: the target is the evidence that it does."""
-        if self.moves.has_owner(partition):
-            return True
-        topic = self._topic_of(partition)[1] if self.moves.had_owner(partition) else None
-        return topic is not None and any(
-            topic in watch.stint.identity.subscribed_topics for watch in self.watches.values()
-        )
+    def confirm_unowned(self, now_ms: int) -> None:
+        """An epoch ends: its unowned time counts where a member certainly subscribes to the partition."""
+        is_wanted = self.moves.is_certainly_wanted(self._topic_of, self.watches.values())
+        self.ownership.confirm_until(is_wanted, now_ms)
 
     def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
         """Add unowned time to the epochs and the rebalance in which it falls."""

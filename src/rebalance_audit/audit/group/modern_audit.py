@@ -112,7 +112,7 @@ class ModernAudit:
         self._contradictions = ()
         self._verdicts = self._judge_causes(write)
         if self._evidence.bump is not None:
-            life.ownership.confirm_until(life.subscribes_to, write[0].position.record_timestamp_ms)
+            life.confirm_unowned(write[0].position.record_timestamp_ms)
         # The request that upgrades a group also joins it: states in between were never observable.
         self._goes_on = self._upgraded_at == write[-1].position
         for step in write:

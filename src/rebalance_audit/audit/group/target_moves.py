@@ -1,8 +1,9 @@
 """What a new target assignment moves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, TopicPartition, minus
 
 
@@ -74,6 +75,23 @@ class TargetMoves:
     def had_owner(self, partition: TopicPartition) -> bool:
         """Whether the target that was installed last assigned the partition to a member that has lost it since."""
         return self._before.get(partition) is not None
+
+    def is_certainly_wanted(
+        self,
+        topic_of: Callable[[TopicPartition], tuple[str | None, str | None]],
+        watches: Iterable[MemberWatch],
+    ) -> Callable[[TopicPartition], bool]:
+        """Returns whether a member subscribes to a partition that exists: that the target has or had it shows this."""
+
+        def is_wanted(partition: TopicPartition) -> bool:
+            if self.has_owner(partition):
+                return True
+            topic = topic_of(partition)[1] if self.had_owner(partition) else None
+            return topic is not None and any(
+                topic in watch.stint.identity.subscribed_topics for watch in watches
+            )
+
+        return is_wanted
 
     def install(self, *, takes_away: bool = False) -> Moves:
         """The target is complete; returns what it moved since the last one.

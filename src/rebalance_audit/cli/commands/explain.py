@@ -55,6 +55,12 @@ _TABLE_OF: Final = {
 @options.broker_logs
 @options.broker_log_zone
 @click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
+@click.option(
+    "--epochs",
+    "every_epoch",
+    is_flag=True,
+    help="Also a sentence on every epoch or generation, the newest first.",
+)
 @options.time_option(
     "--at", "at_ms", text="The epoch of this moment, and how the group stood then."
 )
@@ -71,6 +77,7 @@ def explain(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     epoch_number: int | None,
+    every_epoch: bool,
     at_ms: int | None,
     incarnation: int | None,
     as_json: bool,
@@ -84,6 +91,10 @@ def explain(
     """
     if epoch_number is not None and at_ms is not None:
         raise click.UsageError("Give --epoch or --at, not both.")
+    if every_epoch and (epoch_number is not None or at_ms is not None):
+        raise click.UsageError(
+            "--epochs is about the group as a whole; leave --epoch and --at out."
+        )
     with bad_arguments(group="GROUP"):
         own, group_id, cluster_name = _rows_of(
             invocation, where, lake, cluster, broker_logs, broker_log_zone
@@ -92,7 +103,11 @@ def explain(
         raise click.UsageError(
             f"The log has no epoch of {group_id!r}, so there is nothing to explain."
         )
-    explanation = _explain(own, epoch_number, at_ms, incarnation)
+    explanation = (
+        explain_group(own, every_epoch=True)
+        if every_epoch
+        else _explain(own, epoch_number, at_ms, incarnation)
+    )
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name))
     else:

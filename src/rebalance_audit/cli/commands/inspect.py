@@ -23,6 +23,7 @@ EXAMPLES: Final = """\b
 Examples:
   rebalance-audit inspect copy-of-log
   rebalance-audit inspect copy-of-log --group checkout
+  rebalance-audit inspect copy-of-log --group checkout --epochs
   rebalance-audit inspect copy-of-log --broker-log broker-1/server.log --broker-log broker-2
   rebalance-audit inspect --lake /data/lake --cluster blue
   rebalance-audit inspect copy-of-log --json | jq '.epochs[] | {group_id, epoch, primary_cause}'
@@ -36,7 +37,15 @@ Examples:
 @options.cluster
 @options.broker_logs
 @options.broker_log_zone
-@click.option("--all", "everything", is_flag=True, help="Every row, also of long tables.")
+@click.option(
+    "--epochs",
+    "every_epoch",
+    is_flag=True,
+    help="With --group: every epoch, the newest first, with its causes and the records that show them.",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Every row, also of long tables, and every epoch."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: rows per gold table.")
 @configured
 def inspect(
@@ -47,6 +56,7 @@ def inspect(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    every_epoch: bool,
     everything: bool,
     as_json: bool,
 ) -> None:
@@ -54,15 +64,25 @@ def inspect(
 
     With --lake: print the audit that `run` left in a lake.
 
-    Without --group: all groups and their rebalances. With --group: every epoch of the group with its
-    causes and the records that show them, how each member got there, and which partitions nobody owned.
+    Without --group: all groups and their rebalances. With --group: who held the group up and why, its
+    rebalances, its members, and which partitions nobody owned.
 
     docs/glossary.md explains the words.
     """
+    if every_epoch and not group_ids:
+        raise click.UsageError("--epochs goes with --group.")
     if segments is None:
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
-        _inspect_lake(invocation, lake, cluster, group_ids, everything=everything, as_json=as_json)
+        _inspect_lake(
+            invocation,
+            lake,
+            cluster,
+            group_ids,
+            everything=everything,
+            every_epoch=every_epoch,
+            as_json=as_json,
+        )
         return
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
@@ -72,7 +92,14 @@ def inspect(
     if as_json:
         sys.stdout.buffer.write(tables_json(audit.tables, audit.cluster))
     else:
-        print_report(stdout_console(), audit.tables, audit.facts, group_ids, everything=everything)
+        print_report(
+            stdout_console(),
+            audit.tables,
+            audit.facts,
+            group_ids,
+            everything=everything,
+            every_epoch=every_epoch,
+        )
 
 
 def _inspect_lake(
@@ -82,6 +109,7 @@ def _inspect_lake(
     group_ids: tuple[str, ...],
     *,
     everything: bool,
+    every_epoch: bool,
     as_json: bool,
 ) -> None:
     config = invocation.config_of_reader(
@@ -100,4 +128,11 @@ def _inspect_lake(
         sys.stdout.buffer.write(tables_json(tables, name))
     else:
         source = f"{path}, cluster {name}"
-        print_lake_report(stdout_console(), tables, source, group_ids, everything=everything)
+        print_lake_report(
+            stdout_console(),
+            tables,
+            source,
+            group_ids,
+            everything=everything,
+            every_epoch=every_epoch,
+        )

@@ -10,6 +10,7 @@ from rich.text import Text
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
+from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.layout import ConsoleReport
 
@@ -19,21 +20,6 @@ EVIDENCE_SHOWN: Final = 4
 """Records of evidence per finding unless all are wanted."""
 
 STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_RANKS: Final = {severity: rank for rank, severity in enumerate(STYLES)}
-
-
-def gravest_first(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Rows of gold.findings by severity; ongoing ones before past ones, the latest first."""
-    return sorted(
-        rows,
-        key=lambda row: (
-            _RANKS[row["severity"]],
-            row["to_at"] is not None,
-            -(row["to_at"] or row["from_at"] or 0),
-            row["group_id"] or "",
-            row["kind"],
-        ),
-    )
 
 
 def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everything: bool) -> None:

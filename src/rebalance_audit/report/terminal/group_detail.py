@@ -8,10 +8,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_audit.report import causes, evidence, present, words
+from rebalance_audit.report.answer import answer
+from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
-from rebalance_audit.report.terminal.overview import print_rebalances, protocol
+from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
 from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
 
 MEMBERS_SHOWN: Final = 10
@@ -21,8 +23,10 @@ EVIDENCE_SHOWN: Final = 4
 """Records of evidence per cause unless all are wanted."""
 
 
-def print_group(layout: ConsoleReport, tables: Tables, group_id: str, *, everything: bool) -> None:
-    """The group's story from its first epoch to its last; `tables` may hold other groups."""
+def print_group(
+    layout: ConsoleReport, tables: Tables, group_id: str, *, everything: bool, every_epoch: bool
+) -> None:
+    """The answer, then the group's story, the newest first; `tables` may hold other groups."""
     own = {
         name: [row for row in rows if row.get("group_id") == group_id]
         for name, rows in tables.items()
@@ -32,9 +36,17 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, *, everyth
         layout.line(f"{group_id}: the log has no more than offset commits of this group.")
         return
     layout.line(_headline(found[0]))
+    for sentence in answer(own):
+        text = Text(layout.names.in_sentence(group_id, sentence))
+        layout.print(Padding(text, (0, 0, 0, 2)))
     print_findings_in_detail(layout, own.get("findings", ()), everything=everything)
-    print_rebalances(layout, own, own["rebalances"], limit=None, with_group=False)
-    _epochs(layout, own, everything=everything)
+    limit = None if everything else SHOWN
+    print_rebalances(layout, own, own["rebalances"], limit=limit, with_group=False)
+    if every_epoch or everything:
+        _epochs(layout, own, everything=everything)
+    else:
+        noun = found[0].epoch_noun
+        layout.line(Text(f"--epochs shows every {noun} with its causes and records", "dim"))
     print_ownership_gaps(layout, own["ownership"], everything=everything)
     _members(layout, own["members"], everything=everything)
     _glossary(layout, own["rebalance_causes"])
@@ -63,7 +75,10 @@ def _epochs(layout: ConsoleReport, own: Tables, *, everything: bool) -> None:
     for name in ("rebalance_causes", "convergence"):
         for row in own[name]:
             of_epoch[name, row["incarnation"], row["epoch"]].append(row)
-    for epoch in own["epochs"]:
+    newest_first = sorted(
+        own["epochs"], key=lambda row: (row["incarnation"], row["epoch"]), reverse=True
+    )
+    for epoch in newest_first:
         life, number = epoch["incarnation"], epoch["epoch"]
         layout.line()
         layout.line(_epoch_line(layout, epoch))
@@ -76,7 +91,7 @@ def _epochs(layout: ConsoleReport, own: Tables, *, everything: bool) -> None:
 def _epoch_line(layout: ConsoleReport, epoch: TableRow) -> Text:
     word = "Generation" if epoch["protocol"] == "classic" else "Epoch"
     text = Text(f"{word} {epoch['epoch']}", "bold")
-    text.append(f"  {layout.moment(epoch['started_at'])}  {_outcome(epoch)}", "not bold")
+    text.append(f"  {layout.moment(epoch['started_at'])}  {outcome(epoch)}", "not bold")
     facts = []
     if epoch["members"] is not None:
         facts.append(f"{words.counted(epoch['members'], 'member')}{_plus_minus(epoch)}")
@@ -92,23 +107,6 @@ def _epoch_line(layout: ConsoleReport, epoch: TableRow) -> Text:
     if facts:
         text.append(f"; {', '.join(facts)}", "not bold")
     return text
-
-
-def _outcome(epoch: TableRow) -> str:
-    took = words.duration(epoch["convergence_ms"])
-    match epoch["outcome"]:
-        case "converged" if epoch["protocol"] == "classic":
-            return f"assigned {words.duration(epoch['sync_ms'])} after the join phase"
-        case "converged" if epoch["assign_ms"]:
-            return f"converged in {took}, the assignment after {words.duration(epoch['assign_ms'])}"
-        case "converged":
-            return f"converged in {took}"
-        case "superseded":
-            return f"superseded by {epoch['superseded_by']}"
-        case "open":
-            return "not converged when the log ends"
-        case other:
-            return str(other)
 
 
 def _join_phase(layout: ConsoleReport, epoch: TableRow) -> None:

@@ -51,7 +51,7 @@ def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
     """The longest rebalance of each of the three groups with the longest ones, with who and why."""
     verdicts = Verdicts(tables)
     worst: dict[str, TableRow] = {}
-    for row in sorted(tables["rebalances"], key=lambda row: (-estimate_of(row), _when(row))):
+    for row in sorted(tables["rebalances"], key=_longest_first):
         if estimate_of(row) >= WORTH_A_SENTENCE_MS and len(worst) < WORST_SHOWN:
             worst.setdefault(row["group_id"], row)
     if not worst:
@@ -155,14 +155,17 @@ def print_rebalances(
     limit: int | None,
     with_group: bool,
 ) -> None:
-    """The rebalances in order of time; where there are more than `limit`, only the longest of them."""
+    """Of all groups the longest first, of one the newest; no more than `limit`."""
     if not rebalances:
         return
     triggers = trigger_members(tables)
     verdicts = Verdicts(tables)
-    longest = sorted(rebalances, key=lambda row: (-estimate_of(row), _when(row)))
-    shown = sorted(longest[:limit], key=_when)
-    layout.title(_title("Rebalances", len(shown), len(rebalances), "longest") + layout.on_day())
+    if with_group:
+        which, ranked = "longest", sorted(rebalances, key=_longest_first)
+    else:
+        which, ranked = "latest", sorted(rebalances, key=_when, reverse=True)
+    shown = ranked[:limit]
+    layout.title(_title("Rebalances", len(shown), len(rebalances), which) + layout.on_day())
     group_column = ("Group",) if with_group else ()
     right = ("Took", "Epochs", "Moved", "Unowned")
     after = ("Epochs", "Took", "Cause", "Held up by", "Moved", "Unowned")
@@ -193,6 +196,10 @@ def print_rebalances(
     if any(map(is_classic, shown)):
         legend += "  – between: no record says when a classic group began to rebalance"
     layout.line(Text(legend, "dim"))
+
+
+def _longest_first(rebalance: TableRow) -> tuple[int, tuple[int, str, int, int]]:
+    return -estimate_of(rebalance), _when(rebalance)
 
 
 def _when(rebalance: TableRow) -> tuple[int, str, int, int]:

@@ -34,31 +34,48 @@ def file_console(file: IO[str]) -> Console:
 
 
 def print_report(
-    console: Console, tables: Tables, facts: LogFacts, group_ids: Sequence[str], *, everything: bool
+    console: Console,
+    tables: Tables,
+    facts: LogFacts,
+    group_ids: Sequence[str],
+    *,
+    everything: bool,
+    every_epoch: bool,
 ) -> None:
     """The overview, or each group of `group_ids` in detail; long tables are cut unless `everything`."""
     layout = ConsoleReport(console, tables)
     _read(layout, facts)
-    _answer(layout, tables, group_ids, everything=everything)
+    _answer(layout, tables, group_ids, everything=everything, every_epoch=every_epoch)
     _oddities(layout, facts)
 
 
 def print_lake_report(
-    console: Console, tables: Tables, source: str, group_ids: Sequence[str], *, everything: bool
+    console: Console,
+    tables: Tables,
+    source: str,
+    group_ids: Sequence[str],
+    *,
+    everything: bool,
+    every_epoch: bool,
 ) -> None:
     """The same from the gold tables of a lake, which `source` names: they do not tell what the files were like."""
     layout = ConsoleReport(console, tables)
     layout.line(Text(words.visible(source), "bold"))
-    _answer(layout, tables, group_ids, everything=everything)
+    _answer(layout, tables, group_ids, everything=everything, every_epoch=every_epoch)
 
 
 def _answer(
-    layout: ConsoleReport, tables: Tables, group_ids: Sequence[str], *, everything: bool
+    layout: ConsoleReport,
+    tables: Tables,
+    group_ids: Sequence[str],
+    *,
+    everything: bool,
+    every_epoch: bool,
 ) -> None:
     if group_ids:
         for group_id in group_ids:
             layout.line()
-            print_group(layout, tables, group_id, everything=everything)
+            print_group(layout, tables, group_id, everything=everything, every_epoch=every_epoch)
     else:
         print_overview(layout, tables, everything=everything)
 
