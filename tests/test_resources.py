@@ -12,8 +12,9 @@ sys.path.insert(0, sys.argv[1])
 import rebalance_audit
 from rebalance_audit.resources import list_files, read_text
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.views import views
 assert rebalance_audit.__file__.startswith(sys.argv[1]), rebalance_audit.__file__
-print(len(table_schemas()), len(read_text("conf/base.toml")), len(list_files("schemas/records", ".json")))
+print(len(table_schemas()), len(read_text("conf/base.toml")), len(list_files("schemas/records", ".json")), len(views()))
 """
 
 
@@ -43,7 +44,9 @@ def test_the_wheel_brings_its_data(unpacked: bool, wheel: Path, tmp_path: Path) 
     )
     tables = len(list_files("schemas/tables", ".json"))
     records = len(list_files("schemas/records", ".json"))
-    assert told.stdout.split() == [str(tables), str(len(read_text("conf/base.toml"))), str(records)]
+    queries = len(list_files("schemas/views", ".sql"))
+    expected = [tables, len(read_text("conf/base.toml")), records, queries]
+    assert told.stdout.split() == [str(count) for count in expected]
 
 
 def test_a_missing_data_file_is_told_by_its_path() -> None:

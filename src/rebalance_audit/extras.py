@@ -16,9 +16,11 @@ PACKAGES: Final = {
     "quality": ("great_expectations",),
     "spark": ("pyspark", "delta"),
     "kafka": ("kafka",),
-    "readers": ("deltalake", "pyarrow"),
+    "readers": ("deltalake", "pyarrow", "duckdb"),
     "notebook": ("deltalake", "pyarrow", "pandas"),
     "report": ("deltalake", "pyarrow", "duckdb", "jinja2"),
+    "metrics": ("deltalake", "pyarrow", "duckdb", "prometheus_client"),
+    "mcp": ("deltalake", "pyarrow", "duckdb", "mcp"),
 }
 """Extra -> the packages of it that are imported first."""
 

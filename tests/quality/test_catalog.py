@@ -1,13 +1,16 @@
 """A lake in a catalog: made, audited into, checked; and every commit says which run made it."""
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
@@ -16,8 +19,10 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.views import views
 from tests.wire.golden import capture
 
+LATER: Final = datetime(2027, 11, 21, tzinfo=UTC)
 NAME = "catalog:spark_catalog.audit"
 SEGMENTS = capture("broker-4.0").segments
 
@@ -103,3 +108,21 @@ def test_a_folder_may_be_given_as_a_url(spark: SparkSession, tmp_path: Path) -> 
     Lake(spark, f"file://{tmp_path}/lake").create(["gold.topics"])
     assert (tmp_path / "lake" / "gold" / "topics" / "_delta_log").is_dir()
     assert Lake(spark, str(tmp_path / "lake")).version("gold.topics") == 0
+
+
+def test_maintenance_makes_views_that_answer_as_in_duckdb(
+    spark: SparkSession, audited: Audited
+) -> None:
+    """Each view of `schemas/views`, in the catalog over its tables: row for row what DuckDB answers over the same."""
+    made = maintain(audited.lake, MaintainRequest(), LATER, lambda _: None).views
+    assert (made.refused, len(made.names)) == (None, len(views()))
+    with duckdb.connect() as elsewhere:
+        elsewhere.execute("set timezone = 'UTC'; create schema gold")
+        for name in sorted({name for view in views() for name in view.tables}):
+            elsewhere.register("rows", audited.lake.read(name).toArrow())
+            elsewhere.execute(f"create table {name} as from rows")
+        for view in views():
+            found = spark.table(f"spark_catalog.audit_views.{view.name}").toArrow().to_pylist()
+            expected = elsewhere.sql(view.sql).to_arrow_table().to_pylist()
+            assert sorted(map(repr, found)) == sorted(map(repr, expected)), view.name
+            assert expected or view.name == "open_findings", view.name

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
     "maintain": "Rewrite small files of a lake, remove unused ones, delete rows past their retention.",
     "report": "Write an HTML page about the groups of a lake.",
+    "export": "Write the tables and views of an audit for tools that read no Delta.",
     "check": "Check the tables of a lake, and list the rows that break an expectation.",
     "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",

@@ -1,17 +1,14 @@
 """What a command reports when it is done: to people, to a program that reads stdout, to one that reads a file."""
 
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 import orjson
 
-READABLE_BY_ALL: Final = 0o644
-"""Temporary files are the owner's alone; whoever reads a summary is often another user than the job's."""
+from rebalance_audit.new_file import replacing
 
 HandOut: TypeAlias = Callable[[Mapping[str, Any], str], None]
 """Takes the summary and the text for people: `hand_out` with what the command line says."""
@@ -56,14 +53,5 @@ def hand_out(
 
 def write_file(document: bytes, file: Path) -> None:
     """Writes a file atomically, and creates its folder. Raises OSError."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    new = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(document)
-        new.chmod(READABLE_BY_ALL)
-        new.replace(file)
-    except BaseException:
-        new.unlink()
-        raise
+    with replacing(file) as new:
+        new.write_bytes(document)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import duckdb
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
+from rebalance_audit.readers.gold_sql import OFFLINE
 from rebalance_audit.readers.tables import lacking_columns, open_table
 
 FIRST_MS: Final = -(1 << 62)
@@ -18,9 +19,6 @@ LAST_MS: Final = 1 << 62
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
-
-_OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-"""DuckDB would fetch from the network what it lacks."""
 
 _VIEWS: Final = {
     # When a classic generation began is not in the log; the end of its join phase is.
@@ -247,7 +245,7 @@ class ReportRows:
         self, lake: str, cluster: str, from_ms: int | None = None, to_ms: int | None = None
     ) -> None:
         """Opens the tables; their rows are read by the questions. Raises LakeNotReadable."""
-        self._sql = duckdb.connect(":memory:", config=dict(_OFFLINE))
+        self._sql = duckdb.connect(":memory:", config=dict(OFFLINE))
         bounds = (
             FIRST_MS if from_ms is None else from_ms,
             LAST_MS if to_ms is None else to_ms,

@@ -75,8 +75,8 @@ def maintain(
     """Maintain the tables of a lake.
 
     Deletes rows past their retention, rewrites small files as large ones (OPTIMIZE) and removes unused files
-    (VACUUM). No run can write while it works. It can be killed at any point and repeated, and no run mistakes
-    its commits for new data.
+    (VACUUM); in a catalog it also makes the views of docs/bi.md. No run can write while it works. It can be
+    killed at any point and repeated, and no run mistakes its commits for new data.
     """
     flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
     config = invocation.config_of_lake(flags, "spark")
@@ -103,6 +103,10 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
             lines.append(f"  {name:{width}}  {', '.join(told)}")
     if quiet:
         lines.append(f"{words.counted(quiet, 'table')} with nothing to do.")
+    if report.views.names:
+        lines.append(f"{words.counted(len(report.views.names), 'view')} made anew.")
+    if report.views.refused is not None:
+        lines.append(f"The catalog takes no views: {report.views.refused}")
     return "\n".join(lines)
 
 
@@ -136,5 +140,7 @@ def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Ma
             }
             for name, care in report.tables.items()
         },
+        "views": report.views.names,
+        "views_refused": report.views.refused,
         "table_versions": {name: care.version for name, care in report.tables.items()},
     }

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
 from rebalance_audit.lake.storage.delta_log import java_message
@@ -100,6 +101,8 @@ class MaintainReport:
 
     run_id: str
     tables: dict[str, TableCare] = field(default_factory=dict)
+    views: CatalogViews = field(default_factory=CatalogViews)
+    """Made anew in a catalog when all tables were maintained."""
 
 
 def check_maintain_request(request: MaintainRequest) -> None:
@@ -137,6 +140,8 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
     ):
         done = pool.map(lambda name: _Table(lake, name, request, now, tell).care(), names)
         report.tables.update(zip(names, done, strict=True))
+        if not (request.tables or request.dry_run):
+            report.views = make_catalog_views(lake)
     return report
 
 

@@ -15,6 +15,7 @@ from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.tables.schemas import TableSchema
+from rebalance_audit.tables.views import VIEWS_SCHEMA
 
 RECENT_COMMITS: Final = 100
 """How many versions back a commit that was just made is searched for."""
@@ -30,6 +31,9 @@ class Location(Protocol):
 
     def sql_name(self, schema: TableSchema) -> str:
         """The table in an SQL statement."""
+
+    def view_name(self, name: str) -> str | None:
+        """A view of `schemas/views` in an SQL statement; None where views have no place."""
 
     def version(self, schema: TableSchema) -> int | None:
         """Newest version; None if there is no table. Raises OSError."""
@@ -82,6 +86,10 @@ class Folder:
     def sql_name(self, schema: TableSchema) -> str:
         """The path as Delta takes it in SQL."""
         return f"delta.`{self.address(schema)}`"
+
+    def view_name(self, name: str) -> str | None:  # noqa: ARG002 - as in every location
+        """None: a folder holds tables only."""
+        return None
 
     def version(self, schema: TableSchema) -> int | None:
         """By the file names in the table's log."""
@@ -141,6 +149,10 @@ class Catalog:
     def sql_name(self, schema: TableSchema) -> str:
         """The three parts, each quoted."""
         return f"{self._schema(schema.layer)}.`{schema.name}`"
+
+    def view_name(self, name: str) -> str | None:
+        """In a schema beside those of the layers."""
+        return f"{self._schema(VIEWS_SCHEMA)}.`{name}`"
 
     def version(self, schema: TableSchema) -> int | None:
         """By the newest row of the table's history."""

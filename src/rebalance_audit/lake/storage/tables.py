@@ -23,6 +23,7 @@ from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_ot
 from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
+from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
 FILTERED_BY: Final = (
     "cluster",
@@ -61,6 +62,20 @@ class Lake:
     def sql_name(self, name: str) -> str:
         """The table's name in SQL, quoted."""
         return self._location.sql_name(table_schemas()[name])
+
+    def make_view(self, view: View) -> str | None:
+        """Make a view anew, where views have a place; returns its name in SQL.
+
+        Raises PySparkException and Py4JJavaError, also where the catalog knows tables only.
+        """
+        name = self._location.view_name(view.name)
+        if name is not None:
+            self._location.prepare([VIEWS_SCHEMA])
+            self.spark.sql(
+                f"CREATE OR REPLACE VIEW {name} COMMENT {_quoted(view.question)}"
+                f" AS {view.sql_over(self.sql_name)}"
+            )
+        return name
 
     def create(self, names: Iterable[str]) -> None:
         """Make the tables that do not exist, and add the columns that tables of an earlier release lack.

@@ -1,0 +1,93 @@
+"""Where commands that show gold tables take them from: SEGMENTS, audited now, or the lake of `run`."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.requirements import require_packages_of
+
+if TYPE_CHECKING:
+    from rebalance_audit.tables.gold_rows import GoldRows
+
+NOTHING: Final = "Nothing to read: give SEGMENTS or --lake DIR."
+
+
+def reads_gold(extra: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """SEGMENTS, --lake and what goes with them; the command gets `gold`, a GoldRows, in their place.
+
+    A lake gives the rows of all its clusters unless --cluster names one. Raises click.UsageError, what
+    `require_packages_of` raises for the extra, and what reading raises.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @click.argument(
+            "segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path)
+        )
+        @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+        @options.cluster
+        @options.broker_logs
+        @options.broker_log_zone
+        @wraps(command)
+        def run(
+            *args: Any,
+            segments: Path | None,
+            lake: str | None,
+            cluster: str | None,
+            broker_logs: tuple[Path, ...],
+            broker_log_zone: str | None,
+            **kwargs: Any,
+        ) -> Any:
+            invocation = click.get_current_context().find_object(Invocation)
+            assert invocation is not None
+            if segments is None:
+                if broker_logs:
+                    raise click.UsageError(
+                        "--broker-log goes with SEGMENTS; for a lake give it to `run`."
+                    )
+                gold = _of_lake(invocation, lake, cluster, extra)
+            else:
+                if lake is not None:
+                    raise click.UsageError("Give SEGMENTS or --lake, not both.")
+                gold = _of_segments(
+                    invocation, segments, cluster, broker_logs, broker_log_zone, extra
+                )
+            return command(*args, gold=gold, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def _of_segments(
+    invocation: Invocation,
+    segments: Path,
+    cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
+    extra: str,
+) -> "GoldRows":
+    settings = audit_settings(invocation, cluster, broker_log_zone)
+    require_packages_of(extra)
+    from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
+
+    with bad_arguments():
+        return audit_segments(segments, (), broker_logs, **settings._asdict())
+
+
+def _of_lake(
+    invocation: Invocation, lake: str | None, cluster: str | None, extra: str
+) -> "GoldRows":
+    flags = {"lake.path": lake, "cluster": cluster}
+    config = invocation.config_of_lake(flags, extra, without=NOTHING)
+    from rebalance_audit.config import is_given  # noqa: PLC0415 - 0.3 s
+    from rebalance_audit.readers.lake_reader import open_lake  # noqa: PLC0415
+
+    one = is_given("cluster", invocation.config_file, flags)
+    return open_lake(config.lake.path, config.cluster if one else None)

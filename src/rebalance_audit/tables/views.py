@@ -1,0 +1,54 @@
+"""Views over the gold tables as data: `schemas/views/*.sql`, one query per file, for dashboards.
+
+A query runs on Spark and on DuckDB as it is. Tables are named by layer and name, as `gold.epochs`; whoever makes a view
+puts in what they are called where the view is made.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from rebalance_audit.resources import list_files, read_text
+
+VIEWS_SCHEMA: Final = "views"
+"""The views' place beside the layers: `views.groups_now`."""
+
+_FOLDER: Final = "schemas/views"
+_TABLE: Final = re.compile(r"\bgold\.[a-z_]+")
+_COMMENT: Final = "-- "
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A query with a name. Its comments are the question that it answers, then what a row is."""
+
+    name: str
+    question: str
+    description: str
+    sql: str
+    """The query without its comments."""
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Full names of the tables that it reads."""
+        return frozenset(_TABLE.findall(self.sql))
+
+    def sql_over(self, name_of: Callable[[str], str]) -> str:
+        """The query over tables of other names: `name_of` takes a full name and gives the name in SQL."""
+        return _TABLE.sub(lambda found: name_of(found[0]), self.sql)
+
+
+@cache
+def views() -> tuple[View, ...]:
+    """Every view, by name."""
+    return tuple(_parsed(path) for path in list_files(_FOLDER, ".sql"))
+
+
+def _parsed(path: str) -> View:
+    lines = read_text(path).splitlines()
+    comments = [line.removeprefix(_COMMENT) for line in lines if line.startswith(_COMMENT)]
+    query = "\n".join(line for line in lines if not line.startswith(_COMMENT))
+    name = path.rpartition("/")[2].removesuffix(".sql")
+    return View(name, comments[0], " ".join(comments[1:]), query)

@@ -1,0 +1,157 @@
+"""The views of `schemas/views`, on DuckDB over what the audit of a real log found."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.local.audit import Audit
+from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.readers.lake_reader import open_lake
+from rebalance_audit.resources import checkout_root
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
+from rebalance_audit.tables.views import views
+from tests.cli.audited import audited_once
+from tests.cli.call import segments
+from tests.support.lake_without_spark import write_lake
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    """Groups of the consumer protocol, one of them stuck at the end of the log."""
+    return audited_once(segments("consumer-protocol"))
+
+
+@pytest.fixture(scope="module")
+def sql(audit: Audit) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The audit's tables with the views."""
+    with gold_sql(audit) as connection:
+        yield connection
+
+
+def rows_of(sql: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    """Rows by column name."""
+    found: list[dict[str, Any]] = sql.sql(query).to_arrow_table().to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("view", views(), ids=lambda view: view.name)
+def test_a_view_is_a_question_over_gold_tables(view: Any) -> None:
+    """Its first comment is the question that charts are titled with; it reads nothing but gold."""
+    assert view.question.endswith("?")
+    assert view.description
+    assert view.tables
+    assert view.tables.issubset(GOLD_TABLES)
+
+
+def test_groups_now_has_each_group_once_as_replay_leaves_it(
+    audit: Audit, sql: duckdb.DuckDBPyConnection
+) -> None:
+    """State, epoch and members are those of `state` at the end of the log."""
+    found = {row["group_id"]: row for row in rows_of(sql, "from views.groups_now")}
+    for group in audit.state().groups:
+        row = found.pop(group["group_id"])
+        assert (row["group_state"], row["epoch"], row["members"]) == (
+            group["state"],
+            group["epoch"],
+            len(group["members"]),
+        )
+        of_group = [each for each in audit.rebalances if each["group_id"] == row["group_id"]]
+        assert row["rebalances"] == len(of_group)
+        is_open = any(each["outcome"] == "open" for each in of_group)
+        assert (row["rebalancing_since"] is not None) == is_open
+    assert found == {}
+
+
+def test_every_rebalance_is_listed_with_its_reason_and_counted_in_an_hour(
+    audit: Audit, sql: duckdb.DuckDBPyConnection
+) -> None:
+    """Joins lose and double no rebalance; the sums of hours are those of the list."""
+    listed = rows_of(sql, "from views.rebalance_list")
+    hours = rows_of(sql, "from views.causes_by_hour")
+    assert len(listed) == len(audit.rebalances) == sum(row["rebalances"] for row in hours)
+    assert all(row["why"] for row in listed)
+    lost_ms = sum(row["duration_estimate_ms"] or 0 for row in listed)
+    assert lost_ms == sum(row["not_stable_estimate_ms"] for row in hours) > 0
+
+
+def test_what_nobody_owned_is_summed_by_topic(audit: Audit, sql: duckdb.DuckDBPyConnection) -> None:
+    """All gaps of `gold.ownership`, under the topic's name."""
+    found = rows_of(sql, "from views.unowned_by_topic")
+    gaps = [row["unowned_before_ms"] for row in audit.ownership if row["unowned_before_ms"]]
+    assert sum(row["unowned_partition_ms"] for row in found) == sum(gaps)
+    assert sum(row["gaps"] for row in found) == len(gaps) > 0
+    assert "payments" in {row["topic"] for row in found}
+
+
+def test_the_member_that_was_last_is_the_worst(sql: duckdb.DuckDBPyConnection) -> None:
+    """In the group whose one client takes seconds to give up partitions, that client leads."""
+    worst, *_ = rows_of(
+        sql,
+        "from views.worst_members where group_id = 'slow' order by longest_revoke_ms desc nulls last",
+    )
+    assert worst["client_id"] == "slow-0"
+    assert worst["longest_revoke_ms"] > 2000
+
+
+def finding(finding_id: str, severity: str, to_at: int | None) -> Row:
+    """A finding about group g."""
+    return {
+        "finding_id": finding_id,
+        "kind": "stuck_group",
+        "severity": severity,
+        "group_id": "g",
+        "from_at": 1000,
+        "to_at": to_at,
+    }
+
+
+def hour(number: int, least: int, most: int | None) -> Row:
+    """An hour of group g with bounds of the time in which it was not stable."""
+    return {
+        "group_id": "g",
+        "hour": number * HOUR_MS,
+        "rebalances": 1,
+        "not_stable_min_ms": least,
+        "not_stable_max_ms": most,
+        "not_stable_estimate_ms": least,
+    }
+
+
+def test_findings_that_go_on_are_open_and_a_day_has_the_share_of_its_hours(tmp_path: Path) -> None:
+    """Over a lake, whose runs make `gold.group_hours`. A bound that one hour lacks the day lacks as well."""
+    tables: dict[str, list[Row]] = {
+        schema.name: [] for schema in table_schemas().values() if schema.layer == "gold"
+    }
+    tables["findings"] = [finding("1", "warning", 2000), finding("2", "critical", None)]
+    tables["group_hours"] = [
+        hour(0, HOUR_MS // 2, HOUR_MS),
+        hour(23, 0, HOUR_MS),
+        hour(24, HOUR_MS, None),
+    ]
+    write_lake(tmp_path, tables, "blue")
+    with gold_sql(open_lake(tmp_path)) as sql:
+        findings = rows_of(sql, "from views.open_findings")
+        days = rows_of(sql, "from views.stability_by_day order by day")
+    assert [(row["finding_id"], row["gravity"]) for row in findings] == [("2", 1)]
+    assert [
+        (row["day"], row["share_stable_min"], row["share_stable_max"], row["rebalances"])
+        for row in days
+    ] == [
+        (datetime(1970, 1, 1, tzinfo=UTC), 1 - 2 / 24, 1 - 0.5 / 24, 2),
+        (datetime(1970, 1, 2, tzinfo=UTC), None, 1 - 1 / 24, 1),
+    ]
+
+
+def test_the_page_lists_every_view_with_its_question() -> None:
+    """docs/bi.md, in the words of the views themselves."""
+    page = (checkout_root() / "docs" / "bi.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `views\.(\w+)` \| (.+) \|$", page, re.MULTILINE)
+    assert sorted(listed) == [(view.name, view.question) for view in views()]
