@@ -357,8 +357,8 @@ def churn(seed: int) -> Script:
         faults=CHURN_FAULTS,
     )
     also = (
-        "flapping_member session_expiries slow_member slow_revoker stuck_group epoch_without_target unsticky_assignment"
-        " unbalanced_assignment instance_id_refused"
+        "flapping_member session_expiries slow_member slow_revoker slow_sync stuck_group epoch_without_target"
+        " unsticky_assignment unbalanced_assignment instance_id_refused"
     )
     protocol = BOTH[seed % 2]
     return _script(

@@ -22,9 +22,10 @@ NOT_FOUND: Final = {
     "a hole in the log of a classic group": (
         "generations that no member completed leave no record either, so missing numbers prove nothing"
     ),
-    "a deploy that another one, or a crash of a new process, follows within `wave_pause_ms`": (
-        "members that come and go again are no deploy; random churn looks the same"
+    "a deploy without quiet before and after it, unless its members leave one at a time": (
+        "random churn looks the same"
     ),
+    "a deploy that also changes the number of members": "crashes and starts at random look the same",
     "clients that an old broker refuses, without a move of the coordinator": "a refused request writes no record",
 }
 """What users may expect and the audit does not find, with the reason."""

@@ -39,6 +39,37 @@ def test_members_that_go_all_at_once_are_no_deploy() -> None:
     assert findings(*drained) == {}
 
 
+def restarted(*slots: int) -> list[Write]:
+    """A consumer group of three whose processes close and come back in this order, 17 s apart."""
+    at_ms, epoch, writes = 1_000, 1, list[Write]()
+    member_ids = {slot: f"O{slot}" for slot in range(3)}
+
+    def change(text: str, delay_ms: int) -> None:
+        nonlocal at_ms, epoch
+        at_ms, epoch = at_ms + delay_ms, epoch + 1
+        writes.append((at_ms, f"{text}; 3 {epoch}; 6 {epoch}"))
+
+    for slot, name in member_ids.items():
+        change(f"5 {name} client=c-{slot}; 7 {name} {slot}; 8 {name} {epoch + 1}/0 {slot}", 100)
+    for turn, slot in enumerate(slots):
+        for _ in range(3):
+            at_ms += 3_000
+            writes.append((at_ms, "; ".join(f"1 foo:{number} {at_ms}" for number in range(3))))
+        writes.append((at_ms + 3_000, f"1 foo:{slot} {at_ms + 3_000}"))
+        old, new = member_ids[slot], f"N{turn}"
+        change(f"8t {old}; 7t {old}; 5t {old}", 3_003)
+        change(f"5 {new} client=c-{slot}; 7 {new} {slot}; 8 {new} {epoch + 1}/0 {slot}", 5_000)
+        member_ids[slot] = new
+    return writes
+
+
+def test_restarts_in_turn_are_a_deploy_without_quiet_before_and_after() -> None:
+    """Two deploys at once follow the start of the group; processes that each restart twice are none."""
+    deploys = only(findings(*restarted(0, 1, 2, 2, 1, 0)), "deploy_wave")
+    assert "2 cases" in deploys["detail"]
+    assert "deploy_wave" not in findings(*restarted(0, 0, 1, 1, 2, 2))
+
+
 def replaced_in_turn(*client_ids: str) -> list[Write]:
     """A consumer group with these clients, of which the first three restart in turn."""
     at_ms, epoch, writes = 1_000, 1, list[Write]()

@@ -37,6 +37,8 @@ MIXED_LEAST = 10
 """Departures of a deploy for each one that is a kill, unless all are: a process may not stop in time."""
 WAVES_MAX = 1_000
 """Deployments followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
+QUIET_FACTOR = 3
+"""A deploy stands out: before and after it is quiet for so many times the longest pause within it."""
 
 
 @dataclass(slots=True)
@@ -46,8 +48,14 @@ class _Wave:
     began: Position
     members_before: int
     last_ms: int
+    quiet_before_ms: int | None
+    """Since the deployment's last change before this one; None if the log has none."""
     is_churn: bool = False
-    """A newcomer went again, or nobody was left: a deploy replaces each member once, in turn."""
+    """It follows at once on members that came and went, or more than half were missing: no deploy but for a round."""
+    longest_ms: int = 0
+    """Longest pause between two changes."""
+    in_turn: bool = True
+    """Every departure so far was a leave, and at no time was more than one member missing or too many."""
     came: int = 0
     went: int = 0
     killed: int = 0
@@ -77,6 +85,19 @@ class _Wave:
     eager_partitions: int = 0
     eager_stayed: int = 0
 
+    @property
+    def is_round(self) -> bool:
+        """Every member left and was replaced before or after the next one left: what crashes hardly ever look like."""
+        return self.in_turn and self.went == self.came == self.members_before
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether it was quiet for long enough before."""
+        quiet_ms = self.quiet_before_ms
+        return not self.is_churn and (
+            quiet_ms is None or quiet_ms >= QUIET_FACTOR * self.longest_ms
+        )
+
 
 class DeployWave(Watcher):
     """Follows each deployment of the group from one quiet time to the next."""
@@ -85,9 +106,11 @@ class DeployWave(Watcher):
     is_of_subject = True
     definition = (
         "At least {wave_share_percent} % of the members of one deployment, and at least {wave_members}, "
-        "went and as many came, each once and never all at the same time, with never more than "
-        "{wave_pause_ms} between one and the next, and none in as long a time before and after: a deploy or"
-        " a rolling restart. Some kills among many leaves make it none. Members are one deployment if their"
+        "went and as many came, each once and never more than half of them at a time, with never more than "
+        "{wave_pause_ms} between one and the next, and none in as long a time before and after, nor in three"
+        " times the longest of these pauses: a deploy or a rolling restart. Some kills among many leaves make"
+        " it none. Without such quiet it is one if every member left, one at a time, and had its successor "
+        "before the next one left or right after. Members are one deployment if their"
         " client ids (instance ids of static members) are alike up to the first part with a digit; records "
         "tell no more."
     )
@@ -100,10 +123,13 @@ class DeployWave(Watcher):
 
     _waves: dict[str, _Wave]
     """Deployment -> its changes since it was last quiet, the one quiet for longest first."""
+    _changed_ms: dict[str, int]
+    """Deployment without a wave -> when it last changed (epoch ms), the one quiet for longest first."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._waves = {}
+        self._changed_ms = {}
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -133,20 +159,25 @@ class DeployWave(Watcher):
     ) -> None:
         at_ms, before = position.record_timestamp_ms, members - len(came) + len(went)
         wave = self._waves.pop(name, None)
-        if wave is not None and any(row["member_id"] in wave.newcomers for row in went):
-            # If nobody had gone before, the group was only growing.
-            wave = (
-                _Wave(wave.began, wave.members_before, at_ms, is_churn=True) if wave.went else None
-            )
         if wave is None:
-            wave = _Wave(position, before, at_ms)
+            changed_ms = self._changed_ms.pop(name, None)
+            wave = _Wave(
+                position, before, at_ms, None if changed_ms is None else at_ms - changed_ms
+            )
             if len(self._waves) >= WAVES_MAX:
                 self._close(next(iter(self._waves)))
+        elif not self._continues(wave, went, at_ms):
+            pause_ms = at_ms - wave.last_ms
+            if wave.is_round:
+                self._tell(name, wave)
+            # If nobody had gone before, the group was only growing.
+            is_churn = bool(wave.went or wave.is_churn) and pause_ms <= self.rules.wave_pause_ms
+            wave = _Wave(position, before, at_ms, pause_ms, is_churn)
         self._waves[name] = wave
+        wave.longest_ms = max(wave.longest_ms, at_ms - wave.last_ms)
         wave.last_ms = at_ms
-        wave.is_churn |= not members
-        if wave.is_churn:
-            return
+        most = wave.members_before // 2
+        wave.is_churn |= not members or max(len(went), wave.members_before - members) > most
         wave.trail.add(
             evidence_at(position, f"{len(went)} went and {len(came)} came; {members} members")
         )
@@ -154,6 +185,19 @@ class DeployWave(Watcher):
             self._went(wave, row, at_ms)
         for stint in came:
             self._came(wave, stint, at_ms)
+        leaves = all(row["left_how"] == RebalanceCause.MEMBER_LEFT.text for row in went)
+        wave.in_turn &= leaves and max(len(went), len(came), abs(wave.went - wave.came)) <= 1
+        if wave.is_churn and not wave.in_turn:  # no deploy any more: the next departure begins anew
+            wave.newcomers.clear()
+            wave.gone.clear()
+
+    def _continues(self, wave: _Wave, went: Sequence[Row], at_ms: int) -> bool:
+        """Whether departures belong to what has begun: each member goes once, without a long pause."""
+        if at_ms - wave.last_ms > self.rules.wave_pause_ms:
+            return False
+        if any(row["member_id"] in wave.newcomers for row in went):
+            return False
+        return not (wave.is_churn and went and (wave.is_round or not wave.in_turn))
 
     @staticmethod
     def _went(wave: _Wave, row: Row, at_ms: int) -> None:
@@ -187,7 +231,7 @@ class DeployWave(Watcher):
         at_ms = span.first_position.record_timestamp_ms
         for wave in self._waves.values():
             began_ms = wave.began.record_timestamp_ms
-            if not wave.is_churn and began_ms <= at_ms <= wave.last_ms + self.rules.wave_pause_ms:
+            if began_ms <= at_ms <= wave.last_ms + self.rules.wave_pause_ms:
                 self._add(wave, span)
 
     @staticmethod
@@ -212,20 +256,35 @@ class DeployWave(Watcher):
         """The waves end with the group or the log."""
         for name in list(self._waves):
             self._close(name)
+        self._changed_ms.clear()
 
     def _let_pass(self, now_ms: int) -> None:
-        while self._waves:
-            name, wave = next(iter(self._waves.items()))
-            if now_ms - wave.last_ms <= self.rules.wave_pause_ms:
+        # A longer quiet is long enough for any wave.
+        while self._changed_ms:
+            name, changed_ms = next(iter(self._changed_ms.items()))
+            if now_ms - changed_ms <= QUIET_FACTOR * self.rules.wave_pause_ms:
+                break
+            del self._changed_ms[name]
+        for name, wave in list(self._waves.items()):
+            quiet_ms, least_ms = now_ms - wave.last_ms, self.rules.wave_pause_ms
+            if quiet_ms <= least_ms:
                 return
-            self._close(name)
+            if quiet_ms > max(least_ms, QUIET_FACTOR * wave.longest_ms):
+                self._close(name)
 
     def _close(self, name: str) -> None:
         wave = self._waves.pop(name)
-        replaced = min(wave.went, wave.came)
-        if wave.is_churn or replaced < self.rules.wave_members:
+        if max(wave.members_before, wave.came) >= self.rules.wave_members:
+            self._changed_ms[name] = wave.last_ms
+        if len(self._changed_ms) > WAVES_MAX:
+            del self._changed_ms[next(iter(self._changed_ms))]
+        if wave.stands_out or wave.is_round:
+            self._tell(name, wave)
+
+    def _tell(self, name: str, wave: _Wave) -> None:
+        if wave.went != wave.came or wave.went < self.rules.wave_members:
             return
-        if 100 * replaced < self.rules.wave_share_percent * wave.members_before:
+        if 100 * wave.went < self.rules.wave_share_percent * wave.members_before:
             return
         if MIXED_LEAST * wave.killed > wave.went > wave.killed:
             return  # some stopped and some died: nobody did that
