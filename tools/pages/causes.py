@@ -82,9 +82,10 @@ protocol, the first rule that applies decides:
 3. The member was told to give up partitions, and was removed at most {slack} ms after its rebalance timeout. A
    deleted topic can be the reason: the Java client retries its commit for the deleted partition until the
    timeout. *member rebalance timeout*
-4. The member committed offsets right before it went, or sooner than it used to: a client that closes commits once more
-   and then leaves. It *left*, or was *removed by an administrator* if it is static. If it had stopped committing for
-   longer than ever before, and than two thirds of a session, while the others went on: *member session expired*.
+4. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
+   come more often than that. It *left*, or was *removed by an administrator* if it is static. If it had stopped
+   committing for longer than ever before, and than two thirds of a session, while the others went on: *member session
+   expired*.
 5. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or
@@ -104,14 +105,18 @@ last, has *left* (or was *removed*, if it is static). In classic groups each off
 restarts the session timer too (in all releases: GroupCoordinator.doCommitOffsets,
 OffsetMetadataManager.validateOffsetCommit). So a member that is gone sooner after its last commit than its session
 lasts did not expire, as long as the group stayed with one coordinator. A member that had stopped committing, for longer
-than ever before and longer than its session, well before the others stopped to rejoin, *expired*. Several members that
-went together, all in the middle of their rhythm, were *removed by an administrator*. Where all waited for about as long
-as the rebalance timeout, the member that stopped last may be the one they waited for. Otherwise it is
-*member departed*.
+than ever before and longer than its session, well before the others stopped to rejoin, *expired*. So did the last
+member of a group that was gone as long after its last commit as its session and one interval last. A static member
+*left* if it committed before its interval was over and the others stopped right after (Java clients from 4.1 can be
+told to leave on closing); if more time has passed since its last generation than its session lasts, it *expired*; the
+rebalance timeout drops dynamic members alone. Several members that went together, all in the middle of their rhythm,
+were *removed by an administrator*. Where all waited for about as long as the rebalance timeout, the member that stopped
+last may be the one they waited for. Otherwise it is *member departed*.
 
 A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
 it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and
-kafka-python commit all positions on each interval, librdkafka commits what is new. The library shows in the
+kafka-python commit all positions on each interval, so that one member shows the rhythm of all; librdkafka commits what
+is new. The library shows in the
 subscription (Java: no rack; librdkafka: an empty one) or in the member id that a client of the consumer protocol made.
 
 All these are *probable*, never proven.

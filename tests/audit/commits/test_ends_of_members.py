@@ -179,19 +179,64 @@ def test_a_slow_join_phase_does_not_make_a_leave_an_expiry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rack", "how"), [(None, "member_session_expired"), ("", "member_departed")]
+    ("rack", "gone_ms", "how"),
+    [
+        (None, 57_000, "member_session_expired"),
+        ("", 57_000, "member_session_expired"),
+        (None, 200_000, "member_session_expired"),
+        ("", 200_000, "member_departed"),
+    ],
 )
 def test_the_last_member_of_a_group_is_known_by_what_its_library_commits(
-    rack: str | None, how: str
+    rack: str | None, gone_ms: int, how: str
 ) -> None:
-    """A Java client commits whatever it has; librdkafka, which names an empty rack, only what is new."""
+    """A session after its last commit both expired. Later, a Java client would still have committed what it had."""
     records = log(
         (1_000, "2 1 range A=0-5 session=10000 timeout=300000 state_at=1000"),
         *commits(0, *range(5_000, 46_000, 5_000)),
-        (57_000, "2 2 state_at=57000"),
+        (gone_ms, f"2 2 state_at={gone_ms}"),
     )
     causes = audit_log(with_rack(records, rack))["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == how
+
+
+@pytest.mark.parametrize(
+    ("last_ms", "gone_ms", "how"),
+    [
+        (58_900, 60_400, "member_left"),
+        (60_000, 60_400, "member_removed_by_admin"),
+        (55_000, 90_000, "member_session_expired"),
+    ],
+    ids=["closed", "in its rhythm", "silent"],
+)
+def test_a_static_classic_member_leaves_for_good_only_as_it_closes(
+    last_ms: int, gone_ms: int, how: str
+) -> None:
+    """A client may be told to leave on closing. It commits before its time is up; then B hears of the join phase."""
+    cause = end_of(
+        "A",
+        (1_000, "2 1 range A@i1=0-2 B@i2=3-5 session=10000 timeout=20000 state_at=1000"),
+        *commits(0, *range(5_000, 56_000, 5_000), *({last_ms} - {55_000})),
+        *commits(3, *range(6_000, last_ms, 5_000), gone_ms - 300),
+        (gone_ms, f"2 2 range B@i2=0-5 session=10000 timeout=20000 state_at={gone_ms - 10}"),
+    )
+    assert cause["cause"] == how
+
+
+def test_a_member_that_was_heard_a_moment_ago_did_not_expire() -> None:
+    """In its rhythm to the last, 3 s before it went; no session is that short."""
+    cause = end_of("A", *SETTLED, *commits(0, 3_000, 8_000, 13_000), (16_000, A_GOES))
+    assert cause["cause"] == "member_left"
+
+
+def test_the_rhythm_of_another_member_stands_in_where_a_library_has_but_one() -> None:
+    """A committed once. A Java client commits every few seconds whatever it has; librdkafka may have had nothing."""
+    writes = [CLASSIC, *commits(0, 5_000), *commits(3, *range(6_000, 60_000, 5_000))]
+    gone = (60_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=59990")
+    for rack, how in ((None, "member_session_expired"), ("", "member_departed")):
+        records = with_rack(log(*sorted([*writes, gone])), rack)
+        causes = audit_log(records)["rebalance_causes"]
+        assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == how
 
 
 def test_offsets_reset_while_nobody_owns_the_partition_are_nobodys() -> None:

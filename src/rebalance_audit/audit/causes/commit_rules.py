@@ -31,6 +31,12 @@ HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
 _STEADY: Final = 1.5
 """A rhythm is told as one if its longest pause is at most this many times the mean."""
+_PAUSES_IN_TIME: Final = 3
+"""A client that commits on an interval has stopped once so many of them have passed."""
+_EXACT: Final = 1.1
+"""So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
+_JITTER_MS: Final = 100
+"""Difference between two pauses of a timer's rhythm that means nothing."""
 
 
 class Silence(NamedTuple):
@@ -49,11 +55,19 @@ class Silence(NamedTuple):
 
     @property
     def longest_ms(self) -> int | None:
-        """Its longest pause before; None if it committed too seldom to tell."""
+        """The longest pause that is nothing special for it; None if that cannot be told.
+
+        Normally its longest pause so far. A library that commits unchanged positions too has only one rhythm: longer
+        pauses were rebalances and freezes, and the rhythm of another member stands in for its own.
+        """
         usual = self.evidence.usual
-        if usual is None or usual.commits < COMMITS_FOR_A_RHYTHM:
+        known = usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM
+        if not HABITS[self.evidence.library].commits_unchanged:
+            return usual.longest_ms if usual is not None and known else None
+        timed = usual if known else self.evidence.fellow
+        if timed is None or timed.commits < COMMITS_FOR_A_RHYTHM or timed.interval_ms is None:
             return None
-        return usual.longest_ms
+        return min(timed.longest_ms, _PAUSES_IN_TIME * timed.interval_ms)
 
     @property
     def is_unusual(self) -> bool:
@@ -68,6 +82,8 @@ class Silence(NamedTuple):
             return None
         if usual.pause_ms is None or usual.interval_ms is None:
             return None
+        if usual.longest_ms <= _EXACT * usual.interval_ms:
+            return usual.pause_ms >= usual.longest_ms - max(_JITTER_MS, usual.longest_ms // 20)
         return usual.pause_ms >= usual.interval_ms - usual.interval_ms // 5
 
     @property
@@ -129,16 +145,13 @@ def silence_of(evidence: CommitEvidence | None, gone: Position) -> Silence | Non
 def too_recent(silence: Silence, session_ms: int) -> bool:
     """Whether a member of a consumer group committed so recently that its session can hardly have run out.
 
-    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass.
+    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass. A transaction can be that of
+    a producer whose consumer is gone.
     """
-    return silence.silent_ms < session_ms - session_ms // HEARTBEATS_PER_SESSION
-
-
-def closed(silence: Silence, session_ms: int) -> bool:
-    """Whether a member of a consumer group committed as it closed: right before it went, or out of its rhythm."""
-    if not too_recent(silence, session_ms) or silence.evidence.last.position.is_transactional:
-        return False
-    return silence.silent_ms < CLOSES_WITHIN_MS or silence.kept_rhythm is False
+    return (
+        silence.silent_ms < session_ms - session_ms // HEARTBEATS_PER_SESSION
+        and not silence.evidence.last.position.is_transactional
+    )
 
 
 def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None) -> bool:
@@ -148,7 +161,7 @@ def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None)
     longer polls leaves by itself.
     """
     return (
-        not too_recent(silence, session_ms)
+        silence.silent_ms >= session_ms - session_ms // HEARTBEATS_PER_SESSION
         and silence.is_unusual
         and silence.had_to_commit
         and not _polls_too_late(silence, rebalance_timeout_ms)
@@ -161,21 +174,30 @@ def stopped_before_join_phase(
     """Whether a classic member had stopped working before the join phase that it missed, and its session had run out.
 
     A member that leaves commits first, and the others stop committing within a heartbeat or two. If they went on for
-    longer, it stopped before.
+    longer, it stopped before. Where nobody is left there was no join phase: the timer wrote the record.
     """
     if silence.silent_ms < session_ms or not silence.is_unusual:
         return False
-    beyond_ms = session_ms + (silence.longest_ms or 0) + session_ms // HEARTBEATS_PER_SESSION
-    if (
-        not static
-        and _polls_too_late(silence, rebalance_timeout_ms)
-        and silence.silent_ms > beyond_ms
-    ):
+    longest_ms = silence.longest_ms or 0
+    beyond_ms = session_ms + longest_ms + session_ms // HEARTBEATS_PER_SESSION
+    in_time = silence.silent_ms <= beyond_ms
+    if not static and _polls_too_late(silence, rebalance_timeout_ms) and not in_time:
         return False
     if silence.evidence.is_empty:
-        return HABITS[silence.evidence.library].commits_unchanged
+        return in_time or HABITS[silence.evidence.library].commits_unchanged
     went_on_ms = silence.went_on_ms
     return went_on_ms is not None and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
+
+
+def closed_first(silence: Silence, session_ms: int) -> bool:
+    """Whether a member committed out of its rhythm, and only then the others stopped for a join phase: it closed."""
+    went_on_ms = silence.went_on_ms
+    return (
+        silence.kept_rhythm is False
+        and not silence.evidence.last.position.is_transactional
+        and went_on_ms is not None
+        and went_on_ms <= min(HEARTBEAT_MS, session_ms // HEARTBEATS_PER_SESSION)
+    )
 
 
 def may_have_held_up(silence: Silence, session_ms: int, rebalance_timeout_ms: int) -> bool:

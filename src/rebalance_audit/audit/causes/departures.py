@@ -7,12 +7,13 @@ from typing import NamedTuple
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.commit_rules import (
     Silence,
-    closed,
+    closed_first,
     held_up,
     may_have_held_up,
     silence_of,
     stopped,
     stopped_before_join_phase,
+    too_recent,
 )
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.evidence import CommitEvidence
@@ -97,15 +98,19 @@ def judge_absence(
     """
     identity = watch.stint.identity
     candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
+    if identity.instance_id is not None:
+        candidates.remove(_TIMED_OUT)  # a join phase that ends drops dynamic members alone
     silence = silence_of(commits, gone)
     if elapsed_ms is not None:
         if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
             candidates.remove(_EXPIRED)
-        if timeout_ms is not None and elapsed_ms < timeout_ms:
+        if timeout_ms is not None and elapsed_ms < timeout_ms and _TIMED_OUT in candidates:
             candidates.remove(_TIMED_OUT)
     decision = _decide_absence(watch, candidates, elapsed_ms)
     if decision.cause is _DEPARTED and silence is not None:
         decision = _absence_by_commits(watch, candidates, timeout_ms, silence) or decision
+    if decision.cause is _DEPARTED:
+        decision = _static_absence(watch, gone, candidates) or decision
     facts = [
         evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
         evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
@@ -245,7 +250,7 @@ def _by_commits(
     identity, name = watch.stint.identity, watch.stint.member_id
     known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
     session_ms = rules.shortest_session_ms if known_ms is None else known_ms
-    if closed(silence, session_ms):
+    if too_recent(silence, session_ms):
         cause = _LEFT if identity.instance_id is None else _REMOVED
         rest = [each for each in (_LEFT, *others, _EXPIRED) if each is not cause]
         return _Decision(cause, rest, silence.told_close(name))
@@ -276,7 +281,7 @@ def _absence_by_commits(
         reason = f"{silence.told(name)} The others waited as long as its rebalance timeout lasts."
         return _Decision(_TIMED_OUT, rest, reason)
     if silence.silent_ms < session_ms:
-        cause = _REMOVED if static else _LEFT
+        cause = _REMOVED if static and not closed_first(silence, session_ms) else _LEFT
         rest = [each for each in candidates if each not in (cause, _EXPIRED)]
         reason = (
             f"{silence.told_close(name)} Each commit restarts its session timer, which lasts "
@@ -289,6 +294,23 @@ def _absence_by_commits(
         rest = [each for each in candidates if each is not _EXPIRED]
         return _Decision(_EXPIRED, rest, silence.told(name))
     return None
+
+
+def _static_absence(
+    watch: MemberWatch, gone: Position, candidates: Sequence[RebalanceCause]
+) -> _Decision | None:
+    """Rule: static members leave for good only when told to, so one that had the time for it expired."""
+    stint = watch.stint
+    absent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
+    if stint.identity.instance_id is None or _EXPIRED not in candidates:
+        return None
+    if absent_ms < (stint.identity.session_timeout_ms or 0):
+        return None
+    reason = (
+        f"Static member {stint.member_id} is gone {absent_ms} ms after its last generation began; static members leave "
+        "for good only when told to."
+    )
+    return _Decision(_EXPIRED, [each for each in candidates if each is not _EXPIRED], reason)
 
 
 def _by_silence(

@@ -17,6 +17,8 @@ class CommitEvidence(NamedTuple):
     last: LastCommit
     usual: CommitSummary | None
     """Commits for the partition that it committed most often, of those that it owns; None if it has none of these."""
+    fellow: CommitSummary | None
+    """The same for the member that committed last of those that stayed."""
     others_ms: tuple[int, ...]
     """Time of the last commit of each member that stayed and ever committed (epoch ms)."""
     is_empty: bool
@@ -43,14 +45,16 @@ def evidence_of(
         for member_id, other in watches.items()
         if other is not watch and (stayed is None or member_id in stayed)
     ]
+    at_work = [
+        (other.last_commit.position.record_timestamp_ms, other.stint.member_id)
+        for other in others
+        if other.last_commit is not None
+    ]
     return CommitEvidence(
         watch.last_commit,
         book.most_of(ownership.owned_by(watch.stint.member_id)),
-        tuple(
-            other.last_commit.position.record_timestamp_ms
-            for other in others
-            if other.last_commit is not None
-        ),
+        book.most_of(ownership.owned_by(max(at_work)[1])) if at_work else None,
+        tuple(at_ms for at_ms, _ in at_work),
         not (watches.keys() - {watch.stint.member_id} if stayed is None else stayed),
         library,
     )
