@@ -198,6 +198,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tools.pages.findings --write
 	$(PY) -m tools.pages.causes --write
 	$(PY) -m tools.pages.broker_logs --write
+	$(PY) -m tools.pages.glossary --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are up to date
@@ -206,6 +207,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.pages.findings --check
 	$(PY) -m tools.pages.causes --check
 	$(PY) -m tools.pages.broker_logs --check
+	$(PY) -m tools.pages.glossary --check
 
 .PHONY: bench
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Compare speed with Kafka's own tools (RECORDS=4000000)

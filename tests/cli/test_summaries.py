@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.cli.summaries import hand_out
+from rebalance_audit.cli.summaries import folded, hand_out
 
 SUMMARY = {"run_id": "r1", "rows": {"gold.epochs": 3}}
 
@@ -32,3 +32,20 @@ def test_a_file_that_cannot_be_written_is_told_and_the_old_one_stays(tmp_path: P
         with pytest.raises(OSError, match=r"exists|directory"):
             hand_out(SUMMARY, "", as_json=False, summary_file=place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 140])
+def test_lines_break_between_words_at_the_width_that_is_asked_for(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `check` and `run` say; a file has each line whole."""
+    key = '  look at {"cluster":"blue","group_id":"' + "a-long-name-" * 12 + '"}'
+    line = "  passed over: " + "a reason of several words; " * 8
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert folded(f"{line}\n{key}") == f"{line}\n{key}"
+    monkeypatch.setenv("COLUMNS", str(columns))
+    pieces = folded(line).splitlines()
+    assert max(map(len, pieces)) <= columns
+    assert {len(piece) - len(piece.lstrip()) for piece in pieces[1:]} == {4}
+    assert " ".join(map(str.strip, pieces)) == line.strip()
+    assert key.rsplit(maxsplit=1)[-1] in folded(key).split()

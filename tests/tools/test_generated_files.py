@@ -13,6 +13,7 @@ from tools.codegen import __main__ as codegen
 from tools.pages import broker_logs as broker_logs_page
 from tools.pages import causes as causes_page
 from tools.pages import findings as findings_page
+from tools.pages import glossary as glossary_page
 from tools.pages import tables as tables_page
 
 ROOT = checkout_root()
@@ -26,8 +27,9 @@ ROOT = checkout_root()
         (findings_page.due, ["findings.md"]),
         (causes_page.due, ["causes.md"]),
         (broker_logs_page.due, ["broker-logs.md"]),
+        (glossary_page.due, ["glossary.md"]),
     ],
-    ids=["codegen", "tables_page", "findings_page", "causes_page", "broker_logs_page"],
+    ids=["codegen", "tables_page", "findings_page", "causes_page", "broker_logs_page", "glossary"],
 )
 def test_what_is_checked_in_is_fresh(
     due: Callable[[], Mapping[Path, str]], names: list[str], capsys: pytest.CaptureFixture[str]

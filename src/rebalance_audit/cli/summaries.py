@@ -1,5 +1,9 @@
 """What a command reports when it is done: to people, to a program that reads stdout, to one that reads a file."""
 
+import os
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
@@ -48,7 +52,27 @@ def hand_out(
     document = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if summary_file is not None:
         write_file(document, summary_file)
-    click.echo(document if as_json else text, nl=not as_json)
+    click.echo(document if as_json else folded(text), nl=not as_json)
+
+
+def folded(text: str) -> str:
+    """Lines longer than the terminal is wide, or than COLUMNS, broken between words and indented; none in a file."""
+    if not (sys.stdout.isatty() or os.environ.get("COLUMNS")):
+        return text
+    return "\n".join(_fold(line, shutil.get_terminal_size().columns) for line in text.splitlines())
+
+
+def _fold(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        line,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def write_file(document: bytes, file: Path) -> None:

@@ -9,7 +9,7 @@ from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
-from rebalance_audit.report.summary import TableRow, bounds_in, is_classic
+from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
@@ -156,6 +156,7 @@ def _section(
 ) -> dict[str, Any]:
     group_id = group["group_id"]
     epochs = own["epochs"]
+    name = epoch_noun(epochs).capitalize()
     listed = epochs[: -EPOCHS_LISTED - 1 : -1]
     place = f"--lake {shlex.quote(facts.lake)} --cluster {shlex.quote(facts.cluster)}"
     return {
@@ -168,10 +169,14 @@ def _section(
         "slowest": [_slowest(row, names) for row in own["slowest"]],
         "unowned": [_unowned(row, names) for row in own["unowned"][:10]],
         "epochs": [_epoch(row, names) for row in listed],
-        "epochs_title": "Epochs"
+        "epoch_name": name,
+        "epochs_name": f"{name}s",
+        "epochs_title": f"{name}s"
         if len(listed) == group["epochs"]
-        else f"Epochs: the last {len(listed)} of {group['epochs']:,}",
-        "command": shown(f"rebalance-audit explain {place} {shlex.quote(group_id)}"),
+        else f"{name}s: the last {len(listed)} of {group['epochs']:,}",
+        "command": shown(
+            f"rebalance-audit inspect {place} --group {shlex.quote(group_id)} --epochs"
+        ),
     }
 
 
@@ -202,7 +207,7 @@ def state_text(group: TableRow) -> str:
 
 def _timeline_note(group: TableRow, epochs: Sequence[TableRow]) -> str:
     if len(epochs) < group["epochs"]:
-        return f"The picture has the latest {len(epochs):,} of {words.counted(group['epochs'], 'epoch')}."
+        return f"The picture has the latest {len(epochs):,} of {words.counted(group['epochs'], epoch_noun(epochs))}."
     return ""
 
 
@@ -300,6 +305,7 @@ def _timeline(
         "to": last + rim,
         "states": states,
         "epochs": epochs,
+        "epochs_name": f"{epoch_noun(own['epochs'])}s",
         "unowned": unowned,
     }
 

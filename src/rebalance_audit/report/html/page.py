@@ -7,16 +7,18 @@ no script run whose hash it does not list.
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Final
 
 import jinja2
 import orjson
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, words
+from rebalance_audit.report.glossary import GLOSSARY
 from rebalance_audit.report.html.colours import OTHER, STATES, colours_of
 from rebalance_audit.report.html.facts import PageFacts, per_bucket
 from rebalance_audit.report.html.groups import (
@@ -89,6 +91,7 @@ def render_page(facts: PageFacts) -> str:
         details=group_sections(facts, names),
         details_note=_details_note(facts),
         notes=_notes(facts),
+        glossary=GLOSSARY,
     )
 
 
@@ -103,6 +106,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["number"] = words.number
     environment.filters["number_or_blank"] = lambda value: f"{value:,}" if value else ""
     environment.filters["label"] = causes.label
+    environment.filters["marked_down"] = _marked_down
     macros = environment.get_template("findings.html").module
     environment.globals["findings_list"] = macros.findings_list  # type: ignore[attr-defined]
     return environment
@@ -116,6 +120,14 @@ def _file(name: str) -> str:
 def _trusted(text: str) -> Markup:
     """The package's own files and JSON without a `<`: the only content that reaches the page unescaped."""
     return Markup(text)  # noqa: S704 - see above
+
+
+def _marked_down(text: str) -> Markup:
+    """The glossary's few marks as HTML: **strong**, *emphasis*, `code`."""
+    text = str(escape(text))
+    for mark, tag in ((r"\*\*", "b"), (r"\*", "em"), ("`", "code")):
+        text = re.sub(f"{mark}(.+?){mark}", rf"<{tag}>\1</{tag}>", text)
+    return _trusted(text)
 
 
 def _policy(*scripts: str) -> str:
@@ -270,8 +282,8 @@ def _groups_note(count: int) -> str:
 
 def _details_note(facts: PageFacts) -> str:
     told = (
-        "Green is stable, orange on the way there; a diamond is an epoch in the colour of its cause, red are partitions"
-        " without owner. Point at a mark to read it, drag the slider's ends to zoom."
+        "Green is stable, orange on the way there; a diamond is an epoch or a generation in the colour of its cause,"
+        " red are partitions without owner. Point at a mark to read it, drag the slider's ends to zoom."
     )
     if len(facts.detailed) < len(facts.groups):
         told = (

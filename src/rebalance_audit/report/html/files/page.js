@@ -82,8 +82,6 @@
     return barsOverTime(element, [{ name: "not stable", itemStyle: { color: "#d9822b" }, data: data.buckets.map((bucket) => [bucket[0] + middle, bucket[1]]) }], duration);
   }
 
-  const LANES = ["state", "epochs", "unowned"];
-
   function timeline(story) {
     const [from, to] = [story.from, story.to];
     const items = [];
@@ -114,7 +112,7 @@
         { type: "inside", filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false },
       ],
       xAxis: { type: "time", min: from, max: to, ...axis(), splitLine: { show: true, lineStyle: { color: colour("grid") } } },
-      yAxis: { type: "category", data: LANES, inverse: true, ...axis(), splitLine: { show: false }, axisTick: { show: false } },
+      yAxis: { type: "category", data: ["state", story.epochs_name, "unowned"], inverse: true, ...axis(), splitLine: { show: false }, axisTick: { show: false } },
       series: [
         { type: "custom", renderItem: bar, data: items, encode: { x: [1, 2], y: 0 } },
         { type: "scatter", data: epochs, symbol: "diamond", symbolSize: 11 },

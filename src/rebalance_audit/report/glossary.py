@@ -1,0 +1,202 @@
+"""The words of the tables, the texts and the page, for `docs/glossary.md` and the page itself."""
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A word and what it means, with **, * and ` as in Markdown; `more` is a file below `docs/`."""
+
+    word: str
+    meaning: str
+    more: str = ""
+
+
+GLOSSARY: Final = (
+    Entry(
+        "**epoch**",
+        (
+            "One value of a group's counter: a *generation* of a classic group, a *group epoch* of a "
+            "consumer, share or streams group. The column `epoch` holds either."
+        ),
+    ),
+    Entry(
+        "**generation**",
+        (
+            "Classic protocol only: one completed join phase. Its record is written when the leader's "
+            "assignment is stored."
+        ),
+    ),
+    Entry(
+        "**group epoch**",
+        (
+            "Consumer protocol (also share and streams): raised by the coordinator for each change of "
+            "members, subscriptions or topics, in a record of its own."
+        ),
+    ),
+    Entry(
+        "**assignment epoch**",
+        "The group epoch of the target assignment that is installed. It follows the group epoch.",
+    ),
+    Entry(
+        "**member epoch**",
+        (
+            "The assignment epoch that a member has reached. It follows the assignment epoch; -1 and -2 mark "
+            "a member that left, or left for a while (static)."
+        ),
+    ),
+    Entry(
+        "**target assignment**",
+        (
+            "What each member should have, as computed for an assignment epoch. A member's *current "
+            "assignment* is what it has."
+        ),
+    ),
+    Entry(
+        "**reach, convergence**",
+        (
+            "A member reaches an epoch when its current assignment is stable at that epoch or a later one and "
+            "nothing is pending. An epoch has converged when every member has reached it. Classic: when the "
+            "record of the generation is written."
+        ),
+    ),
+    Entry(
+        "**superseded**",
+        "The next epoch came before this one had converged.",
+    ),
+    Entry(
+        "**join phase, sync phase**",
+        (
+            "Classic: from the first JoinGroup of a rebalance to the last, and from then to the leader's "
+            "assignment. The log holds the length of the sync phase (`sync_ms`), of the join phase bounds "
+            "only."
+        ),
+    ),
+    Entry(
+        "**rebalance**",
+        (
+            "From the moment a group leaves *Stable* to the moment it is stable again. It may span several "
+            "epochs."
+        ),
+    ),
+    Entry(
+        "**unowned**",
+        (
+            "A partition that is subscribed to but in nobody's current assignment; *unowned time* is how long. "
+            "In the consumer protocol a member that died keeps its partitions until it is removed, and a "
+            "static member that is away for a while keeps them too: such time is not counted."
+        ),
+    ),
+    Entry(
+        "**bump**",
+        "Kafka's word for raising the group epoch.",
+    ),
+    Entry(
+        "**moved**",
+        "A partition whose target is another member than in the epoch before.",
+    ),
+    Entry(
+        "**incarnation**",
+        (
+            "Counts the lives of a group id: 0, and one more after each deletion. Epochs are unique within "
+            "one."
+        ),
+    ),
+    Entry(
+        "**write**",
+        (
+            "The records of one group with one timestamp and contiguous offsets: the trace of one request or "
+            "timer. Causes are judged per write."
+        ),
+    ),
+    Entry(
+        "**cause**",
+        (
+            "What brought an epoch about, from a closed list. The first cause of an epoch is its *primary* "
+            "one."
+        ),
+        "causes.md",
+    ),
+    Entry(
+        "**shape** of a topic",
+        (
+            "Its partitions and racks from one record of the cluster's metadata log on (`gold.topics`). "
+            "Groups record a hash of the shapes of the topics they subscribe to."
+        ),
+    ),
+    Entry(
+        "**role** of a cause",
+        (
+            "*began*: it began the epoch, or may have. *Meanwhile*: it happened in the epoch, in a classic "
+            "group in its join phase, which something else had begun."
+        ),
+    ),
+    Entry(
+        "**certainty**",
+        (
+            "*Proven*: the records admit no other cause. *Probable*: timing and pattern favour it, the "
+            "alternatives are listed. *Possible*: one of several."
+        ),
+    ),
+    Entry(
+        "**evidence**",
+        (
+            "The records that decided a cause, as `partition@offset` of `__consumer_offsets`, and lines of "
+            "brokers' logs."
+        ),
+    ),
+    Entry(
+        "**completeness**",
+        "*Complete*, or *gap*: compaction or a missing stretch of log removed evidence of the epoch.",
+    ),
+    Entry(
+        "**finding**",
+        "What deserves attention in a group's history: a storm, a stuck group, a flapping member.",
+        "findings.md",
+    ),
+    Entry(
+        "**departed**",
+        "A member is gone, and the records do not tell whether it left, expired or was removed.",
+    ),
+    Entry(
+        "**dynamic, static member**",
+        (
+            "A static member has an instance id (`group.instance.id`, KIP-345) and keeps it over several "
+            "member ids."
+        ),
+    ),
+    Entry(
+        "**tombstone**",
+        "A record without a value: it deletes its key.",
+    ),
+    Entry(
+        "**replay**",
+        (
+            "Applying records to a group's state as the coordinator does when it loads the log. The audit "
+            "reads the *changes* that replay reports."
+        ),
+    ),
+    Entry(
+        "**dialect**",
+        "The record layouts of the release that wrote the log, told by the bytes of each record.",
+    ),
+    Entry(
+        "**snapshot**",
+        "The state of a group's audit at the end of a run, from which the next run resumes.",
+        "snapshots.md",
+    ),
+    Entry(
+        "**lake, cluster**",
+        (
+            "A folder or catalog of Delta tables, and the name of a Kafka cluster in it: the first column of "
+            "every table."
+        ),
+    ),
+    Entry(
+        "**segment**",
+        "A `.log` file of a partition, as brokers write it.",
+    ),
+    Entry(
+        "**quarantine**",
+        "The table of what could not be decoded, with its bytes.",
+    ),
+)
