@@ -30,7 +30,7 @@ from tests.cli.call import call
 from tools import generated_files
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = (ROOT / "README.md", ROOT / "docs" / "tour.md")
+PAGES: Final = (ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "runbook.md")
 BLOCK: Final = re.compile(
     r"(?P<head>(?:<!-- show (?P<parts>.+) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
 )
