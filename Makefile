@@ -17,6 +17,7 @@ AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
 QUINT := spec/node_modules/.installed
+PROMTOOL := .promtool/.fetched
 
 # Spark's Python workers run the interpreter of the environment, not the first python3 on PATH.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
@@ -77,6 +78,10 @@ lock: $(INSTALLED) ## Resolve pyproject.toml into requirements*.txt (UPGRADE=--u
 	$(LOCK) pyproject.toml --all-extras --group dev -o requirements.txt
 	$(LOCK) --group airflow -o requirements-airflow.txt
 
+$(PROMTOOL): scripts/fetch-promtool
+	@scripts/fetch-promtool .promtool
+	@touch $@
+
 # --- use ---------------------------------------------------------------------------------------
 
 .PHONY: demo
@@ -87,11 +92,11 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
-SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-swarm
+SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-alerts test-swarm
 SUITES_AT_ONCE := 3
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(QUINT) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(QUINT) $(PROMTOOL) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -109,11 +114,15 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts
 
 .PHONY: test-spec
 test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
 	$(PY) -m pytest tests/spec
+
+.PHONY: test-alerts
+test-alerts: $(INSTALLED) $(PROMTOOL) ## Check metrics and alert rules with Prometheus' own tool
+	$(PY) -m pytest tests/alerts
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds

@@ -28,6 +28,10 @@ class SparkEnded(Exception):  # noqa: N818 - as above
     """Spark's Java process or a Python worker ended in the middle of the work, which the program does not foresee."""
 
 
+class NotDelivered(Exception):  # noqa: N818 - as above
+    """A webhook did not take what it was sent."""
+
+
 class MissingJava(Exception):  # noqa: N818 - as above
     """There is no Java that Spark runs on."""
 

@@ -26,6 +26,11 @@ def arrow_table(name: str, rows: Sequence[Mapping[str, Any]], cluster: str | Non
     )
 
 
+def empty_gold() -> dict[str, list[dict[str, Any]]]:
+    """Every gold table by name without layer, without rows."""
+    return {schema.name: [] for schema in table_schemas().values() if schema.layer == "gold"}
+
+
 def write_lake(lake: Path, tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str) -> None:
     """Delta tables of the gold rows that are given, by name without layer, and of a run of the cluster."""
     for name, rows in tables.items():

@@ -14,11 +14,11 @@ from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql
 from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES
 from rebalance_audit.tables.views import views
 from tests.cli.audited import audited_once
 from tests.cli.call import segments
-from tests.support.lake_without_spark import write_lake
+from tests.support.lake_without_spark import empty_gold, write_lake
 
 HOUR_MS = 3_600_000
 
@@ -127,9 +127,7 @@ def hour(number: int, least: int, most: int | None) -> Row:
 
 def test_findings_that_go_on_are_open_and_a_day_has_the_share_of_its_hours(tmp_path: Path) -> None:
     """Over a lake, whose runs make `gold.group_hours`. A bound that one hour lacks the day lacks as well."""
-    tables: dict[str, list[Row]] = {
-        schema.name: [] for schema in table_schemas().values() if schema.layer == "gold"
-    }
+    tables = empty_gold()
     tables["findings"] = [finding("1", "warning", 2000), finding("2", "critical", None)]
     tables["group_hours"] = [
         hour(0, HOUR_MS // 2, HOUR_MS),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.requirements import require_packages_of
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 NOTHING: Final = "Nothing to read: give SEGMENTS or --lake DIR."
 
 
-def reads_gold(extra: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def reads_gold(
+    extra: str, *, lake_only: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """SEGMENTS, --lake and what goes with them; the command gets `gold`, a GoldRows, in their place.
+
+    `lake_only`: SEGMENTS need no package of the extra.
 
     A lake gives the rows of all its clusters unless --cluster names one. Raises click.UsageError, what
     `require_packages_of` raises for the extra, and what reading raises.
@@ -55,9 +59,10 @@ def reads_gold(extra: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
             else:
                 if lake is not None:
                     raise click.UsageError("Give SEGMENTS or --lake, not both.")
-                gold = _of_segments(
-                    invocation, segments, cluster, broker_logs, broker_log_zone, extra
-                )
+                settings = audit_settings(invocation, cluster, broker_log_zone)
+                if not lake_only:
+                    require_packages_of(extra)
+                gold = _of_segments(segments, broker_logs, settings)
             return command(*args, gold=gold, **kwargs)
 
         return run
@@ -66,15 +71,8 @@ def reads_gold(extra: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def _of_segments(
-    invocation: Invocation,
-    segments: Path,
-    cluster: str | None,
-    broker_logs: tuple[Path, ...],
-    broker_log_zone: str | None,
-    extra: str,
+    segments: Path, broker_logs: tuple[Path, ...], settings: AuditSettings
 ) -> "GoldRows":
-    settings = audit_settings(invocation, cluster, broker_log_zone)
-    require_packages_of(extra)
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
     with bad_arguments():

@@ -1,0 +1,52 @@
+"""`rebalance-audit metrics`: the state of groups for Prometheus."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from rebalance_audit.cli.gold_source import reads_gold
+from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.summaries import write_file
+
+if TYPE_CHECKING:
+    from rebalance_audit.tables.gold_rows import GoldRows
+
+GROUPS_MAX: Final = 500
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit metrics copy-of-log
+  rebalance-audit metrics --lake /data/lake --out /var/lib/node_exporter/rebalance_audit.prom
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.prom",
+    help="Write to this file, atomically, in place of stdout.",
+)
+@click.option(
+    "--groups-max",
+    type=click.IntRange(min=0),
+    default=GROUPS_MAX,
+    show_default=True,
+    metavar="N",
+    help="Series of their own for the N groups of a cluster that need attention most.",
+)
+@reads_gold("metrics")
+@configured
+def metrics(_invocation: object, /, gold: "GoldRows", out: Path | None, groups_max: int) -> None:
+    """Print metrics of groups in OpenMetrics format: states, rebalances by cause, lost time, findings.
+
+    For the textfile collector of a node exporter; conf/alerts has rules for them. docs/alerts.md explains both.
+    """
+    from rebalance_audit.readers.metrics import metrics_text  # noqa: PLC0415 - imports DuckDB
+
+    text = metrics_text(gold, groups_max)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_file(text, out)

@@ -1,0 +1,119 @@
+"""`rebalance-audit notify`: new findings to a webhook."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import orjson
+
+from rebalance_audit.cli.gold_source import reads_gold
+from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.report import words
+from rebalance_audit.report.notices.bodies import BODIES
+from rebalance_audit.report.notices.delivery import SentFindings, Webhook, deliver, due
+
+if TYPE_CHECKING:
+    from rebalance_audit.tables.gold_rows import GoldRows
+
+SEVERITIES: Final = ("critical", "warning", "info")
+PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit notify --lake /data/lake --url @slack-url --format slack --sent sent.json
+  rebalance-audit notify --lake /data/lake --routing-key @key --format pagerduty --sent sent.json
+  rebalance-audit notify copy-of-log --url http://127.0.0.1:8080/ --sent sent.json --dry-run
+"""
+
+
+class Secret(click.ParamType[str]):
+    """A text, or `@FILE` for the first line of a file: other users see the command line."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        text = str(value)
+        if not text.startswith("@"):
+            return text
+        try:
+            return Path(text[1:]).read_text(encoding="utf-8").strip().partition("\n")[0]
+        except OSError as error:
+            self.fail(f"{text[1:]} cannot be read: {error.strerror}.", param, ctx)
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--url",
+    type=Secret(),
+    metavar="URL|@FILE",
+    help="The webhook, or a file that holds its address. [default with pagerduty: its Events API]",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(sorted(BODIES)),
+    default="json",
+    show_default=True,
+    help="Who receives it.",
+)
+@click.option(
+    "--routing-key", type=Secret(), metavar="KEY|@FILE", help="Integration key of PagerDuty."
+)
+@click.option(
+    "--sent",
+    "sent_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Remembers what was sent; one file for each webhook.",
+)
+@click.option(
+    "--severity",
+    type=click.Choice(SEVERITIES),
+    default="warning",
+    show_default=True,
+    help="Only findings as grave as this, or graver.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the bodies, a line each, and send nothing.")
+@summarised()
+@reads_gold("readers", lake_only=True)
+@configured
+def notify(
+    _invocation: object,
+    /,
+    gold: "GoldRows",
+    url: str | None,
+    kind: str,
+    routing_key: str | None,
+    sent_file: Path,
+    severity: str,
+    dry_run: bool,
+    hand_out: HandOut,
+) -> None:
+    """Send each finding that is new to a webhook, once.
+
+    The first call sends what goes on at the end of the log; what has ended before is only noted in FILE.
+    PagerDuty is also told when a finding ends. A call that fails can be repeated. docs/alerts.md shows the bodies.
+    """
+    if kind == "pagerduty":
+        url = url or PAGERDUTY
+        if not routing_key:
+            raise click.UsageError("PagerDuty needs --routing-key.")
+    if not url:
+        raise click.UsageError("Nowhere to send findings: give --url.")
+    webhook = Webhook(url, kind, routing_key or "")
+    sent = SentFindings.read(sent_file)
+    severities = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    if dry_run:
+        ahead = due(gold.findings, sent, severities, tells_ends=kind == "pagerduty")
+        bodies = [BODIES[kind](row, has_ended, "(not shown)") for row, has_ended in ahead]
+        text = "\n".join(orjson.dumps(body).decode() for body in bodies)
+        hand_out({"dry_run": True, "bodies": bodies}, text or "Nothing to send.")
+        return
+    told = deliver(gold.findings, sent, webhook, severities)
+    hand_out(
+        {"dry_run": False, "sent": told},
+        f"{words.counted(len(told), 'finding')} sent." if told else "Nothing to send.",
+    )

@@ -1,0 +1,159 @@
+"""What monitoring asks of the gold tables, as OpenMetrics text. Imports DuckDB and the Prometheus client.
+
+Values are those at the end of what was read, without timestamps, as a node exporter's text files must be. Every number
+about the whole cluster counts all groups; series of single groups are bounded.
+
+All are gauges, sums as well: retention and compaction take rows away, and PromQL's `rate` would take the smaller number
+for a counter that began anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Final
+
+import duckdb
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.readers.lake_reader import LakeReader
+from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.schemas import TableName
+
+_PREFIX: Final = "rebalance_audit_"
+_LAST_RUN: Final = "last_run_timestamp_seconds"
+
+_CHOSEN: Final = """
+create temp table chosen as
+select cluster, group_id from views.groups_now
+qualify row_number() over (
+    partition by cluster order by critical_findings desc, not_stable_estimate_ms desc, group_id
+) <= $groups_max
+"""
+"""The groups with series of their own: those that need attention most."""
+
+
+def _seconds_of(table: str, stem: str) -> str:
+    """Rows of (cluster, group, bound, seconds); no upper bound where one of its parts has none."""
+    sums = {
+        "min": f"sum({stem}_min_ms)",
+        "max": f"case when count({stem}_min_ms) = count({stem}_max_ms) then sum({stem}_max_ms) end",
+        "estimate": f"sum({stem}_estimate_ms)",
+    }
+    parts = (
+        f"select cluster, group_id, '{bound}' as bound, {total} / 1000.0 as value"  # noqa: S608 - our own names
+        f" from {table} join chosen using (cluster, group_id) group by all"
+        for bound, total in sums.items()
+    )
+    return " union all ".join(parts)
+
+
+_METRICS: Final[Mapping[str, tuple[str, str]]] = {
+    "newest_change_timestamp_seconds": (
+        "Time of the newest change of a group that the tables tell of.",
+        """select cluster, epoch_ms(max(moment)) / 1000.0 as value from (
+            select cluster, greatest(from_at, to_at) as moment from gold.group_states
+            union all select cluster, greatest(started_at, converged_at) from gold.epochs
+            union all select cluster, greatest(started_at, ended_at) from gold.rebalances
+        ) group by cluster""",
+    ),
+    "groups": (
+        "Groups that exist, by their state.",
+        "select cluster, group_state as state, count(*) as value from views.groups_now group by all",
+    ),
+    "groups_without_series": (
+        "Groups that exist and have no series of their own, since there are more than the bound.",
+        """select cluster, count(*) - count(chosen.group_id) as value
+        from views.groups_now left join chosen using (cluster, group_id) group by cluster""",
+    ),
+    "cluster_rebalances": (
+        "Rebalances of all groups, by primary cause.",
+        """select cluster, coalesce(primary_cause, 'unknown') as cause, count(*) as value
+        from gold.rebalances group by all""",
+    ),
+    "cluster_findings": (
+        "Findings about all groups and the log itself, ended or not.",
+        "select cluster, kind, severity, count(*) as value from gold.findings group by all",
+    ),
+    "group_state": (
+        "1 for the state that the group is in.",
+        """select cluster, group_id, protocol, group_state as state, 1 as value
+        from views.groups_now join chosen using (cluster, group_id)""",
+    ),
+    "group_members": (
+        "Members of the group.",
+        """select cluster, group_id, members as value
+        from views.groups_now join chosen using (cluster, group_id) where members is not null""",
+    ),
+    "group_rebalancing_since_timestamp_seconds": (
+        "Start of the rebalance that goes on; no series for a group without one.",
+        """select cluster, group_id, epoch_ms(rebalancing_since) / 1000.0 as value
+        from views.groups_now join chosen using (cluster, group_id) where rebalancing_since is not null""",
+    ),
+    "group_rebalances": (
+        "Rebalances of the group, by primary cause.",
+        """select cluster, group_id, coalesce(primary_cause, 'unknown') as cause, count(*) as value
+        from gold.rebalances join chosen using (cluster, group_id) group by all""",
+    ),
+    "group_not_stable_seconds": (
+        "Time in which the group was rebalancing: bounds and the best estimate.",
+        _seconds_of("gold.rebalances", "duration"),
+    ),
+    "group_unowned_partition_seconds": (
+        "Sum over partitions of the time in which nobody owned them: bounds and the best estimate.",
+        _seconds_of("gold.epochs", "unowned_partition"),
+    ),
+    "group_open_findings": (
+        "Findings about the group that go on.",
+        """select cluster, group_id, kind, severity, count(*) as value
+        from views.open_findings join chosen using (cluster, group_id) group by all""",
+    ),
+}
+"""Metric without its prefix -> what it means, and a query for its labels and its `value`."""
+
+_OF_RUNS: Final = """
+select cluster, epoch_ms(max(ended_at)) / 1000.0 as value from runs where outcome = 'done' group by cluster
+"""
+
+_LABELS: Final = {"group_id": "group"}
+"""Column -> label where they differ."""
+
+
+def metrics_text(rows: GoldRows, groups_max: int) -> bytes:
+    """The metrics of every cluster in OpenMetrics format, with series of at most `groups_max` groups in each.
+
+    Raises LakeNotReadable.
+    """
+    registry = CollectorRegistry(auto_describe=False)
+    with closing(gold_sql(rows)) as sql:
+        sql.execute(_CHOSEN, {"groups_max": groups_max})
+        asked = dict(_METRICS)
+        if isinstance(rows, LakeReader):
+            sql.register("runs", rows.table(TableName.RUNS).to_arrow())
+            asked[_LAST_RUN] = ("End of the newest run that was completed.", _OF_RUNS)
+        registry.register(_Answers(sql, asked))
+        return bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
+
+
+class _Answers(Collector):
+    """The answers to a table of questions."""
+
+    def __init__(
+        self, sql: duckdb.DuckDBPyConnection, asked: Mapping[str, tuple[str, str]]
+    ) -> None:
+        self._sql = sql
+        self._asked = asked
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """A family for each question, its series in order of their labels."""
+        for name, (meaning, query) in self._asked.items():
+            found = self._sql.sql(query)
+            *columns, _ = found.columns
+            labels = [_LABELS.get(column, column) for column in columns]
+            family = GaugeMetricFamily(_PREFIX + name, meaning, labels=labels)
+            for *values, value in sorted(found.fetchall(), key=str):
+                if value is not None:
+                    family.add_metric(values, float(value))
+            yield family

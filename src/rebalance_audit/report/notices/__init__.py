@@ -1,0 +1,1 @@
+"""Findings as messages for other systems."""

@@ -1,0 +1,92 @@
+"""Metrics as Prometheus reads them: by the parser of its client library."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from rebalance_audit.readers.lake_reader import open_lake
+from rebalance_audit.readers.metrics import metrics_text
+from rebalance_audit.tables.gold_rows import GoldRows
+from tests.cli.audited import audited_once
+from tests.cli.call import call, segments
+from tests.support.lake_without_spark import empty_gold, write_lake
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(rows: GoldRows, groups_max: int = 100) -> Samples:
+    """Value by name without prefix, and labels without the cluster."""
+    text = metrics_text(rows, groups_max).decode()
+    return {
+        (
+            sample.name.removeprefix("rebalance_audit_"),
+            frozenset(item for item in sample.labels.items() if item[0] != "cluster"),
+        ): sample.value
+        for family in text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+        for sample in family.samples
+    }
+
+
+def of(found: Samples, name: str, **labels: str) -> Sequence[float]:
+    """Values of the series of a name that have these labels."""
+    return [
+        value for (each, of_it), value in found.items() if each == name and labels.items() <= of_it
+    ]
+
+
+def test_metrics_are_sums_of_the_rows() -> None:
+    """States, rebalances by cause and lost time of each group, and of all of them."""
+    audit = audited_once(segments("consumer-protocol"))
+    found = samples(audit)
+    assert sum(of(found, "groups")) == len(audit.state().groups) > 5
+    assert sum(of(found, "cluster_rebalances")) == len(audit.rebalances)
+    assert sum(of(found, "cluster_findings")) == len(audit.findings)
+    for group in (each["group_id"] for each in audit.state().groups):
+        rebalances = audit.rebalances.where([group])
+        assert sum(of(found, "group_rebalances", group=group)) == len(rebalances)
+        for bound in ("min", "max", "estimate"):
+            expected = sum(row[f"duration_{bound}_ms"] for row in rebalances) / 1000
+            assert of(found, "group_not_stable_seconds", group=group, bound=bound) == [expected]
+    assert of(found, "group_state", group="slow", state="Stable", protocol="consumer") == [1]
+    (newest,) = of(found, "newest_change_timestamp_seconds")
+    assert newest == max(row["from_at"] for row in audit.group_states).timestamp()
+    assert of(found, "last_run_timestamp_seconds") == []
+
+
+def test_the_number_of_series_is_bounded_and_says_what_it_leaves_out() -> None:
+    """The groups that lost most time have series; the numbers about the cluster still count all."""
+    audit = audited_once(segments("consumer-protocol"))
+    found = samples(audit, groups_max=2)
+    named = {dict(labels)["group"] for name, labels in found if name.startswith("group_")}
+    lost = dict.fromkeys((group["group_id"] for group in audit.state().groups), 0)
+    for row in audit.rebalances:
+        if row["group_id"] in lost:
+            lost[row["group_id"]] += row["duration_estimate_ms"]
+    assert named == set(sorted(lost, key=lambda group: -lost[group])[:2])
+    assert of(found, "groups_without_series") == [len(lost) - 2]
+    assert sum(of(found, "cluster_rebalances")) == len(audit.rebalances)
+
+
+def test_a_bound_that_is_not_known_is_no_series(tmp_path: Path) -> None:
+    """One classic rebalance without an upper bound leaves its group without one. A lake tells when it was audited."""
+    tables = empty_gold()
+    tables["group_states"] = [
+        {"group_id": "g", "group_state": "Stable", "is_current": True, "protocol": "classic"}
+    ]
+    tables["rebalances"] = [
+        {"group_id": "g", "outcome": "stable", "duration_min_ms": least, "duration_max_ms": most}
+        for least, most in ((100, 500), (1000, None))
+    ]
+    write_lake(tmp_path, tables, "blue")
+    found = samples(open_lake(tmp_path))
+    assert of(found, "group_not_stable_seconds", bound="min") == [1.1]
+    assert of(found, "group_not_stable_seconds", bound="max") == []
+
+
+def test_the_command_writes_a_file_for_the_collector(tmp_path: Path) -> None:
+    """Whole or not at all, since the collector may read at any time."""
+    out = tmp_path / "made" / "rebalance_audit.prom"
+    assert call("metrics", segments("classic-static"), "--out", out).code == 0
+    assert out.read_text().endswith("# EOF\n")
+    assert [file.name for file in out.parent.iterdir()] == [out.name]

@@ -1,0 +1,159 @@
+"""Findings arrive at a web server of this machine, each once."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.errors import BadRequest, NotDelivered
+from rebalance_audit.report.notices.delivery import SentFindings, Webhook, deliver
+from tests.cli.call import call, segments
+
+ALL = ("critical", "warning", "info")
+
+
+class Receiver:
+    """A web server that keeps what it is sent, and answers with the codes it was given, else with 202."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+        self.codes: list[int] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                code = receiver.codes.pop(0) if receiver.codes else 202
+                if code == 202:
+                    receiver.bodies.append(body)
+                self.send_response(code)
+                self.send_header("Location", "/elsewhere")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Nothing on stderr."""
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?key=s3cret"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """One that runs."""
+    found = Receiver()
+    thread = Thread(target=found.server.serve_forever, args=(0.01,))
+    thread.start()
+    yield found
+    found.server.shutdown()
+    thread.join()
+    found.server.server_close()
+
+
+def finding(finding_id: str, *, ended: bool = False, severity: str = "critical") -> Row:
+    """About group <shop> & co."""
+    return {
+        "cluster": "blue",
+        "finding_id": finding_id,
+        "kind": "stuck_group",
+        "severity": severity,
+        "group_id": "<shop>",
+        "from_at": datetime(2026, 11, 21, 3, 12, tzinfo=UTC),
+        "to_at": datetime(2026, 11, 21, 4, 0, tzinfo=UTC) if ended else None,
+        "member_ids": ["m"],
+        "topics": [],
+        "detail": "Member m blocks <shop>.",
+        "advice": "Restart it.",
+    }
+
+
+def tell(receiver: Receiver, file: Path, findings: list[Row], kind: str = "json") -> list[str]:
+    """One call, as by a process of its own; without its pauses between attempts."""
+    webhook = Webhook(receiver.url, kind, "routing", pause=lambda _: None)
+    return deliver(findings, SentFindings.read(file), webhook, ALL)
+
+
+def test_a_finding_is_sent_once(receiver: Receiver, tmp_path: Path) -> None:
+    """First what goes on; later what is new, ended or not; never what was sent or had ended before the first call."""
+    file = tmp_path / "sent.json"
+    old, open_one = finding("old", ended=True), finding("open")
+    assert tell(receiver, file, [old, open_one]) == ["open"]
+    assert tell(receiver, file, [old, open_one]) == []
+    assert tell(receiver, file, [old, finding("open", ended=True)]) == []
+    assert tell(receiver, file, [old, finding("short", ended=True)]) == ["short"]
+    assert [body["finding"]["finding_id"] for body in receiver.bodies] == ["open", "short"]
+    assert receiver.bodies[0]["finding"]["from_at"] == "2026-11-21T03:12:00.000Z"
+    assert receiver.bodies[0]["schema_version"] == 1
+
+
+def test_what_was_not_taken_is_sent_next_time(receiver: Receiver, tmp_path: Path) -> None:
+    """A server that is busy is asked again; one that refuses ends the call. What it took is not sent twice."""
+    file = tmp_path / "sent.json"
+    receiver.codes = [503, 429, 202, 400]
+    with pytest.raises(NotDelivered, match=r"127\.0\.0\.1 did not take a finding: HTTP 400\."):
+        tell(receiver, file, [finding("1"), finding("2")])
+    assert tell(receiver, file, [finding("1"), finding("2")]) == ["2"]
+    assert [body["finding"]["finding_id"] for body in receiver.bodies] == ["1", "2"]
+    receiver.codes = [302]
+    with pytest.raises(NotDelivered, match="HTTP 302"):
+        tell(receiver, file, [finding("3")])
+
+
+def test_nobody_listens(receiver: Receiver, tmp_path: Path) -> None:
+    """The sentence names the host and not the address, which is a secret."""
+    webhook = Webhook("http://127.0.0.1:9/s3cret", "json", pause=lambda _: None)
+    with pytest.raises(
+        NotDelivered, match=r"127\.0\.0\.1 did not take a finding: .*refused"
+    ) as error:
+        deliver([finding("1")], SentFindings.read(tmp_path / "sent.json"), webhook, ALL)
+    assert "s3cret" not in str(error.value)
+
+
+def test_pagerduty_is_told_of_the_end(receiver: Receiver, tmp_path: Path) -> None:
+    """Trigger and resolve have the same key, so that an incident closes by itself."""
+    file = tmp_path / "sent.json"
+    tell(receiver, file, [finding("1")], "pagerduty")
+    for _ in "12":
+        tell(receiver, file, [finding("1", ended=True)], "pagerduty")
+    trigger, resolve = receiver.bodies
+    assert (trigger["event_action"], resolve["event_action"]) == ("trigger", "resolve")
+    assert trigger["dedup_key"] == resolve["dedup_key"] == "1"
+    assert trigger["payload"]["severity"] == "critical"
+    assert trigger["payload"]["source"] == "blue/<shop>"
+    assert trigger["routing_key"] == "routing"
+
+
+def test_slack_gets_its_own_markup(receiver: Receiver, tmp_path: Path) -> None:
+    """Names from the log do not become links or mentions."""
+    tell(receiver, tmp_path / "sent.json", [finding("1")], "slack")
+    (message,) = receiver.bodies
+    header, section, context = message["blocks"]
+    assert header["text"] == {"type": "plain_text", "text": "stuck group: group <shop>"}
+    assert section["text"]["text"] == "Member m blocks &lt;shop&gt;.\n_Restart it._"
+    assert "blue/&lt;shop&gt;" in context["elements"][0]["text"]
+
+
+def test_the_command_reads_its_address_from_a_file(receiver: Receiver, tmp_path: Path) -> None:
+    """The first call over a log whose findings have all ended sends nothing and remembers them."""
+    (tmp_path / "url").write_text(f"{receiver.url}\n")
+    words = ("notify", segments("consumer-protocol"), "--url", f"@{tmp_path}/url")
+    sent = ("--sent", tmp_path / "sent.json", "--severity", "info")
+    assert call(*words, *sent).out == "Nothing to send.\n"
+    known = json.loads((tmp_path / "sent.json").read_text())["went_on"]
+    assert set(known.values()) == {False}
+    (tmp_path / "sent.json").write_text(json.dumps({"format": 1, "went_on": {}}))
+    assert call(*words, *sent).out == f"{len(known)} findings sent.\n"
+    assert len(receiver.bodies) == len(known) > 0
+
+
+@pytest.mark.parametrize("text", ["[]", '{"format": 2}', "no JSON"])
+def test_another_file_is_not_taken_for_a_list(text: str, tmp_path: Path) -> None:
+    """It is refused, not overwritten."""
+    (tmp_path / "sent.json").write_text(text)
+    with pytest.raises(BadRequest, match=r"sent\.json"):
+        SentFindings.read(tmp_path / "sent.json")
