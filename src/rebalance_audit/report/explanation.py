@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
+from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
@@ -18,6 +19,7 @@ from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.summary import (
     TableRow,
     Tables,
+    bounds_in,
     duration_of,
     epoch_noun,
     estimate_of,
@@ -40,6 +42,9 @@ _CERTAINTY_WORDS: Final = {
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
 _DEPARTURE_CAUSES: Final = frozenset(
     {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
+)
+_DEAD_OR_AWAY: Final = frozenset(
+    {"member_departed", "member_session_expired", "static_member_expired"}
 )
 
 
@@ -248,9 +253,11 @@ def _how_long_classic(epoch: TableRow) -> Iterator[str]:
         )
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
     if earliest is not None and earliest == latest:
+        took = bounds_in(epoch, "not_stable") or Bounds.exactly(
+            (epoch["converged_at"] or earliest) - earliest
+        )
         yield (
-            f"The join phase began at {words.utc(earliest)}, so the rebalance took "
-            f"{words.duration((epoch['converged_at'] or earliest) - earliest)}."
+            f"The join phase began at {words.utc(earliest)}, so the rebalance took {words.bounds_in_sentence(took)}."
         )
     elif earliest is not None and latest is not None:
         yield (
@@ -396,6 +403,13 @@ def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[str]
         yield "What assignment it would have had: no target was computed for it."
 
 
+def _keeps_while_away(member: TableRow) -> bool:
+    """Whether a member of the consumer protocol kept its partitions while nobody used them, for all that is known."""
+    if is_classic(member):
+        return False
+    return member["next_member_id"] is not None or member["left_how"] in _DEAD_OR_AWAY
+
+
 def _not_known_of_group(own: Tables) -> Iterator[str]:
     if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
         yield (
@@ -406,6 +420,11 @@ def _not_known_of_group(own: Tables) -> Iterator[str]:
     if gaps:
         count = words.counted(gaps, epoch_noun(own["epochs"]))
         yield f"What happened before {count}: records are missing from the log there."
+    if any(map(_keeps_while_away, own["members"])):
+        yield (
+            "How long partitions stood still with members that were dead, or with static members that were away: they "
+            "keep their partitions until they are removed, and that time does not count as without owner."
+        )
     if any(map(_may_have_gone_otherwise, own["rebalance_causes"])):
         yield (
             "Whether members left, expired or were removed, where the times do not tell: all of them write the "

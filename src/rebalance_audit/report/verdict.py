@@ -65,7 +65,8 @@ class Verdicts:
         ]
         if timed and took is not None:
             kept = [words.duration(holder.kept_ms) for holder in timed]
-            kept[0] += f" of {words.duration(took.least)}"
+            least = "" if took.most == took.least else "at least "
+            kept[0] += f" of {least}{words.duration(took.least)}"
             by = ", and by ".join(f"{who} for {ms}" for who, ms in zip(whom, kept, strict=False))
             return f"{what} was held up by {by}." if what else f"Held up by {by}."
         by = " and ".join(whom)

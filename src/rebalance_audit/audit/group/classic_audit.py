@@ -134,7 +134,10 @@ class ClassicAudit:
         sync_ms = duration_ms(joined_at_ms, at_ms)
         if gap and new.has_static:
             sync_ms = None  # its first record may be lost; then this is a static member's return
-        rebalance = life.open_rebalance(latest_ms, earliest_ms, goes_on=self.times.hands_out(new))
+        # Another coordinator may have been rebalancing the group before: its join phase ended with it.
+        moved_here = _other_leader(old.position, new.position) if old is not None else False
+        unstable_ms = None if moved_here else earliest_ms
+        rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
         span = EpochSpan(
             life.group_id,
@@ -156,7 +159,7 @@ class ClassicAudit:
             sync_ms,
             verdicts=verdicts,
             contradictions=logged.contradictions,
-            not_stable=not_stable(new, earliest_ms, latest_ms, exact=exact),
+            not_stable=not_stable(new, unstable_ms, latest_ms, exact=exact and not moved_here),
         )
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
