@@ -92,7 +92,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
-SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-alerts test-swarm
+SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-screens test-swarm
 SUITES_AT_ONCE := 3
 
 .PHONY: test
@@ -114,15 +114,15 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py
 
 .PHONY: test-spec
 test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
 	$(PY) -m pytest tests/spec
 
-.PHONY: test-alerts
-test-alerts: $(INSTALLED) $(PROMTOOL) ## Check metrics and alert rules with Prometheus' own tool
-	$(PY) -m pytest tests/alerts
+.PHONY: test-screens
+test-screens: $(INSTALLED) $(PROMTOOL) ## Check metrics and alerts with promtool, and the server for agents with the SDK's client
+	$(PY) -m pytest tests/alerts tests/agents
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds

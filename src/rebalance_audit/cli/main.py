@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "export": "Write the tables and views of an audit for tools that read no Delta.",
     "metrics": "Print states, rebalances, lost time and findings of groups for Prometheus.",
     "notify": "Send each new finding to a webhook, once: JSON, Slack or PagerDuty.",
+    "mcp": "Answer agents over stdio: a server of the Model Context Protocol, read-only.",
     "check": "Check the tables of a lake, and list the rows that break an expectation.",
     "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",

@@ -50,9 +50,10 @@ class LakeReader(GoldRows):
         """
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
-        return lake_state(self.path, self._one_cluster(), groups, moment_ms(at))
+        return lake_state(self.path, self.one_cluster(), groups, moment_ms(at))
 
-    def _one_cluster(self) -> str:
+    def one_cluster(self) -> str:
+        """The cluster, or the only one that there is. Raises LakeNotReadable if there are several."""
         if self.cluster is not None:
             return self.cluster
         found = self.clusters()

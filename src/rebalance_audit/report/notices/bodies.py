@@ -1,10 +1,10 @@
 """What a webhook gets about a finding, in the words of who receives it."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.tables.json_values import json_value
 from rebalance_audit.version import __version__
 
 SCHEMA_VERSION: Final = 1
@@ -23,7 +23,7 @@ def generic(finding: Row, ended: bool, _routing_key: str = "") -> dict[str, Any]
         "schema_version": SCHEMA_VERSION,
         "sender": f"rebalance-audit {__version__}",
         "event": "finding_ended" if ended else "finding",
-        "finding": {name: plain_json(value) for name, value in finding.items()},
+        "finding": {name: json_value(value) for name, value in finding.items()},
     }
 
 
@@ -31,7 +31,7 @@ def slack(finding: Row, ended: bool, _routing_key: str = "") -> dict[str, Any]:
     """A message of an incoming webhook, in Slack's markup."""
     title = _title(finding) + (" (ended)" if ended else "")
     text = f"{_escaped(finding['detail'])}\n_{_escaped(finding['advice'])}_"
-    context = f"{finding['severity']} · {_place(finding)} · since {plain_json(finding['from_at'])}"
+    context = f"{finding['severity']} · {_place(finding)} · since {json_value(finding['from_at'])}"
     return {
         "text": _escaped(title),
         "blocks": [
@@ -60,12 +60,12 @@ def pagerduty(finding: Row, ended: bool, routing_key: str) -> dict[str, Any]:
             "summary": f"{_title(finding)}: {finding['detail']}"[:_PAGERDUTY_SUMMARY_MAX],
             "source": _place(finding),
             "severity": finding["severity"],
-            "timestamp": plain_json(finding["from_at"]),
+            "timestamp": json_value(finding["from_at"]),
             "component": finding["group_id"] or "__consumer_offsets",
             "group": finding["cluster"],
             "class": finding["kind"],
             "custom_details": {
-                name: plain_json(finding[name])
+                name: json_value(finding[name])
                 for name in ("detail", "advice", "member_ids", "topics")
             },
         }
@@ -74,19 +74,6 @@ def pagerduty(finding: Row, ended: bool, routing_key: str) -> dict[str, Any]:
 
 BODIES: Final[Mapping[str, Body]] = {"json": generic, "slack": slack, "pagerduty": pagerduty}
 """Format -> what makes its body."""
-
-
-def plain_json(value: Any) -> Any:
-    """A value of a row with moments as ISO 8601 text."""
-    match value:
-        case datetime():
-            return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        case dict():
-            return {name: plain_json(inner) for name, inner in value.items()}
-        case list():
-            return [plain_json(inner) for inner in value]
-        case _:
-            return value
 
 
 def _title(finding: Row) -> str:

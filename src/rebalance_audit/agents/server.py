@@ -1,0 +1,163 @@
+"""The server: what an agent may ask. Importing this imports the SDK of the Model Context Protocol."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import wraps
+from typing import Any, Final, ParamSpec
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+
+from rebalance_audit.agents.explained import explained
+from rebalance_audit.agents.read_only_sql import QueryResult, bounded_query, locked_sql
+from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
+from rebalance_audit.local.audit import Audit
+from rebalance_audit.readers.gold_sql import gold_tables_of, views_over
+from rebalance_audit.readers.lake_reader import LakeReader
+from rebalance_audit.report.words import iso
+from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.views import VIEWS_SCHEMA
+from rebalance_audit.version import __version__
+
+SCHEMA_VERSION: Final = 1
+"""Of every answer; columns may be added without a new one."""
+LIMIT_MAX: Final = 1000
+
+INSTRUCTIONS: Final = """\
+Facts about Kafka consumer groups, from the records of __consumer_offsets: why each rebalance happened, how long it \
+took, who held it up. Begin with list_groups and findings, then explain a group; for anything else look at \
+describe_tables and use query. Times are UTC. A cause is proven, probable or possible: say which. null means not \
+known. Now is the end of the log that was read."""
+
+_READ_ONLY: Final = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_GROUPS: Final = """
+select * from views.groups_now
+order by critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
+"""
+_FINDINGS: Final = """
+select cluster, group_id, kind, severity, from_at, to_at, detail, advice, member_ids, topics, finding_id
+from gold.findings
+where ($group is null or group_id = $group) and ($kind is null or kind = $kind)
+    and ($severity is null or severity = $severity) and (not $open_only or to_at is null)
+order by case severity when 'critical' then 1 when 'warning' then 2 else 3 end,
+    to_at is not null, from_at desc nulls last, finding_id
+"""
+
+Params = ParamSpec("Params")
+Answer = Mapping[str, Any]
+
+
+def server_over(rows: GoldRows) -> MCPServer:
+    """A server over the tables of an audit, or of a lake: these are read anew for each answer."""
+    server = MCPServer("rebalance-audit", instructions=INSTRUCTIONS, version=__version__)
+    for tool in _Tools(rows).all():
+        server.add_tool(_answering(tool), annotations=_READ_ONLY, structured_output=False)
+    return server
+
+
+def _answering(tool: Callable[Params, Answer]) -> Callable[Params, dict[str, Any]]:
+    """With the version of the answer; what the agent can act on is told to it."""
+
+    @wraps(tool)
+    def answered(*args: Params.args, **kwargs: Params.kwargs) -> dict[str, Any]:
+        try:
+            return {"schema_version": SCHEMA_VERSION, **tool(*args, **kwargs)}
+        except (BadRequest, LakeError, UnknownGroup) as error:
+            raise ToolError(str(error)) from error
+
+    return answered
+
+
+class _Tools:
+    """What each tool answers. Their docstrings are what the agent reads."""
+
+    def __init__(self, rows: GoldRows) -> None:
+        self._rows = rows
+        self._sql = None if isinstance(rows, LakeReader) else locked_sql(rows)
+        """Of an audit, which does not change."""
+
+    def all(self) -> tuple[Callable[..., Answer], ...]:
+        """In the order in which they are listed."""
+        return (
+            self.list_groups,
+            self.findings,
+            self.explain,
+            self.state_at,
+            self.describe_tables,
+            self.query,
+        )
+
+    def list_groups(self, limit: int = 100) -> Answer:
+        """Groups that exist, those that need attention most first: state, members, rebalances, findings, lost time."""
+        return _shaped("groups", self._asked(_GROUPS, limit))
+
+    def findings(
+        self,
+        group: str | None = None,
+        severity: str | None = None,
+        kind: str | None = None,
+        open_only: bool = False,
+        limit: int = 50,
+    ) -> Answer:
+        """Findings (storms, stuck groups, slow members, …) with advice, the gravest first.
+
+        `severity` is critical, warning or info; `open_only` leaves out what has ended.
+        """
+        asked = {"group": group, "severity": severity, "kind": kind, "open_only": open_only}
+        return _shaped("findings", self._asked(_FINDINGS, limit, **asked))
+
+    def explain(self, group: str, epoch: int | None = None, at: str | None = None) -> Answer:
+        """Why a group rebalanced, how long it took, who held it up and what is not known, in sentences with evidence.
+
+        About the group as a whole, one epoch (generation) by its number, or that of a moment such as 2026-11-21T03:12Z.
+        """
+        if epoch is not None and at is not None:
+            raise BadRequest("Give epoch or at, not both.")
+        return explained(self._rows, group, epoch, at)
+
+    def state_at(self, group: str | None = None, at: str | None = None) -> Answer:
+        """Members, assignments and committed offsets of one group or all, at a moment or at the end of the log."""
+        assert isinstance(self._rows, Audit | LakeReader)
+        found = self._rows.state(at, [] if group is None else [group])
+        return {"at": at or iso(found.last_ms), "groups": found.groups}
+
+    def describe_tables(self, table: str | None = None) -> Answer:
+        """Tables and views that `query` can name; with `table`, such as gold.epochs, the meaning of its columns."""
+        tables = gold_tables_of(self._rows)
+        if table is not None:
+            if table not in tables:
+                raise BadRequest(f"There is no table {table}; there are {', '.join(tables)}.")
+            columns = table_schemas()[table].columns
+            return {
+                "table": table,
+                "columns": [
+                    {"name": column.name, "type": column.type, "meaning": column.meaning}
+                    for column in columns
+                ],
+            }
+        return {
+            "tables": {name: table_schemas()[name].description for name in tables},
+            "views": {
+                f"{VIEWS_SCHEMA}.{view.name}": f"{view.question} {view.description}"
+                for view in views_over(tables)
+            },
+        }
+
+    def query(self, sql: str, limit: int = 100) -> Answer:
+        """Rows of one SELECT in DuckDB's SQL over the tables and views of describe_tables. Nothing can be changed."""
+        return _shaped("rows", self._asked(sql, limit))
+
+    def _asked(self, sql: str, limit: int, **values: object) -> QueryResult:
+        bounded = max(1, min(limit, LIMIT_MAX))
+        if self._sql is not None:
+            return bounded_query(self._sql, sql, bounded, **values)
+        with closing(locked_sql(self._rows)) as of_lake:
+            return bounded_query(of_lake, sql, bounded, **values)
+
+
+def _shaped(name: str, found: QueryResult) -> Answer:
+    return {name: found.rows, "is_whole": found.is_whole}

@@ -1,0 +1,77 @@
+"""The server, asked by the client of the SDK over the stdin and stdout of a process of its own."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.types import TextContent
+
+from tests.cli.audited import audited_once
+from tests.cli.call import PROGRAM, segments
+
+CAPTURE = segments("consumer-protocol")
+Ask = Callable[..., Awaitable[Any]]
+
+
+def asked(conversation: Callable[[Client, Ask], Awaitable[None]]) -> None:
+    """A conversation with a server over the capture."""
+
+    async def talk() -> None:
+        program = StdioServerParameters(
+            command=PROGRAM[0], args=[*PROGRAM[1:], "mcp", str(CAPTURE)], env=dict(os.environ)
+        )
+        async with Client(program) as client:
+
+            async def ask(tool: str, **arguments: object) -> Any:
+                told = await client.call_tool(tool, arguments)
+                (content,) = told.content
+                assert isinstance(content, TextContent)
+                if told.is_error:
+                    return content.text
+                return json.loads(content.text)
+
+            await conversation(client, ask)
+
+    asyncio.run(talk())
+
+
+def test_an_agent_gets_answers() -> None:
+    """Each tool answers with its version; what goes wrong is a sentence that the agent can act on."""
+    audit = audited_once(CAPTURE)
+
+    async def conversation(client: Client, ask: Ask) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == [
+            "list_groups", "findings", "explain", "state_at", "describe_tables", "query",
+        ]  # fmt: skip
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+
+        groups = await ask("list_groups")
+        assert groups["schema_version"] == 1
+        assert len(groups["groups"]) == len(audit.state().groups)
+        assert (await ask("list_groups", limit=2))["is_whole"] is False
+
+        found = await ask("findings", severity="warning")
+        assert [row["finding_id"] for row in found["findings"]] == [
+            row["finding_id"] for row in audit.findings if row["severity"] == "warning"
+        ]
+        explained = await ask("explain", group="slow", epoch=4)
+        assert explained["heading"].startswith("Epoch 4 of slow began at 2026-11-21")
+        state = await ask("state_at", group="slow", at="2026-11-21T09:25:12Z")
+        (group,) = state["groups"]
+        assert (group["group_id"], len(group["members"])) == ("slow", 3)
+
+        columns = (await ask("describe_tables", table="gold.epochs"))["columns"]
+        assert {"name", "type", "meaning"} == set(columns[0])
+        counted = await ask("query", sql="select count(*) as n from gold.epochs")
+        assert counted["rows"] == [{"n": len(audit.epochs)}]
+
+        assert "did you mean 'slow'?" in await ask("explain", group="slo")
+        assert "Only a single SELECT is answered." in await ask(
+            "query", sql="drop view gold.epochs"
+        )
+
+    asked(conversation)
