@@ -185,14 +185,16 @@ class ModernAudit:
         if bump is None or carries_over(bump, self._life.span):
             return ()
         beginning = self._beginning(bump)
-        upgrades = self._upgraded_at is not None
-        self._missing = self._life.gap or lacks_records(bump, beginning, upgraded=upgrades)
-        if self._upgraded_at == write[-1].position:
+        upgrades = self._upgraded_at == write[-1].position
+        upgraded = adjoins(self._upgraded_at, write[0].position)
+        self._missing = self._life.gap or lacks_records(
+            bump, beginning, upgraded=upgrades or upgraded
+        )
+        if upgrades:
             joined = (change.member_id for change in self._evidence.joined)
             new = [each for each in joined if each not in self._life.watches]
             return (interrupted_by_upgrade(bump, new),)
-        upgraded_at, self._upgraded_at = self._upgraded_at, None
-        upgraded = adjoins(upgraded_at, write[0].position)
+        self._upgraded_at = None
         scene = ModernScene(
             self._evidence,
             bump,
