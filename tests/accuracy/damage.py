@@ -1,7 +1,7 @@
 """What can happen to a log on its way to the audit: batches lost, records cleaned away, clocks and times that move."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from rebalance_audit.wire.segments.folder import PositionedRecord
@@ -91,30 +91,27 @@ def _one_time(writes: Sequence[Write], place: int) -> list[Write]:
 
 
 def _swapped(writes: Sequence[Write], place: int) -> list[Write]:
-    """Two neighbours of one time that concern different groups change places; where there are none, nothing moves.
+    """Requests of two groups that came in one millisecond change places; where there are none, nothing moves.
 
-    Group ids lead the keys, after two bytes of type.
+    Nothing comes between the records of one request: a coordinator appends them in one batch.
     """
-    entries = [entry for write in writes for entry in write]
-    start = sum(map(len, writes[:place]))
-    for number, (one, other) in enumerate(pairwise(entries[start:]), start):
-        if (
-            isinstance(one, PositionedRecord)
-            and isinstance(other, PositionedRecord)
-            and one.record_timestamp_ms == other.record_timestamp_ms
-            and (one.leader_epoch, one.producer_id) == (other.leader_epoch, other.producer_id)
-            and _group_of(one) != _group_of(other)
-        ):
-            entries[number : number + 2] = [
-                other._replace(log_offset=one.log_offset),
-                one._replace(log_offset=other.log_offset),
+    for number in range(place, len(writes)):
+        requests = [list(found) for _, found in groupby(writes[number], _group_of)]
+        if len(requests) > 1 and isinstance(writes[number][0], PositionedRecord):
+            offsets = [entry.log_offset for entry in writes[number]]
+            one, other, *rest = requests
+            moved = [entry for request in (other, one, *rest) for entry in request]
+            swapped = [
+                entry._replace(log_offset=log_offset)
+                for entry, log_offset in zip(moved, offsets, strict=True)
             ]
-            break
-    return writes_of(entries)
+            return [*writes[:number], swapped, *writes[number + 1 :]]
+    return list(writes)
 
 
-def _group_of(entry: PositionedRecord) -> bytes:
-    key = entry.key or b""
+def _group_of(entry: Entry) -> bytes:
+    """Group ids lead the keys, after two bytes of type."""
+    key = entry.key or b"" if isinstance(entry, PositionedRecord) else b""
     return key[4 : 4 + int.from_bytes(key[2:4])]
 
 

@@ -132,10 +132,11 @@ def sweeps_table(tally: Tally) -> Table:
             "not in the whole log",
             "hidden, not marked",
             "epochs marked",
+            "intervals off",
             "below 0",
         )
     ]
-    counts = ("trials", "proven", "new", "unmarked", "marked", "negative")
+    counts = ("trials", "proven", "new", "unmarked", "marked", "interval", "negative")
     for kind in tally.next_names("sweep"):
         counted = (str(tally.get("sweep", kind, what)) for what in counts)
         rows.append((kind, *counted))
@@ -231,10 +232,11 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             (
                 "The captures and simulated logs, each damaged at places all over it: a write lost, a hole of eight "
                 "writes, all before the place cleaned, with and without its tombstones, times that fall together, "
-                "groups that change places within a millisecond, a clock 5 s behind after a fail-over. Counted: "
+                "requests that change places within a millisecond, a clock 5 s behind after a fail-over. Counted: "
                 "causes called proven that the whole log does not have for that epoch, with any certainty; *hidden*: "
                 "epochs that name none of the causes that the whole log proves, and are not marked; epochs marked "
-                "because records before them may be missing; time spans below 0. *none*: the same logs as they are."
+                "because records before them may be missing; intervals of ownership that are not marked and last "
+                "otherwise than in the whole log; durations below 0, in any table. *none*: the same logs as they are."
             ),
             sweeps_table(tally),
         ),

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.segments.folder import PositionedRecord
 from tests.accuracy.captured import CAPTURES
 from tests.accuracy.damage import Write, damages, writes_of
+from tests.accuracy.simulated import EpochKey, Row, by_epoch, key_of
 from tests.accuracy.tally import Tally
 from tests.accuracy.verdicts import COMPLETE
 from tests.support.log_entries import Entry, entries_of
@@ -22,19 +23,10 @@ from tests.support.log_entries import Entry, entries_of
 METADATA: Final = "__cluster_metadata-0"
 Claim = tuple[str, int, str]
 """Group, epoch and cause; incarnations are counted otherwise where a deletion is lost."""
-DURATIONS: Final = {
-    "epochs": (
-        "assign_ms",
-        "reconcile_ms",
-        "convergence_ms",
-        "sync_ms",
-        "not_stable_min_ms",
-        "not_stable_max_ms",
-    ),
-    "convergence": ("latency_ms", "revoke_ms", "waited_ms"),
-    "ownership": ("held_ms", "unowned_before_ms"),
-}
-"""Table -> its columns that hold a time span; it can be unknown, and never below 0."""
+INTERVAL: Final = ("group_id", "topic_id", "topic", "topic_partition", "member_id", "from_offset")
+INTERVAL_TIMES: Final = ("to_at", "held_ms", "unowned_before_ms")
+LOSSES: Final = ("lost write", "lost hole", "cleaned", "cleaned without tombstones")
+"""Kinds of damage after which the records that are left have their offsets and times."""
 
 
 class Found(NamedTuple):
@@ -44,12 +36,14 @@ class Found(NamedTuple):
     """Causes that are called proven."""
     named: AbstractSet[Claim]
     """Causes that are named, with any certainty."""
-    complete: AbstractSet[tuple[str, int]]
-    """Epochs that are not marked."""
+    epochs: Sequence[Row]
+    causes: Mapping[EpochKey, Sequence[Row]]
     marked: int
-    """Epochs that are: records that tell their cause may be missing."""
+    """Epochs that are marked: records that tell their cause may be missing."""
     negative: int
-    """Time spans below 0."""
+    """Time spans below 0, in any table."""
+    intervals: Mapping[tuple[object, ...], Row]
+    """Intervals of ownership that are not marked."""
 
 
 def sweep_of_capture(name: str, trials: int | None) -> Tally:
@@ -91,6 +85,7 @@ def _sweep(about: str, segments: Path, trials: int | None) -> Tally:
             note_new(tally, kind, where, found.proven, whole.named)
             _note_negative(tally, kind, where, found)
             _note_unmarked(tally, kind, where, found, whole)
+            _note_intervals(tally, kind, where, found, whole)
     return tally
 
 
@@ -102,11 +97,36 @@ def _note_negative(tally: Tally, kind: str, where: str, found: Found) -> None:
 
 def _note_unmarked(tally: Tally, kind: str, where: str, found: Found, whole: Found) -> None:
     """Count epochs that look complete and name none of the causes that the whole log proves."""
-    named = {claim[:2] for claim in found.named & whole.proven}
-    hidden = ({claim[:2] for claim in whole.proven} & found.complete) - named
-    for group_id, epoch in sorted(hidden):
-        tally.count("sweep", kind, "unmarked")
-        tally.example(f"sweep {kind}: unmarked", f"{where}: {group_id} epoch {epoch}")
+    # A log that lost a whole life of a group counts fewer, but the records that are left stay where they are.
+    place = "first_offset" if kind in LOSSES else "incarnation"
+    proven = {
+        _at(row, place): {
+            cause["cause"] for cause in whole.causes[key_of(row)] if cause["certainty"] == "proven"
+        }
+        for row in whole.epochs
+    }
+    for row in found.epochs:
+        named = {cause["cause"] for cause in found.causes[key_of(row)]}
+        known = proven.get(_at(row, place))
+        if row["completeness"] == COMPLETE and known and not known & named:
+            tally.count("sweep", kind, "unmarked")
+            epoch = f"{row['group_id']} epoch {row['epoch']}"
+            tally.example(f"sweep {kind}: unmarked", f"{where}: {epoch}")
+
+
+def _at(row: Row, place: str) -> tuple[str, int, int]:
+    return row["group_id"], row["epoch"], row[place]
+
+
+def _note_intervals(tally: Tally, kind: str, where: str, found: Found, whole: Found) -> None:
+    """Count intervals of ownership that look complete and last otherwise than in the whole log."""
+    if kind not in LOSSES:
+        return
+    for key, row in found.intervals.items():
+        true = whole.intervals.get(key)
+        if true is None or any(row[each] not in (None, true[each]) for each in INTERVAL_TIMES):
+            tally.count("sweep", kind, "interval")
+            tally.example(f"sweep {kind}: interval", f"{where}: {key}")
 
 
 def note_new(
@@ -139,7 +159,6 @@ def _audited(writes: Sequence[Write], log_partition: int, metadata: Path) -> Fou
             (Path(name) / METADATA).symlink_to(metadata.resolve())
         tables = audit_segments(Path(name)).tables
     causes = tables["rebalance_causes"]
-    epochs = [(row["group_id"], row["epoch"], row["completeness"]) for row in tables["epochs"]]
     return Found(
         {
             (row["group_id"], row["epoch"], row["cause"])
@@ -147,15 +166,22 @@ def _audited(writes: Sequence[Write], log_partition: int, metadata: Path) -> Fou
             if row["certainty"] == "proven"
         },
         {(row["group_id"], row["epoch"], row["cause"]) for row in causes},
-        {(group_id, epoch) for group_id, epoch, completeness in epochs if completeness == COMPLETE},
-        sum(completeness != COMPLETE for _, _, completeness in epochs),
-        sum(
-            (row[column] or 0) < 0
-            for table, columns in DURATIONS.items()
-            for row in tables[table]
-            for column in columns
-        ),
+        tables["epochs"],
+        by_epoch(causes),
+        sum(row["completeness"] != COMPLETE for row in tables["epochs"]),
+        sum(_negative(rows) for rows in tables.values()),
+        {
+            tuple(row[column] for column in INTERVAL): row
+            for row in tables["ownership"]
+            if row["completeness"] == COMPLETE
+        },
     )
+
+
+def _negative(rows: Sequence[Row]) -> int:
+    """Durations below 0; they can be unknown."""
+    durations = [column for column in rows[0] if column.endswith("_ms")] if rows else []
+    return sum((row[column] or 0) < 0 for row in rows for column in durations)
 
 
 def _batch(write: Write) -> LoggedBatch:

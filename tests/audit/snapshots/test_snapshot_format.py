@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {13: "4bc25bcb9b29"}
+SHAPES = {14: "79e349d2dc77"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -45,7 +45,7 @@ KEPT_ELSEWHERE = {
 
 OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
-    "ModernAudit": "_contradictions _evidence _goes_on _group _missing _step_of _verdicts",
+    "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
     "RecordedTopics": "contradicted",
     "GroupFindings": "_arrivals _departures due_ms",
 }

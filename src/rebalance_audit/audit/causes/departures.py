@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import (
+    DEPARTURES,
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+)
 from rebalance_audit.audit.causes.commit_rules import (
     Silence,
     closed_first,
@@ -380,3 +386,11 @@ def join_names(names: Sequence[str], shown: int = 3) -> str:
     rest = len(names) - shown
     listed = ", ".join(names[:shown])
     return f"{listed} and {rest} more" if rest > 0 else listed
+
+
+def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
+    """The verdict on one member's end among an epoch's verdicts, if there is one."""
+    for verdict in verdicts:
+        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
+            return verdict
+    return None

@@ -15,7 +15,7 @@ from rebalance_audit.audit.findings.watcher import (
     Watcher,
     truly_changed,
 )
-from rebalance_audit.audit.group.bounds import NOTHING, Bounds
+from rebalance_audit.audit.group.bounds import NOTHING, UNBOUNDED, Bounds
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
@@ -240,8 +240,7 @@ class DeployWave(Watcher):
         wave.rebalances += span.rebalance_seq != wave.last_rebalance_seq
         wave.last_rebalance_seq = span.rebalance_seq
         wave.partitions_moved += span.partitions_moved or 0
-        exactly = Bounds.exactly(span.unowned_partition_ms)
-        wave.unowned = wave.unowned.plus(span.unowned or exactly)
+        wave.unowned = wave.unowned.plus(span.unowned_time() or UNBOUNDED)
         if (
             span.protocol == GroupType.CLASSIC
             and span.partitions

@@ -50,6 +50,7 @@ class Bounds(NamedTuple):
 
 
 NOTHING = Bounds(0, 0, 0)
+UNBOUNDED = Bounds(0, None, 0)
 UNKNOWN_COLUMNS = ("min", "max", "estimate")
 
 

@@ -14,12 +14,12 @@ from rebalance_audit.audit.causes.classic import (
     judge_classic,
     replaced_by,
 )
-from rebalance_audit.audit.causes.departures import judge_absence
+from rebalance_audit.audit.causes.departures import departure_of, judge_absence
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
-from rebalance_audit.audit.group.life import Life, departure_of
+from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.members import Identity

@@ -3,12 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.contradictions import Believed, contradictions
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupEpochBumped
 from rebalance_audit.replay.modern.group import ModernGroup
+
+_FROM_BEFORE = frozenset(
+    {
+        RebalanceCause.UNKNOWN,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        RebalanceCause.ASSIGNMENT_ONLY,
+        RebalanceCause.ASSIGNOR_CHANGED,
+    }
+)
+"""Causes that may have happened in an earlier write than the epoch that they bump."""
 
 
 @dataclass(slots=True)
@@ -41,8 +52,8 @@ class Doubt:
         *,
         at_start: bool,
         lost: bool,
-    ) -> None:
-        """Begin a doubt if the write cannot follow the replayed state.
+    ) -> bool:
+        """Begin a doubt if the write cannot follow the replayed state, and say whether that is so.
 
         `at_start`: the log has shown no epoch yet. `lost`: a record of the group before this write was unreadable.
         """
@@ -50,10 +61,19 @@ class Doubt:
         if bump is not None:
             self._pass_start(bump)
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
-        if lost or skips or any(contradictions(write, evidence, group, believed)):
-            self.at_start = at_start and not lost
-            self.since_epoch = group.group_epoch
-            self.unconfirmed.update(group.members)
+        found = lost or skips or any(contradictions(write, evidence, group, believed))
+        if found:
+            self._begin(group, at_start=at_start and not lost)
+        return found
+
+    def begin_at_start(self, group: ModernGroup) -> None:
+        """The log begins in the middle of the group's life."""
+        self._begin(group, at_start=True)
+
+    def _begin(self, group: ModernGroup, *, at_start: bool) -> None:
+        self.at_start = at_start
+        self.since_epoch = group.group_epoch
+        self.unconfirmed.update(group.members)
 
     def end(self) -> None:
         """End the doubt: the whole state of the group is known."""
@@ -91,3 +111,13 @@ def is_at_start(span: EpochSpan | None, bump: GroupEpochBumped | None) -> bool:
     if span is None:
         return True
     return bump is None and span.gap and span.previous_epoch is None
+
+
+def follows_gap(span: EpochSpan | None) -> bool:
+    """Whether this epoch, the one before a write, is the one at which compaction left the group."""
+    return span is not None and span.gap and span.previous_epoch is None
+
+
+def is_from_before(verdict: Verdict) -> bool:
+    """Whether a cause may have happened in a write that the cleaner took, while it kept the epoch before."""
+    return verdict.cause in _FROM_BEFORE and verdict.certainty is not Certainty.PROVEN

@@ -7,7 +7,8 @@ from functools import lru_cache
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.group.bounds import Bounds, bounds_columns
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
-from rebalance_audit.replay.changes import Position
+from rebalance_audit.audit.writes import Step
+from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import Partitions, count
 
 
@@ -112,6 +113,10 @@ class EpochSpan:
     """Classic: time from the begin of the join phase to the record."""
     unowned: Bounds | None = None
     """Classic: unowned time until the generation's record, summed over its partitions."""
+    is_doubted: bool = False
+    """Records of the time in which it was the group's epoch may be missing: its durations may miss something."""
+    follows_gap: bool = False
+    """The epoch before is the first that the log shows: what was unowned then is not known."""
     ended_at_ms: int | None = None
     outcome: str | None = None
     superseded_by: int | None = None
@@ -122,6 +127,16 @@ class EpochSpan:
     settled_slowest: tuple[str | None, int | None] | None = None
     """The result of `slowest`, kept once `progress` is no longer needed."""
 
+    def is_reached(self, step: Step) -> bool:
+        """Whether the group, whose coordinator assigns, converges at the epoch with this record."""
+        return (
+            self.outcome is None
+            and self.protocol != GroupType.CLASSIC
+            and step.members > 0
+            and not step.unconverged
+            and step.assignment_epoch >= self.epoch
+        )
+
     def awaits_target(self) -> bool:
         """Whether a later target record can still complete the row of this superseded epoch."""
         return self.target_installed_at_ms is None and self.outcome == "superseded"
@@ -130,6 +145,8 @@ class EpochSpan:
         """Member id and latency (ms) of the last member that reached the epoch; (None, None) if none has yet."""
         if self.settled_slowest is not None:
             return self.settled_slowest
+        if self.is_doubted:
+            return None, None
         reached = [
             (reached_at_ms - started_at_ms, progress.member_id)
             for progress in self.progress.values()
@@ -151,12 +168,21 @@ class EpochSpan:
             for verdict in self.verdicts[:1]
         )
 
+    def unowned_time(self) -> Bounds | None:
+        """Unowned time, summed over partitions; None if records that would tell may be missing."""
+        if self.unowned is not None:
+            return self.unowned
+        if self.is_doubted or self.follows_gap:
+            return None
+        return Bounds.exactly(self.unowned_partition_ms)
+
     def epoch_row(self) -> Row:
         """The row of gold.epochs."""
         slowest_member_id, slowest_member_ms = self.slowest()
         primary = self.verdicts[0] if self.verdicts else None
         # If the previous epoch is lost, there is nothing to compare with.
         compared = not self.gap or self.previous_epoch is not None
+        unowned = self.unowned_time()
         return {
             "group_id": self.group_id,
             "incarnation": self.incarnation,
@@ -185,13 +211,9 @@ class EpochSpan:
             "partitions_moved": self.partitions_moved if compared else None,
             "partitions_added": self.partitions_added if compared else None,
             "partitions_dropped": self.partitions_dropped if compared else None,
-            "unowned_partition_ms": self.unowned_partition_ms
-            if self.unowned is None
-            else self.unowned.exact,
+            "unowned_partition_ms": None if unowned is None else unowned.exact,
             **bounds_columns(self.not_stable, "not_stable"),
-            **(self.unowned or Bounds.exactly(self.unowned_partition_ms)).columns(
-                "unowned_partition"
-            ),
+            **bounds_columns(unowned, "unowned_partition"),
             "slowest_member_id": slowest_member_id,
             "slowest_member_ms": slowest_member_ms,
             "primary_cause": primary.cause.text if primary else None,

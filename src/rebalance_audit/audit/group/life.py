@@ -418,6 +418,13 @@ class Life:
             return None, topic
         return topic_id_text(topic), self.options.topic_name(topic)
 
+    def doubt(self) -> None:
+        """Records may be missing before this write: durations that go across it are unknown."""
+        self.ownership.doubt()
+        for doubted in (*self._awaiting, self.span, self.rebalance):
+            if doubted is not None:
+                doubted.is_doubted = True
+
     def confirm_unowned(self, now_ms: int) -> None:
         """An epoch ends: its unowned time counts where a member certainly subscribes to the partition."""
         is_wanted = self.moves.is_certainly_wanted(self._topic_of, self.watches.values())
@@ -440,11 +447,3 @@ class Life:
         ):
             overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
             rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
-
-
-def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
-    """The verdict on one member's end among an epoch's verdicts, if there is one."""
-    for verdict in verdicts:
-        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
-            return verdict
-    return None

@@ -10,12 +10,16 @@ from rebalance_audit.audit.causes.beginnings import (
     carries_over,
     lacks_records,
 )
-from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import (
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    weakened,
+)
 from rebalance_audit.audit.causes.classic import Generation
 from rebalance_audit.audit.causes.contradictions import Believed
-from rebalance_audit.audit.causes.departures import (
-    judge_absence,
-)
+from rebalance_audit.audit.causes.departures import departure_of, judge_absence
 from rebalance_audit.audit.causes.expressions import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.causes.member_watch import MemberWatch
@@ -23,10 +27,10 @@ from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_mo
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
-from rebalance_audit.audit.group.doubt import Doubt, is_at_start
+from rebalance_audit.audit.group.doubt import Doubt, follows_gap, is_at_start, is_from_before
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
-from rebalance_audit.audit.group.life import Life, departure_of
+from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
@@ -50,7 +54,7 @@ from rebalance_audit.replay.modern.group import (
     ModernGroup,
 )
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
-from rebalance_audit.replay.partitions import count, each, minus, union
+from rebalance_audit.replay.partitions import count, minus, union
 
 
 class ModernAudit:
@@ -79,6 +83,7 @@ class ModernAudit:
         self._verdicts: tuple[Verdict, ...] = ()
         self._goes_on = False
         self._missing = False
+        self._is_hidden = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
         self._step_of: Step
@@ -100,18 +105,22 @@ class ModernAudit:
         self._given_up.note(self._evidence.regexes)
         self._liveness.written(write[0].position)
         self._enter(write, group)
-        self._missing = False
-        self._doubt.look_at(
+        self._missing = self._is_hidden = False
+        if self._doubt.look_at(
             write,
             self._evidence,
             group,
             Believed(life.watches, life.ownership.owner_of),
             at_start=is_at_start(life.span, self._evidence.bump),
             lost=life.gap,
-        )
+        ):
+            life.doubt()
         self._contradictions = ()
         self._verdicts = self._judge_causes(write)
-        if self._evidence.bump is not None:
+        bump = self._evidence.bump
+        if bump is not None and bump.old_epoch is None and self._missing:
+            self._doubt.begin_at_start(group)
+        if bump is not None:
             life.confirm_unowned(write[0].position.record_timestamp_ms)
         # The request that upgrades a group also joins it: states in between were never observable.
         self._goes_on = self._upgraded_at == write[-1].position
@@ -125,8 +134,9 @@ class ModernAudit:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, self._evidence.bump)
-        if not self._goes_on:
-            self._check_convergence(write[-1])
+        # States within a write were never observable.
+        if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
+            life.converge(write[-1].position.record_timestamp_ms)
         if not group.members:
             life.drop_awaiting()
 
@@ -211,6 +221,9 @@ class ModernAudit:
             contradicted=self._recorded.contradicted,
         )
         verdicts = judge_modern(scene, gap=self._in_doubt)
+        self._is_hidden = follows_gap(self._life.span) and is_from_before(verdicts[0])
+        if self._is_hidden:
+            verdicts = tuple(map(weakened, verdicts))
         if self._life.witness is None:
             return verdicts
         logged = testify_to_epoch(self._life.witness, bump, verdicts)
@@ -230,19 +243,6 @@ class ModernAudit:
     @property
     def _in_doubt(self) -> bool:
         return self._missing or self._doubt.is_open or self._life.gap
-
-    def _check_convergence(self, step: Step) -> None:
-        """Judge convergence by the last record of a write: states within a write were never observable."""
-        span = self._life.span
-        if (
-            span is not None
-            and span.outcome is None
-            and span.protocol != GroupType.CLASSIC
-            and step.members
-            and not step.unconverged
-            and step.assignment_epoch >= span.epoch
-        ):
-            self._life.converge(step.position.record_timestamp_ms)
 
     # -- single changes -------------------------------------------------------------------------
 
@@ -331,7 +331,8 @@ class ModernAudit:
         if change.new_state == UNRELEASED:
             if progress.waiting_since_ms is None:
                 progress.waiting_since_ms = at_ms
-            progress.waited_for |= self._holders(change)
+            missing = minus(self._group.target_of(change.member_id), change.new_assigned)
+            progress.waited_for |= life.ownership.others_of(missing, change.member_id)
         else:
             progress.stop_waiting(at_ms)
         if (
@@ -361,18 +362,12 @@ class ModernAudit:
         if gained:
             owner = life.owner(change.member_id)
             life.ownership.take(
-                gained, owner, change.position, self._group.group_epoch, gap=self._in_doubt
+                gained,
+                owner,
+                change.position,
+                self._group.group_epoch,
+                gap=self._in_doubt or life.span is None,
             )
-
-    def _holders(self, change: MemberAssigned) -> set[str]:
-        """Members that hold partitions which are in the member's target but not yet in its assignment."""
-        missing = minus(self._group.target_of(change.member_id), change.new_assigned)
-        holders = {self._life.ownership.owner_of(partition) for partition in each(missing)}
-        return {
-            owner.member_id
-            for owner in holders
-            if owner is not None and owner.member_id != change.member_id
-        }
 
     def _bumped(self, change: GroupEpochBumped) -> None:
         life = self._life
@@ -385,7 +380,7 @@ class ModernAudit:
             life.watches.update(watches)
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
-        gap = self._in_doubt
+        gap = self._in_doubt or self._is_hidden
         rebalance = life.open_rebalance(at_ms, None)
         before = life.span
         span = EpochSpan(
@@ -405,6 +400,7 @@ class ModernAudit:
             gap,
             verdicts=self._verdicts,
             contradictions=self._contradictions,
+            follows_gap=follows_gap(before),
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
@@ -437,6 +433,7 @@ class ModernAudit:
                 in_time
                 and change.new_assignment_epoch >= span.epoch
                 and span.target_installed_at_ms is None
+                and not span.is_doubted
             ):
                 span.target_installed_at_ms = at_ms
                 span.partitions = moves.partitions
@@ -445,7 +442,8 @@ class ModernAudit:
                 span.partitions_dropped = len(moves.dropped)
             if life.rebalance is not None:
                 life.rebalance.move(moves.moved)
-            if not span.gap:  # else most of what looks new was owned before the log begins
+            # Otherwise most of what looks new was owned before the log begins.
+            if not (span.gap or span.follows_gap):
                 life.ownership.expect(moves.added, span.first_position.record_timestamp_ms)
         if self._group.members:
             life.ownership.confirm(life.moves.has_owner, at_ms)

@@ -110,6 +110,11 @@ class Ownership:
         holding = self._held.get(partition)
         return holding.owner if holding else None
 
+    def others_of(self, partitions: Partitions, member_id: str) -> set[str]:
+        """Ids of the members that own the partitions, without this member."""
+        owners = {self.owner_of(partition) for partition in each(partitions)}
+        return {owner.member_id for owner in owners if owner is not None} - {member_id}
+
     def owner_by_name(self, partition: TopicPartition) -> Owner | None:
         """The current owner of a partition that is given by its topic's name; None also if the id's name is unknown."""
         name, number = partition
@@ -296,6 +301,11 @@ class Ownership:
         self._confirmed += 1
         if now_ms > unowned.since_ms:
             self._count_unowned(1, unowned.since_ms, now_ms)
+
+    def doubt(self) -> None:
+        """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
+        self._held = {partition: held._replace(gap=True) for partition, held in self._held.items()}
+        self.forget_unowned()
 
     def forget_unowned(self) -> None:
         """Forget all unowned partitions: the group has no members, so nobody subscribes to anything."""

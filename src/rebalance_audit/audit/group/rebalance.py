@@ -41,6 +41,8 @@ class Rebalance:
     not_stable: Bounds | None = None
     """Classic: time not stable, summed over its generations."""
     unowned: Bounds | None = None
+    is_doubted: bool = False
+    """Records of its time may be missing, so that its unowned time is unknown."""
     settled_at_ms: int | None = None
     """A cooperative generation took partitions away: the rebalance ended here unless the next one assigns them."""
     slowest_member_id: str | None = None
@@ -65,6 +67,7 @@ class Rebalance:
         self.members_joined += span.members_joined
         self.members_left += span.members_left
         self.gap |= span.gap
+        self.is_doubted |= span.is_doubted or span.follows_gap
         for verdict in span.verdicts:
             if verdict.cause.text not in self.causes:
                 self.causes.append(verdict.cause.text)
@@ -109,6 +112,9 @@ class Rebalance:
 
     def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
         """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing."""
+        unowned = self.unowned
+        if unowned is None and not self.is_doubted:
+            unowned = Bounds.exactly(self.unowned_partition_ms)
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
             held = target.get(topic)
@@ -134,13 +140,9 @@ class Rebalance:
             "members_left": None if self.gap else self.members_left,
             "partitions_moved": None if self.gap else self.partitions_moved,
             "wasted_moves": wasted,
-            "unowned_partition_ms": self.unowned_partition_ms
-            if self.unowned is None
-            else self.unowned.exact,
+            "unowned_partition_ms": None if unowned is None else unowned.exact,
             **bounds_columns(self._lasted(), "duration"),
-            **(self.unowned or Bounds.exactly(self.unowned_partition_ms)).columns(
-                "unowned_partition"
-            ),
+            **bounds_columns(unowned, "unowned_partition"),
             "slowest_member_id": self.slowest_member_id,
             "blocked_by": sorted(self.blocked_by),
             "outcome": outcome,
