@@ -17,6 +17,10 @@ DETAIL_LIMITS: Final = {
     "causes": 12,
     "slowest": 8,
     "unowned": 100,
+    "longest": 1000,
+    "longest_epochs": 100,
+    "longest_convergence": 2000,
+    "longest_causes": 500,
 }
 """Rows of one group that its section is made of."""
 GROUP_FINDINGS_MAX: Final = 12

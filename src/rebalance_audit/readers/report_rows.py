@@ -174,6 +174,12 @@ select kind, severity, count(*) as findings, count(distinct group_id) as groups 
 order by min(rank), findings desc, kind
 """
 
+_LONGEST: Final = """
+create view longest as select * from rebalances where epochs > 0
+qualify row_number() over (partition by group_id order by coalesce(took.estimate, 0) desc, at_ms) <= 1
+"""
+"""The longest rebalance of each group."""
+
 _OF_GROUPS: Final = {
     "epochs": """
 select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms, e.not_stable_min_ms,
@@ -205,14 +211,22 @@ qualify row_number() over (partition by group_id order by count(*) desc, cause, 
 order by group_id, epochs desc, cause, certainty
 """,
     # Classic members all arrive with one record, so none of them is slow in it.
+    # A member that never gave up its partitions was slow until the next epoch.
     "slowest": """
 select v.group_id, coalesce(v.instance_id, v.member_id) as who, arg_max(v.member_id, v.at_ms) as member_id,
-    count(*) as epochs, max(v.latency_ms) as latency_ms_max, avg(v.latency_ms)::bigint as latency_ms_mean,
-    max(v.revoke_ms) as revoke_ms_max, max(v.waited_ms) as waited_ms_max,
-    count(*) filter (where e.slowest_member_id = v.member_id) as last_times
-from convergence v join epochs e
-    on e.group_id = v.group_id and e.incarnation = v.incarnation and e.epoch = v.epoch
-where list_contains($group_ids, v.group_id) and e.protocol <> 'classic' and v.latency_ms > 0
+    count(*) as epochs, max(coalesce(v.latency_ms, v.until_ms - v.at_ms)) as latency_ms_max,
+    avg(v.latency_ms)::bigint as latency_ms_mean,
+    max(coalesce(v.revoke_ms, v.until_ms - epoch_ms(v.revoke_started_at))) as revoke_ms_max,
+    max(v.waited_ms) as waited_ms_max,
+    count(*) filter (where v.slowest_member_id = v.member_id) as last_times
+from (
+    select v.*, e.slowest_member_id, e.until_ms
+    from convergence v join (
+        select *, lead(at_ms) over (partition by group_id, incarnation order by epoch) as until_ms from epochs
+    ) e on e.group_id = v.group_id and e.incarnation = v.incarnation and e.epoch = v.epoch
+    where list_contains($group_ids, v.group_id) and e.protocol <> 'classic'
+) v
+where v.latency_ms > 0 or (v.latency_ms is null and v.revoke_started_at is not null and v.until_ms is not null)
 group by v.group_id, who
 qualify row_number() over (partition by v.group_id order by latency_ms_max desc, who) <= $limit
 order by v.group_id, latency_ms_max desc, who
@@ -226,6 +240,42 @@ from ownership where list_contains($group_ids, group_id) and unowned_before_ms >
 group by group_id, from_at, unowned_before_ms, previous_member_id, member_id
 qualify row_number() over (partition by group_id order by unowned_before_ms desc, from_at, member_id) <= $limit
 order by group_id, unowned_before_ms desc, to_at, member_id
+""",
+    "longest": """
+select group_id, incarnation, rebalance_seq, protocol, epoch_ms(started_at) as started_at,
+    epoch_ms(ended_at) as ended_at, epoch_ms(started_at_earliest) as started_at_earliest, duration_ms,
+    duration_min_ms, duration_max_ms,
+    duration_estimate_ms, first_epoch, last_epoch, slowest_member_id
+from longest where list_contains($group_ids, group_id) limit $limit
+""",
+    "longest_epochs": """
+select e.group_id, e.incarnation, e.epoch, e.rebalance_seq, e.protocol, e.primary_cause, e.coordinator_epoch,
+    epoch_ms(e.started_at) as started_at, epoch_ms(e.join_started_latest) as join_started_latest
+from epochs e join longest l using (group_id, incarnation, rebalance_seq)
+where list_contains($group_ids, e.group_id)
+qualify row_number() over (partition by e.group_id order by e.epoch) <= $limit
+order by e.group_id, e.epoch
+""",
+    "longest_convergence": """
+select v.group_id, v.incarnation, v.epoch, v.member_id, v.waited_for, epoch_ms(v.started_at) as started_at,
+    epoch_ms(v.reached_at) as reached_at, epoch_ms(v.revoke_started_at) as revoke_started_at,
+    epoch_ms(v.revoked_at) as revoked_at
+from convergence v join epochs e using (group_id, incarnation, epoch)
+    join longest l using (group_id, incarnation, rebalance_seq)
+where list_contains($group_ids, v.group_id)
+qualify row_number() over (
+    partition by v.group_id order by v.epoch, v.revoke_started_at nulls last, v.member_id
+) <= $limit
+order by v.group_id, v.epoch, v.member_id
+""",
+    "longest_causes": """
+select c.group_id, c.incarnation, c.epoch, c.cause_seq, c.cause, c.certainty, c.role, c.member_id,
+    [struct_pack(at := epoch_ms(item.at)) for item in c.evidence] as evidence
+from rebalance_causes c join epochs e using (group_id, incarnation, epoch)
+    join longest l using (group_id, incarnation, rebalance_seq)
+where list_contains($group_ids, c.group_id)
+qualify row_number() over (partition by c.group_id order by c.epoch, c.cause_seq) <= $limit
+order by c.group_id, c.epoch, c.cause_seq
 """,
     # In the tables' own order, so that a member's latest life names it.
     "members": """
@@ -257,6 +307,7 @@ class ReportRows:
             self._sql.register(f"{name}_of_lake", table)
             self._lacking[name] = lacking_columns(f"gold.{name}", table)
             self._view(name, name, cluster, *bounds)
+        self._sql.execute(_LONGEST)
         # How a group stands now is the same whatever window is asked for.
         self._view("all_states", "group_states", cluster, FIRST_MS, LAST_MS)
 

@@ -331,3 +331,11 @@ def test_the_chart_library_is_the_one_that_its_provenance_names() -> None:
     named = re.search(r"`([0-9a-f]{64})`", (LIBRARY / "PROVENANCE.md").read_text())
     assert named is not None
     assert hashlib.sha256((LIBRARY / "echarts.min.js").read_bytes()).hexdigest() == named[1]
+
+
+def test_a_section_begins_with_who_held_the_longest_rebalance_up(tmp_path: Path) -> None:
+    """As `explain` says it; a member that never gave up its partitions is the slowest of all."""
+    write_lake(tmp_path, audit_segments(segments("consumer-protocol"), ("stuck",)).tables, "blue")
+    said = report(tmp_path).text.partition("Groups in detail")[2]
+    assert "Held up by stuck-0 at 127.0.0.1 for 6.0 s of" in said.partition("Slowest members")[0]
+    assert re.search(r"Last to arrive\s+stuck-0\s", said)

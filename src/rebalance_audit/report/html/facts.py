@@ -45,7 +45,10 @@ class PageFacts(NamedTuple):
     detailed: Sequence[str]
     """Ids of the groups that have a section of their own."""
     details: Mapping[str, Sequence[TableRow]]
-    """epochs, states, causes, slowest, unowned and findings of these groups; members of every group on the page."""
+    """epochs, states, causes, slowest, unowned and findings of these groups; members of every group on the page.
+
+    longest, longest_epochs, longest_convergence and longest_causes are about the longest rebalance of each.
+    """
 
 
 def bucket_size(first_ms: int | None, last_ms: int | None) -> int:

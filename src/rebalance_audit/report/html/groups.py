@@ -1,7 +1,7 @@
 """Sections of single groups: the group's state over time, the causes, slow members, and partitions without owner."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rebalance_audit.report import causes, words
@@ -12,6 +12,7 @@ from rebalance_audit.report.present import cell_of, present_of
 from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EPOCHS_LISTED: Final = 25
 """Rows of a group's table of epochs, the latest ones."""
@@ -32,6 +33,13 @@ def group_sections(facts: PageFacts, names: MemberNames) -> list[dict[str, Any]]
     """One section per detailed group, in their order."""
     of_group = {name: rows_by_group(rows) for name, rows in facts.details.items()}
     summaries = {row["group_id"]: row for row in facts.groups}
+    tables = {
+        "epochs": facts.details["longest_epochs"],
+        "convergence": facts.details["longest_convergence"],
+        "rebalance_causes": facts.details["longest_causes"],
+        "members": facts.details["members"],
+    }
+    verdicts = Verdicts(tables)
     return [
         _section(
             facts,
@@ -39,6 +47,7 @@ def group_sections(facts: PageFacts, names: MemberNames) -> list[dict[str, Any]]
             {name: rows.get(group_id, []) for name, rows in of_group.items()},
             names,
             anchor,
+            verdicts,
         )
         for group_id, anchor in anchors(facts).items()
     ]
@@ -153,6 +162,7 @@ def _section(
     own: Mapping[str, list[TableRow]],
     names: MemberNames,
     anchor: str,
+    verdicts: Verdicts,
 ) -> dict[str, Any]:
     group_id = group["group_id"]
     epochs = own["epochs"]
@@ -163,6 +173,11 @@ def _section(
         "anchor": anchor,
         "name": shown(group_id),
         "facts": _facts(group),
+        "answer": [
+            shown(names.in_sentence(group_id, sentence))
+            for row in own["longest"]
+            for sentence in _answer(row, verdicts)
+        ],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),
         "causes": own["causes"],
@@ -178,6 +193,12 @@ def _section(
             f"rebalance-audit inspect {place} --group {shlex.quote(group_id)} --epochs"
         ),
     }
+
+
+def _answer(rebalance: TableRow, verdicts: Verdicts) -> Iterator[str]:
+    """Who held the longest rebalance up and what set it off."""
+    yield f"The longest rebalance: {rebalance_heading(rebalance)}."
+    yield verdicts.short(rebalance)
 
 
 def _facts(group: TableRow) -> str:
