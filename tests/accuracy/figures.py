@@ -1,9 +1,10 @@
 """The figures of a comparison, for terminals, programs and docs/accuracy.md."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tests.accuracy import captured, findings, simulated
+from tests.accuracy import captured, findings, members, simulated
 from tests.accuracy.tally import Measure, Tally, measures, share
 
 SOURCES: Final = (
@@ -18,7 +19,8 @@ SOURCES: Final = (
 CERTAINTIES: Final = ("proven", "probable", "possible")
 HEARTBEAT_MS: Final = 5_000
 
-Table = list[tuple[str, ...]]
+Row = tuple[str, ...]
+Table = list[Row]
 
 
 def proven_and_wrong(tally: Tally) -> int:
@@ -168,6 +170,28 @@ def intervals_table(tally: Tally) -> Table:
     return rows
 
 
+def ends_table(tally: Tally, source: str) -> Table:
+    """How members ended, by what they committed."""
+    rows: Table = [("protocol", "commits", "traffic", "ends", *members.RESULTS)]
+    for protocol in tally.next_names("end", source):
+        of_committers: Counter[str] = Counter()
+        for commits in tally.next_names("end", source, protocol):
+            for traffic in tally.next_names("end", source, protocol, commits):
+                what = ("end", source, protocol, commits, traffic)
+                counts = Counter({each: tally.get(*what, each) for each in members.RESULTS})
+                rows.append(_end_row(protocol, commits, traffic, counts))
+                if commits != members.NO_COMMIT:
+                    of_committers += counts
+        rows.append(_end_row(protocol, "all that committed", "any", of_committers))
+    return rows
+
+
+def _end_row(protocol: str, commits: str, traffic: str, counts: Counter[str]) -> Row:
+    ends = counts.total()
+    shares = (share(counts[each], ends) for each in members.RESULTS)
+    return (protocol, commits, traffic, str(ends), *shares)
+
+
 def _ends(tally: Tally, source: str) -> list[str]:
     return tally.next_names("members", source)
 
@@ -226,6 +250,15 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "Intervals",
             "Ownership by the coordinator's clock, to the millisecond at both ends; bounds hold the truth or miss it.",
             intervals_table(tally),
+        ),
+        (
+            f"Ends of members ({simulated.WHOLE})",
+            (
+                "By whether the member ever committed, by its library and what makes it commit, and by how much there "
+                "was to commit. *Undecided*: member departed. A removal by an administrator is a leave in a member's "
+                "name; the records of dynamic members do not tell the two apart."
+            ),
+            ends_table(tally, simulated.WHOLE),
         ),
         (
             "Sweeps",

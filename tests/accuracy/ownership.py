@@ -1,4 +1,4 @@
-"""Intervals of ownership, arrivals of members, and ends of members against the truth."""
+"""Intervals of ownership and arrivals of members against the truth."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.accuracy.tally import Measure, Tally
-from tests.accuracy.verdicts import UNDECIDED
 
 Row = dict[str, Any]
 Interval = tuple[int, int | None]
@@ -106,29 +105,3 @@ def _judge_arrivals(
         name = "member reached_at"
         where = f"{about} {row['group_id']} epoch {row['epoch']} {row['member_id']}"
         tally.compare(Measure(source, "consumer", name), row["reached_at"], true_ms, where)
-
-
-def judge_members(
-    tally: Tally, source: str, members: Iterable[Row], truth: Iterable[Row], about: str
-) -> None:
-    """How members ended; a member id that ended several times counts by its last end."""
-    last = {(row["group_id"], row["member_id"]): row for row in truth}
-    for row in members:
-        true = last.get((row["group_id"], row["member_id"]))
-        if true is None:
-            tally.count("members", source, "invented")
-            tally.example("members", f"{about} {row['member_id']}")
-            continue
-        how, end, certainty = row["left_how"], true["end"], row["left_certainty"]
-        if how is None or end is None:
-            tally.count("members", source, "equal" if how is end else "wrong")
-        elif how == end:
-            tally.count("members", source, "equal")
-        elif end in UNDECIDED.get(how, ()):
-            tally.count("members", source, "undecided")
-        else:
-            tally.count("members", source, f"wrong, {certainty}")
-            tally.count("member end", source, end, how, certainty)
-            if certainty == "proven":
-                where = f"{about} {row['member_id']}: {how} for {end}"
-                tally.example("member end proven and wrong", where)

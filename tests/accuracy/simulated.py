@@ -19,7 +19,8 @@ from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.accuracy.latencies import judge_times
-from tests.accuracy.ownership import judge_members, judge_ownership
+from tests.accuracy.members import Clients, Habit, judge_members
+from tests.accuracy.ownership import judge_ownership
 from tests.accuracy.tally import Tally
 from tests.accuracy.verdicts import judge_epoch
 from tests.support.log_entries import records_of
@@ -48,6 +49,7 @@ class Truth(NamedTuple):
     meanwhile: Mapping[EpochKey, list[str]]
     """Causes that happened in an epoch and did not begin it."""
     rows: Mapping[str, list[Row]]
+    clients: Clients
 
 
 def tally_of_seed(seed: int, minutes: int | None) -> Tally:
@@ -134,7 +136,16 @@ def truth_of(simulation: Simulation) -> Truth:
             epochs[key_of(told)].append(told)
         elif told["kind"] == "meanwhile":
             meanwhile[key_of(told)].append(told["cause"])
-    return Truth(epochs, meanwhile, rows)
+    habits = {
+        (fleet.plan.group_id, name): Habit(
+            library.value if fleet.plan.commit_interval_ms else "none",
+            fleet.plan.committing.value,
+            fleet.plan.traffic.value,
+        )
+        for fleet in simulation.fleets
+        for name, library in fleet.libraries.items()
+    }
+    return Truth(epochs, meanwhile, rows, Clients(habits, simulation.cluster.committed))
 
 
 def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
@@ -182,7 +193,7 @@ def judge(
         tally.example("row without epoch", f"{about} {key} of {source}")
     if source == WHOLE:
         judge_ownership(tally, source, tables, truth.rows, about)
-    judge_members(tally, source, tables["members"], truth.rows["member"], about)
+    judge_members(tally, source, tables["members"], truth.rows["member"], truth.clients, about)
 
 
 def _numbered_like(truth: Truth, tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:

@@ -109,7 +109,7 @@ than ever before and longer than its session, well before the others stopped to 
 member of a group that was gone as long after its last commit as its session and one interval last. A static member
 *left* if it committed before its interval was over and the others stopped right after (Java clients from 4.1 can be
 told to leave on closing); if more time has passed since its last generation than its session lasts, it *expired*; the
-rebalance timeout drops dynamic members alone. Several members that went together, all in the middle of their rhythm,
+end of a join phase drops dynamic members alone. Several members that went together, all in the middle of their rhythm,
 were *removed by an administrator*. Where all waited for about as long as the rebalance timeout, the member that stopped
 last may be the one they waited for. Otherwise it is *member departed*.
 

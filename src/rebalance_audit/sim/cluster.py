@@ -68,6 +68,8 @@ class Cluster:
         self.topics = Topics(chance.stream("topics"), lambda: scheduler.now_ms)
         self.topics.listeners.append(self._topics_changed)
         self.holdings = Holdings()
+        self.committed: set[tuple[str, str]] = set()
+        """Group and member id of every member of which a commit was acknowledged."""
         self.observers = list(observers)
         self.partitions: dict[int, ServedPartition] = {}
         self._ids = chance.stream("ids")

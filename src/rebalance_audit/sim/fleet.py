@@ -12,7 +12,7 @@ from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, Memb
 from rebalance_audit.coordinator.streams.topology import configure_topology
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient
-from rebalance_audit.sim.clients.client import ClientConfig, Library
+from rebalance_audit.sim.clients.client_config import ClientConfig, Library
 from rebalance_audit.sim.clients.consumer import ConsumerClient
 from rebalance_audit.sim.clients.share import ShareClient
 from rebalance_audit.sim.clients.streams import StreamsClient, application_of, task_key
@@ -50,6 +50,8 @@ class Fleet:
         self.cluster = cluster
         self.plan = plan
         self.instances: list[Instance] = []
+        self.libraries: dict[str, Library] = {}
+        """By client name."""
         self._chance = chance
         self._scheduler = cluster.scheduler
         self._serial = 0
@@ -86,7 +88,8 @@ class Fleet:
     def _new_client(self, number: int) -> AnyClient:
         plan = self.plan
         name = f"{plan.group_id}-{number}"
-        libraries = (plan.library, Library.JAVA)
+        library = (plan.library, Library.JAVA)[number % 2]
+        self.libraries[name] = library
         config = ClientConfig(
             name,
             plan.group_id,
@@ -96,11 +99,13 @@ class Fleet:
             heartbeat_interval_ms=min(3_000, plan.session_timeout_ms // 3),
             max_poll_interval_ms=plan.max_poll_interval_ms,
             commit_interval_ms=plan.commit_interval_ms,
+            committing=plan.committing,
+            traffic=plan.traffic,
             revoke_ms=plan.revoke_ms,
             assignors=plan.assignors,
             server_assignor=None if plan.client_assignor else plan.server_assignor,
             regex=plan.regex,
-            library=libraries[number % 2],
+            library=library,
             makes_own_id=self.cluster.config.dialect not in _EARLY,
             client_assignor=plan.client_assignor,
             subscribes_after_ms=plan.subscribes_after_ms,

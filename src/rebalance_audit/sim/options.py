@@ -10,7 +10,8 @@ from rebalance_audit.sim.brokers.batch_writer import Codec
 from rebalance_audit.sim.brokers.broker import LogOptions
 from rebalance_audit.sim.brokers.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client import Library
+from rebalance_audit.sim.clients.client_config import Committing, Library
+from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.cluster import ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 
@@ -62,6 +63,8 @@ class GroupPlan:
     max_poll_interval_ms: int = 30_000
     revoke_ms: int = 5
     commit_interval_ms: int = 5_000
+    committing: Committing = Committing.AUTO
+    traffic: Traffic = Traffic.STEADY
     assigns_for_ms: int = 0
     """Classic, eager: how long a leader takes to assign."""
     subscribes_after_ms: int = 0
@@ -332,6 +335,8 @@ def _draw_group(
             if overrides.commit_interval_ms is None
             else overrides.commit_interval_ms
         ),
+        committing=chance.stream("committing").weighted(tuple(Committing), (3, 1)),
+        traffic=chance.stream("traffic").weighted(tuple(Traffic), (4, 2, 2, 1)),
         assigns_for_ms=chance.stream("slow assignor").choice((0,) * 4 + (1_500,)),
         subscribes_after_ms=(
             0 if early else chance.stream("late subscription").choice((0,) * 5 + (40, 2_500))

@@ -30,9 +30,7 @@ CLOSES_WITHIN_MS: Final = 200
 HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
 _STEADY: Final = 1.5
-"""A rhythm is told as one if its longest pause is at most this many times the mean."""
-_PAUSES_IN_TIME: Final = 3
-"""A client that commits on an interval has stopped once so many of them have passed."""
+"""A rhythm is one of a timer, and told so, if its longest pause is at most this many times the mean."""
 _EXACT: Final = 1.1
 """So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
 _JITTER_MS: Final = 100
@@ -55,19 +53,28 @@ class Silence(NamedTuple):
 
     @property
     def longest_ms(self) -> int | None:
-        """The longest pause that is nothing special for it; None if that cannot be told.
+        """The longest pause that is nothing special for it; None if it committed too seldom to tell.
 
-        Normally its longest pause so far. A library that commits unchanged positions too has only one rhythm: longer
-        pauses were rebalances and freezes, and the rhythm of another member stands in for its own.
+        Members of a library that commits on a timer, whatever there is, have one rhythm: another's stands in then.
         """
         usual = self.evidence.usual
-        known = usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM
-        if not HABITS[self.evidence.library].commits_unchanged:
-            return usual.longest_ms if usual is not None and known else None
-        timed = usual if known else self.evidence.fellow
-        if timed is None or timed.commits < COMMITS_FOR_A_RHYTHM or timed.interval_ms is None:
-            return None
-        return min(timed.longest_ms, _PAUSES_IN_TIME * timed.interval_ms)
+        if usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM:
+            return usual.longest_ms
+        fellow = self.evidence.fellow
+        return fellow.longest_ms if fellow is not None and self.on_timer else None
+
+    @property
+    def on_timer(self) -> bool:
+        """Whether it commits on a timer, also where nothing changed: so by its library, and its rhythm shows it."""
+        usual, fellow = self.evidence.usual, self.evidence.fellow
+        shown = usual if usual and usual.commits >= COMMITS_FOR_A_RHYTHM else fellow
+        return (
+            HABITS[self.evidence.library].commits_unchanged
+            and shown is not None
+            and shown.commits >= COMMITS_FOR_A_RHYTHM
+            and shown.interval_ms is not None
+            and shown.longest_ms <= _STEADY * shown.interval_ms
+        )
 
     @property
     def is_unusual(self) -> bool:
@@ -108,7 +115,7 @@ class Silence(NamedTuple):
         longest_ms = self.longest_ms
         if longest_ms is None:
             return False
-        if HABITS[self.evidence.library].commits_unchanged:
+        if self.on_timer:
             return True
         last_ms = self.evidence.last.position.record_timestamp_ms
         return any(at_ms > last_ms + longest_ms for at_ms in self.evidence.others_ms)
@@ -184,7 +191,7 @@ def stopped_before_join_phase(
     if not static and _polls_too_late(silence, rebalance_timeout_ms) and not in_time:
         return False
     if silence.evidence.is_empty:
-        return in_time or HABITS[silence.evidence.library].commits_unchanged
+        return in_time or silence.on_timer
     went_on_ms = silence.went_on_ms
     return went_on_ms is not None and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
 

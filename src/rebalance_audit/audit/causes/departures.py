@@ -104,13 +104,11 @@ def judge_absence(
     """
     identity = watch.stint.identity
     candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
-    if identity.instance_id is not None:
-        candidates.remove(_TIMED_OUT)  # a join phase that ends drops dynamic members alone
     silence = silence_of(commits, gone)
     if elapsed_ms is not None:
         if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
             candidates.remove(_EXPIRED)
-        if timeout_ms is not None and elapsed_ms < timeout_ms and _TIMED_OUT in candidates:
+        if timeout_ms is not None and elapsed_ms < timeout_ms:
             candidates.remove(_TIMED_OUT)
     decision = _decide_absence(watch, candidates, elapsed_ms)
     if decision.cause is _DEPARTED and silence is not None:
@@ -278,6 +276,7 @@ def _absence_by_commits(
         return None
     if (
         _TIMED_OUT in candidates
+        and not static  # a join phase that ends drops dynamic members alone
         and timeout_ms is not None
         and may_have_held_up(silence, session_ms, timeout_ms)
     ):

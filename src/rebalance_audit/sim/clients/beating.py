@@ -7,7 +7,12 @@ from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.consumer import JOIN_EPOCH
 from rebalance_audit.replay.modern.group import LEFT_EPOCH
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client import RETRIABLE, RETRY_BACKOFF_MS, Client, ClientConfig
+from rebalance_audit.sim.clients.client import (
+    RETRIABLE,
+    RETRY_BACKOFF_MS,
+    Client,
+)
+from rebalance_audit.sim.clients.client_config import ClientConfig
 from rebalance_audit.sim.clients.consumer import MUST_REJOIN
 from rebalance_audit.sim.cluster import Cluster
 

@@ -30,9 +30,8 @@ from rebalance_audit.sim.clients.client import (
     RETRIABLE,
     RETRY_BACKOFF_MS,
     Client,
-    ClientConfig,
-    Library,
 )
+from rebalance_audit.sim.clients.client_config import ClientConfig, Library
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
@@ -106,20 +105,20 @@ class ClassicClient(Client):
         self._scheduler.after(METADATA_INTERVAL_MS, self._next_look)
 
     def _close(self) -> None:
-        self._commit(self.owned)
-        if self.member_id and self.config.instance_id is None:
-            self._leave("the consumer is being closed")
+        leaves = self.member_id and self.config.instance_id is None
+        request = self._leaving("the consumer is being closed")
+        self._commit_and_then(lambda: self._tell(request) if leaves else None)
 
-    def _leave(self, reason: str) -> None:
+    def _leaving(self, reason: str) -> LeaveGroupRequest:
         told = reason if self.config.library is Library.JAVA else None
         identity = MemberIdentity(self.member_id, self.config.instance_id, told)
-        self._tell(LeaveGroupRequest(self.group_id, (identity,)))
+        return LeaveGroupRequest(self.group_id, (identity,))
 
     def _poll_is_overdue(self) -> None:
         if self.busy_until_ms <= self._scheduler.now_ms or not self.member_id:
             return
         if self.config.instance_id is None:
-            self._leave("consumer poll timeout has expired.")
+            self._tell(self._leaving("consumer poll timeout has expired."))
         self._become_outsider(forget_id=self.config.instance_id is None)
         self._when_polled(0, self._join_anew)
 
@@ -147,10 +146,12 @@ class ClassicClient(Client):
         if self.phase != "member":
             return
         self.phase = "revoking"
-        if self.is_cooperative or not self.owned:
+        gives_up = frozenset() if self.is_cooperative else self.owned
+        if gives_up or self.config.library is Library.JAVA:
+            self._commit_before_giving_up(gives_up)
+        if not gives_up:
             self._when_polled(1, lambda: self._join(intent))
             return
-        self._commit(self.owned)
         self._when_polled(self.config.revoke_ms, lambda: self._revoked_all(intent))
 
     def _revoked_all(self, intent: RebalanceCause | None) -> None:
@@ -317,7 +318,8 @@ class ClassicClient(Client):
         if revoked:
             # The callback blocks the poll loop: no other rebalance is answered before it is over.
             self.phase = "revoking"
-            self._commit(revoked)
+            if self.config.library is not Library.JAVA:
+                self._commit_before_giving_up(revoked)
             delay_ms = self.config.revoke_ms
             self._when_polled(delay_ms, lambda: self._revoked_some(revoked, generation))
         else:

@@ -2,8 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -13,12 +11,14 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
 from rebalance_audit.sim.chance import Chance
+from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
@@ -37,47 +37,6 @@ FETCHES_AGAIN: Final = RETRIABLE | {
 NO_GENERATION: Final = -1
 RETRY_BACKOFF_MS: Final = 100
 COMMIT_BY_NAME_VERSION: Final = 9
-_MESSAGES_PER_SECOND: Final = 10
-
-
-class Library(Enum):
-    """Which library's behaviour a classic client has."""
-
-    JAVA = "java"
-    LIBRDKAFKA = "librdkafka"
-
-
-@dataclass(slots=True)
-class ClientConfig:
-    """What a consumer is configured with; times in milliseconds."""
-
-    name: str
-    group_id: str
-    topics: tuple[str, ...]
-    instance_id: str | None = None
-    session_timeout_ms: int = 10_000
-    heartbeat_interval_ms: int = 3_000
-    max_poll_interval_ms: int = 30_000
-    """Also the rebalance timeout."""
-    request_timeout_ms: int = 5_000
-    commit_interval_ms: int = 5_000
-    """Milliseconds between commits; 0 = no commits."""
-    revoke_ms: int = 5
-    """How long the application takes to give partitions up."""
-    assignors: tuple[str, ...] = ("range",)
-    """Classic: supported assignors, most preferred first."""
-    assigns_for_ms: int = 0
-    """Classic: how long the assignment takes when the member leads."""
-    server_assignor: str | None = None
-    regex: str | None = None
-    """Consumer protocol: subscription by expression, in addition to or instead of the topics."""
-    subscribes_after_ms: int = 0
-    """Consumer protocol: how long after it joins without topics the member subscribes; 0: it joins with them."""
-    client_assignor: str | None = None
-    """Consumer protocol: the assignor that the member runs when it is chosen (KIP-848, release 3.7)."""
-    library: Library = Library.JAVA
-    makes_own_id: bool = True
-    """Consumer protocol: whether the client generates the member id (KIP-1082); else the coordinator does."""
 
 
 class _Awaited(NamedTuple):
@@ -120,6 +79,8 @@ class Client(ABC):
         """Partitions, topics, and what `_by_name` made of them."""
         self._next_round = (0, self._commit_round)
         """Life, and the callback for when the next commit is due."""
+        self._saved: dict[HeldPartition, int] = {}
+        """Positions that need no commit: where it began, or what it committed."""
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -216,6 +177,9 @@ class Client(ABC):
     def _take(self, partitions: frozenset[HeldPartition]) -> None:
         if partitions:
             self.owned |= partitions
+            now_ms, traffic = self._scheduler.now_ms, self.config.traffic
+            for each in partitions:
+                self._saved[each] = traffic.position(each[1], now_ms)
             self.cluster.holdings.acquire(self, partitions, self._scheduler.now_ms)
             self._fetch_offsets()
 
@@ -354,46 +318,97 @@ class Client(ABC):
         return None, NO_GENERATION
 
     def _commit_round(self) -> None:
-        self._commit(self.owned)
+        if self.busy_until_ms <= self._scheduler.now_ms:
+            self._commit(self.owned)
         life, again = self._next_round
         if life != self._life:
             again = partial(self._run, self._life, self._commit_round)
             self._next_round = self._life, again
-        self._scheduler.after(self.config.commit_interval_ms, again)
+        pause_ms = self.config.commit_interval_ms
+        if self.config.committing is Committing.MANUAL:
+            pause_ms = self.chance.between(pause_ms // 2, 2 * pause_ms)
+        self._scheduler.after(pause_ms, again)
+
+    def _commit_before_giving_up(self, partitions: frozenset[HeldPartition]) -> None:
+        """What the library commits before the application gives partitions up."""
+        if self.config.committing is Committing.AUTO:
+            self._commit(self.owned if self.config.library is Library.JAVA else partitions)
 
     def _commit(self, partitions: frozenset[HeldPartition]) -> None:
-        """Commit the position of partitions, as far as their topics exist."""
+        """Commit positions, as far as their topics exist."""
+        request = self._commit_request(partitions)
+        if request is not None:
+            self._ask_commit(request, _nothing)
+
+    def _commit_and_then(self, go: Action) -> None:
+        """Commit as clients do that close, and go on once that is answered, or takes too long."""
+        auto = self.config.committing is Committing.AUTO
+        request = self._commit_request(self.owned) if auto else None
+        if request is None:
+            go()
+            return
+        waiting = [go]
+
+        def go_once() -> None:
+            if waiting:
+                waiting.pop()()
+
+        self._ask_commit(request, go_once)
+        if waiting:
+            self._scheduler.after(self.config.request_timeout_ms, go_once)
+
+    def _ask_commit(self, request: OffsetCommitRequest, answered: Action) -> None:
+        def hear(response: tuple[object, ...]) -> None:
+            assert isinstance(response, OffsetCommitResponse)
+            if any(
+                partition.error_code is ErrorCode.NONE
+                for topic in response.topics
+                for partition in topic.partitions
+            ):
+                self.cluster.committed.add((request.group_id, request.member_id))
+            answered()
+
+        self.cluster.ask(self.name, self.served, request, hear, routine=True)
+
+    def _commit_request(self, partitions: frozenset[HeldPartition]) -> OffsetCommitRequest | None:
+        """A commit of what is to commit; None if that is nothing."""
         identity = self._commit_identity()
         if identity is None or not partitions or not self.config.commit_interval_ms:
-            return
-        position = self._scheduler.now_ms // 1_000 * _MESSAGES_PER_SECOND
-        by_name = self._by_name(partitions)
-        if not by_name:
-            return
+            return None
+        now_ms, position_of = self._scheduler.now_ms, self.config.traffic.position
+        if self.config.library is not Library.JAVA or self.config.committing is not Committing.AUTO:
+            partitions = frozenset(
+                each for each in partitions if self._saved.get(each) != position_of(each[1], now_ms)
+            )
+            for each in partitions:
+                self._saved[each] = position_of(each[1], now_ms)
         topics = tuple(
             [
                 OffsetCommitRequestTopic(
                     name,
                     tuple(
                         [
-                            OffsetCommitRequestPartition(number, position + number, 0, "")
+                            OffsetCommitRequestPartition(number, position_of(number, now_ms), 0, "")
                             for number in numbers
                         ]
                     ),
                 )
-                for name, numbers in by_name.items()
+                for name, numbers in self._by_name(partitions).items()
             ]
         )
-        self._tell(
-            OffsetCommitRequest(
-                self.group_id,
-                topics,
-                *identity,
-                self.config.instance_id,
-                api_version=COMMIT_BY_NAME_VERSION,
-            ),
-            routine=True,
+        if not topics:
+            return None
+        return OffsetCommitRequest(
+            self.group_id,
+            topics,
+            *identity,
+            self.config.instance_id,
+            api_version=COMMIT_BY_NAME_VERSION,
         )
+
+
+def _nothing() -> None:
+    """Nothing follows."""
 
 
 def _nobody(_: tuple[object, ...]) -> None:

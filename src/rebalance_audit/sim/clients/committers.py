@@ -13,7 +13,9 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
 )
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client import COMMIT_BY_NAME_VERSION
+from rebalance_audit.sim.clients.client import (
+    COMMIT_BY_NAME_VERSION,
+)
 from rebalance_audit.sim.cluster import Cluster
 
 _TXN_COMMIT_VERSION: Final = 4

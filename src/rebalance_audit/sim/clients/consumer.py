@@ -18,7 +18,12 @@ from rebalance_audit.coordinator.requests.consumer import (
 )
 from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client import RETRIABLE, RETRY_BACKOFF_MS, Client, ClientConfig
+from rebalance_audit.sim.clients.client import (
+    RETRIABLE,
+    RETRY_BACKOFF_MS,
+    Client,
+)
+from rebalance_audit.sim.clients.client_config import ClientConfig, Library
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
@@ -64,11 +69,18 @@ class ConsumerClient(Client):
     # --- life --------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        self.member_id = self.chance.uuid_text() if self.config.makes_own_id else ""
+        self.member_id = self._own_id() if self.config.makes_own_id else ""
         self._has_subscribed = not self.config.subscribes_after_ms
         self._join()
         if not self._has_subscribed:
             self._later(self.config.subscribes_after_ms, self._subscribe_first)
+
+    def _own_id(self) -> str:
+        """Java prints ids in the alphabet of urls, librdkafka in the standard one of base64."""
+        member_id = self.chance.uuid_text()
+        if self.config.library is Library.LIBRDKAFKA:
+            member_id = member_id.replace("-", "+").replace("_", "/")
+        return member_id
 
     def _subscribe_first(self) -> None:
         """The application began to poll before it subscribed."""
@@ -83,23 +95,23 @@ class ConsumerClient(Client):
         self._beat_now()
 
     def _close(self) -> None:
-        self._commit(self.owned)
-        self._leave()
+        request = self._leaving()
+        if request is not None:
+            self._commit_and_then(lambda: self._tell(request))
+            self.member_epoch = LEFT_EPOCH
 
-    def _leave(self) -> None:
+    def _leaving(self) -> ConsumerGroupHeartbeatRequest | None:
+        """The heartbeat that leaves; None if it is no member."""
         if self.member_epoch < JOIN_EPOCH or not self.member_id:
-            return
+            return None
         static = self.config.instance_id is not None
-        self._tell(
-            ConsumerGroupHeartbeatRequest(
-                self.group_id,
-                self.member_id,
-                STATIC_LEAVE_EPOCH if static else LEFT_EPOCH,
-                self.config.instance_id,
-                client_id=self.name,
-            )
+        return ConsumerGroupHeartbeatRequest(
+            self.group_id,
+            self.member_id,
+            STATIC_LEAVE_EPOCH if static else LEFT_EPOCH,
+            self.config.instance_id,
+            client_id=self.name,
         )
-        self.member_epoch = LEFT_EPOCH
 
     def _end(self) -> None:
         super()._end()
@@ -108,7 +120,10 @@ class ConsumerClient(Client):
     def _poll_is_overdue(self) -> None:
         if self.busy_until_ms <= self._scheduler.now_ms or self.member_epoch < JOIN_EPOCH:
             return
-        self._leave()
+        request = self._leaving()
+        if request is not None:
+            self._tell(request)
+        self.member_epoch = LEFT_EPOCH
         self._rounds += 1
         self._awaited.clear()
         self._drop(self.owned)
@@ -335,7 +350,7 @@ class ConsumerClient(Client):
         self._is_reconciling = True
         revoked = self.owned - self._target
         if revoked:
-            self._commit(revoked)
+            self._commit_before_giving_up(revoked)
         delay_ms = self.config.revoke_ms if revoked else 1
         self._when_polled(delay_ms, lambda: self._reconciled(revoked))
 

@@ -8,7 +8,7 @@ from rebalance_audit.coordinator.requests.share import (
 from rebalance_audit.replay.modern.group import LEFT_EPOCH
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.beating import BeatingClient
-from rebalance_audit.sim.clients.client import ClientConfig
+from rebalance_audit.sim.clients.client_config import ClientConfig
 from rebalance_audit.sim.cluster import Cluster
 
 

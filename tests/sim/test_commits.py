@@ -1,0 +1,60 @@
+"""What simulated clients commit: as their library does, as the application asks, and as much as there is."""
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.sim.clients.client_config import Committing, Library
+from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
+from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.wire.generated.messages import OffsetCommitKey
+from tests.support.log_entries import records_of
+
+JAVA, RDKAFKA, AUTO, MANUAL = Library.JAVA, Library.LIBRDKAFKA, Committing.AUTO, Committing.MANUAL
+
+
+@pytest.mark.parametrize("protocol", [Protocol.CLASSIC, Protocol.CONSUMER])
+@pytest.mark.parametrize(
+    ("library", "committing", "traffic", "rounds", "on_close"),
+    [
+        (JAVA, AUTO, Traffic.IDLE, range(9, 13), True),
+        (RDKAFKA, AUTO, Traffic.IDLE, range(1), False),
+        (RDKAFKA, AUTO, Traffic.STEADY, range(9, 13), True),
+        (JAVA, MANUAL, Traffic.IDLE, range(1), False),
+        (JAVA, MANUAL, Traffic.STEADY, range(4, 24), False),
+    ],
+)
+def test_clients_commit_as_their_library_does(
+    protocol: Protocol,
+    library: Library,
+    committing: Committing,
+    traffic: Traffic,
+    rounds: range,
+    on_close: bool,
+    tmp_path: Path,
+) -> None:
+    """For a minute every 5 s or so, and once more as it closes, before it leaves."""
+    plan = GroupPlan(
+        "g", protocol, 1, ("t",), library=library, committing=committing, traffic=traffic
+    )
+    options = draw_options(
+        1, Overrides(minutes=1, groups=1, partitions=1, faults=False, dialect=Dialect.R4_1)
+    )
+    options.groups[:] = [plan]
+    options.topics.clear()
+    options.topics["t"] = 3
+    simulation = Simulation(1, options)
+    simulation.run_faults()
+    stopped_ms = simulation.scheduler.now_ms
+    simulation.fleets[0].clients[0].stop()
+    simulation.cluster.flush()
+    simulation.write(tmp_path)
+    times = [
+        position.record_timestamp_ms
+        for record, position in records_of(tmp_path)
+        if isinstance(record.key, OffsetCommitKey)
+    ]
+    assert (stopped_ms in times) is on_close
+    assert len(set(times) - {stopped_ms}) in rounds
