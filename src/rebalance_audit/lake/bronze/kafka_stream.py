@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rebalance_audit.errors import BadRequest, LakeBusy
 from rebalance_audit.lake.bronze.ledger import digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
+from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.location import is_catalog
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -327,17 +328,15 @@ class KafkaStream:
             return None
         stream = system.open(path)
         try:
-            jvm: Any = self._spark._jvm  # noqa: SLF001 - Hadoop's file systems have no other door
-            return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(java_class(self._spark, IO_UTILS).toString(stream, "UTF-8"))
         finally:
             stream.close()
 
     def _path(self, name: str) -> Any:
-        jvm: Any = self._spark._jvm  # noqa: SLF001 - as above
-        return jvm.org.apache.hadoop.fs.Path(f"{self._checkpoint}/{name}")
+        return java_class(self._spark, HADOOP_PATH)(f"{self._checkpoint}/{name}")
 
     def _hadoop_conf(self) -> Any:
-        return self._spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
+        return self._spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - Hadoop's file systems have no other door
 
     # -- errors ---------------------------------------------------------------------------------
 

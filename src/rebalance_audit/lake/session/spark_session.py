@@ -10,6 +10,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError
+from rebalance_audit.lake.session.java_classes import java_class, remember_classes
 from rebalance_audit.resources import read_text, resource
 
 LOCAL_CONF: Final = "conf/spark/local.conf"
@@ -59,6 +60,9 @@ PREFERRED: Final[Mapping[str, str]] = {
     # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:
     # without a limit megabytes for each, and the driver keeps a thousand of them.
     "spark.sql.maxPlanStringLength": "8192",
+    # With each of some thousand expressions pyspark tells Java from which line it comes, for messages of Spark that no
+    # user sees: ours name the file or the table.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """What suits this work better than Spark's defaults; a setting of the user's wins."""
 
@@ -122,6 +126,7 @@ def build_session(
         conf.set(name, f"{others}|{ours}" if others else ours)
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
     _require_delta(spark)
+    remember_classes(spark)
     return spark
 
 
@@ -175,10 +180,9 @@ def _jars(folder: Path) -> str:
 def _require_delta(spark: SparkSession) -> None:
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, wanted here only
 
-    jvm = spark.sparkContext._jvm  # noqa: SLF001 - no public way asks for a class
-    assert jvm is not None
+    thread = java_class(spark, "java.lang.Thread").currentThread()
     try:
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(DELTA_EXTENSION)
+        thread.getContextClassLoader().loadClass(DELTA_EXTENSION)
     except Py4JJavaError:
         raise LakeError(
             "Delta Lake is not on Spark's class path: give its jars with --jars or --packages."

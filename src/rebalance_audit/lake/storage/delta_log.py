@@ -12,7 +12,12 @@ from typing import Any, Final, NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
+from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
+
+COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
+FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
+ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"
+DELTA_LOG: Final = "org.apache.spark.sql.delta.DeltaLog"
 
 
 def latest_version(spark: SparkSession, path: str) -> int:
@@ -25,17 +30,17 @@ def latest_version(spark: SparkSession, path: str) -> int:
 
 def version_or_none(spark: SparkSession, path: str) -> int | None:
     """Newest version of the table at a path, None if there is none. Raises OSError for a failing file system."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Hadoop's file systems have no other door
-    log = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
+    log = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log")
     try:
         system = log.getFileSystem(_hadoop_conf(spark))
         if not system.exists(log):
             return None
-        names = [status.getPath().getName() for status in system.listStatus(log)]
+        files = java_class(spark, FILE_UTIL).stat2Paths(system.listStatus(log))
     except Py4JJavaError as error:
         raise OSError(java_message(error)) from None
-    versions = [int(match[1]) for name in names if (match := COMMIT_NAME.fullmatch(name))]
-    return max(versions, default=None)
+    # All names in one call: each costs as much as the listing.
+    names = java_class(spark, ARRAYS).toString(files)
+    return max(map(int, COMMIT_NAME.findall(names)), default=None)
 
 
 class AppendCommit(NamedTuple):
@@ -76,20 +81,39 @@ def commit(spark: SparkSession, path: str, version: int) -> TableCommit:
     return TableCommit(version, info.get("operation"), info.get("userMetadata"))
 
 
+def is_unwritten(spark: SparkSession, path: str) -> bool:
+    """Whether the table at a path was created and nothing else; a clone has rows from its first commit on."""
+    return version_or_none(spark, path) == 0 and is_creation(commit(spark, path, 0).operation)
+
+
+def is_creation(operation: str | None) -> bool:
+    """Whether a commit made a table without rows, by Delta's name for what was done."""
+    return operation == "CREATE TABLE"
+
+
 def table_id(spark: SparkSession, path: str) -> str:
     """The id that the table at a path got when it was made: another table at the same path has another one."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - DeltaTable.detail() says the same, after two jobs
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)  # noqa: SLF001 - as above
-    return str(log.unsafeVolatileSnapshot().metadata().id())
+    return str(_metadata(spark, path).id())
+
+
+def properties(spark: SparkSession, path: str) -> dict[str, str]:
+    """The properties of the table at a path."""
+    found: dict[str, str] = json.loads(_metadata(spark, path).json())["metaData"]["configuration"]
+    return found
+
+
+def _metadata(spark: SparkSession, path: str) -> Any:
+    """What DeltaTable.detail() says, without its two jobs."""
+    logs = java_class(spark, DELTA_LOG)
+    return logs.forTableWithSnapshot(spark._jsparkSession, path)._2().metadata()  # noqa: SLF001 - as below
 
 
 def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]:
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as above
-    file = jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log/{version:020d}.json")
+    file = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log/{version:020d}.json")
     try:
         stream = file.getFileSystem(_hadoop_conf(spark)).open(file)
         try:
-            text = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+            text = java_class(spark, IO_UTILS).toString(stream, "UTF-8")
         finally:
             stream.close()
     except Py4JJavaError as error:
@@ -99,7 +123,7 @@ def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]
 
 
 def _hadoop_conf(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
+    return spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - Hadoop's file systems have no other door
 
 
 def java_message(error: Py4JJavaError) -> str:

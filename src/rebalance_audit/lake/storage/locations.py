@@ -4,7 +4,7 @@ In a catalog every read and write uses the table's name, since a governed catalo
 name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol, TypeAlias
 
 from delta.tables import DeltaTable
@@ -38,6 +38,9 @@ class Location(Protocol):
     def version(self, schema: TableSchema) -> int | None:
         """Newest version; None if there is no table. Raises OSError."""
 
+    def is_unwritten(self, schema: TableSchema) -> bool:
+        """Whether the table, which exists, has never had a row. Raises OSError."""
+
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """The newest commit of a run. Raises OSError."""
 
@@ -46,6 +49,9 @@ class Location(Protocol):
 
     def table_id(self, schema: TableSchema) -> str:
         """What tells the table from one that was made anew in its place. Raises PySparkException or Py4JJavaError."""
+
+    def properties(self, schema: TableSchema) -> Mapping[str, str]:
+        """What TBLPROPERTIES have set. Raises PySparkException or Py4JJavaError."""
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """The table, as of a version or as it is. Raises AnalysisException."""
@@ -95,6 +101,10 @@ class Folder:
         """By the file names in the table's log."""
         return delta_log.version_or_none(self._spark, self.address(schema))
 
+    def is_unwritten(self, schema: TableSchema) -> bool:
+        """By the table's log."""
+        return delta_log.is_unwritten(self._spark, self.address(schema))
+
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """By the table's log."""
         return delta_log.append_commit(self._spark, self.address(schema), run_id)
@@ -109,6 +119,10 @@ class Folder:
     def table_id(self, schema: TableSchema) -> str:
         """By the table's log."""
         return delta_log.table_id(self._spark, self.address(schema))
+
+    def properties(self, schema: TableSchema) -> Mapping[str, str]:
+        """By the table's log."""
+        return delta_log.properties(self._spark, self.address(schema))
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By path."""
@@ -165,6 +179,12 @@ class Catalog:
         assert newest is not None
         return int(newest[0])
 
+    def is_unwritten(self, schema: TableSchema) -> bool:
+        """By the newest row of the table's history."""
+        newest = self.delta_table(schema).history(1).select("version", "operation").first()
+        assert newest is not None
+        return newest[0] == 0 and delta_log.is_creation(newest[1])
+
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """By the table's history."""
         history = self.delta_table(schema).history(RECENT_COMMITS)
@@ -197,6 +217,12 @@ class Catalog:
         found = self.delta_table(schema).detail().select("id").first()
         assert found is not None
         return str(found[0])
+
+    def properties(self, schema: TableSchema) -> Mapping[str, str]:
+        """By the table's details."""
+        found = self.delta_table(schema).detail().select("properties").first()
+        assert found is not None
+        return dict(found[0])
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
         """By name."""
