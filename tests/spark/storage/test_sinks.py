@@ -118,3 +118,16 @@ def test_what_has_ended_is_not_written_anew(spark: SparkSession, lake: Lake) -> 
         "d": 9,
         "e": None,
     }
+
+
+def test_a_clone_has_rows_from_its_first_commit_on(
+    spark: SparkSession, lake: Lake, tmp_path: Path
+) -> None:
+    """A lake copied with Delta's own means: its tables are at version 0, as new ones are."""
+    Sink(lake, "blue", "run").append(TOPICS, topics(spark, a="one"))
+    copy = Lake(spark, str(tmp_path / "copy"))
+    spark.sql(f"CREATE TABLE {copy.sql_name(TOPICS)} SHALLOW CLONE {lake.sql_name(TOPICS)}")
+    assert copy.version(TOPICS) == 0
+    assert [row["topic"] for row in copy.read(TOPICS).collect()] == ["one"]
+    written = Sink(copy, "blue", "next").upsert(TOPICS, topics(spark, a="one", b="two"))
+    assert (written.inserted, written.updated) == (1, 0)

@@ -12,6 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
@@ -64,6 +65,11 @@ class _Rebuild:
         context = self._context
         with context.step("counting records"):
             counts = self._counts()
+        if self._with_silver and not counts.records:
+            raise LakeNotReadable(
+                f"{self._request.lake} has no records of cluster {self._request.cluster} in bronze:"
+                " ingest some, or give a source."
+            )
         is_small = counts.records <= FEW_RECORDS
         with small_queries(context.spark, when=is_small):
             commits = self._write_commits(counts) if self._with_silver else None

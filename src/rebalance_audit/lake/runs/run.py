@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import BadRequest, LakeNotReadable
+from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext
@@ -28,6 +28,7 @@ from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
+from rebalance_audit.lake.session.java_classes import java_class
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.spark_end import with_java_trace
 from rebalance_audit.lake.sources.delta_source import DeltaSource
@@ -177,11 +178,6 @@ def _replay(context: RunContext, reached: Progress | None) -> None:
             context.tell("what is new is no longer known; replaying everything")
         else:
             return
-    if not context.sink.of_cluster(TableName.RECORDS).limit(1).count():
-        raise LakeNotReadable(
-            f"{context.request.lake} has no records of cluster {context.request.cluster} in bronze:"
-            " ingest some, or give a source."
-        )
     context.lake.keep_changes(TableName.RECORDS)
     with rebuild_plan(context, context.lake.version(TableName.RECORDS)) as plan:
         _carry_out(context, plan)
@@ -217,10 +213,8 @@ def _check_regex(spark: SparkSession, regex: str | None) -> None:
     """Raises BadRequest if Java, which will do the matching, rejects the expression."""
     if regex is None:
         return
-    jvm = spark.sparkContext._jvm  # noqa: SLF001 - there is no other door to java.util.regex
-    assert jvm is not None
     try:
-        jvm.java.util.regex.Pattern.compile(regex)
+        java_class(spark, "java.util.regex.Pattern").compile(regex)
     except (Py4JJavaError, IllegalArgumentException) as error:
         # pyspark turns exceptions of Java that it knows into its own.
         why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)

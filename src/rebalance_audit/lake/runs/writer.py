@@ -166,8 +166,10 @@ class Writer:
         """Rows of which hours are made."""
         if name == TableName.OFFSET_COMMITS and not self._request.with_silver:
             return None
-        if self._request.has_window and name != TableName.OFFSET_COMMITS:
-            # What reaches into an hour may begin before the window; then the table does not have it.
+        is_made_here = name != TableName.OFFSET_COMMITS
+        # What reaches into an hour may begin before the window; then the table does not have it. And few rows cost less
+        # where they are than out of six tables that have just been written.
+        if is_made_here and (self._request.has_window or self._plan.is_small):
             return rebuilt_rows_of(self._stream, name.removeprefix("gold."))
         return self._context.of_cluster(name).where(self._of_regex())
 

@@ -51,12 +51,12 @@ def replace_commits(
     decoded = routing.decoded_commits(records, regex)
     scope = routing.in_groups(regex, F.col("group_id"))
     given = counts.commits if regex is None else routing.commits(records, regex).count()
-    written = []
-    if given or not sink.is_empty(TableName.OFFSET_COMMITS):
+    written, was_empty = [], sink.is_empty(TableName.OFFSET_COMMITS)
+    if given or not was_empty:
         rows = routing.offset_commits(decoded, markers if counts.has_transactions else None)
         written.append(sink.replace(TableName.OFFSET_COMMITS, rows, scope))
     there = sink.of_cluster(TableName.OFFSET_COMMITS)
-    found = there.where(scope).count()
+    found = sum(each.inserted for each in written) if was_empty else there.where(scope).count()
     undecodable = routing.undecodable_commits(decoded) if found < given else None
     return WrittenCommits(tuple(written), given, found, there, undecodable, None)
 

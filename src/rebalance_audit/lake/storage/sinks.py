@@ -172,7 +172,7 @@ class Sink:
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
-        return self.lake.version(name) == 0
+        return self.lake.is_unwritten(name)
 
     def of_cluster(self, name: str) -> DataFrame:
         """The cluster's rows in a table. Raises LakeNotReadable."""

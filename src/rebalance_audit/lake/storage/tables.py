@@ -20,6 +20,7 @@ from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
+from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
@@ -99,6 +100,13 @@ class Lake:
         except OSError as error:
             raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
 
+    def is_unwritten(self, name: str) -> bool:
+        """Whether a table was created and never written. Raises LakeNotReadable."""
+        try:
+            return self._location.is_unwritten(table_schemas()[name])
+        except OSError as error:
+            raise LakeNotReadable(f"{self.table_path(name)} cannot be read: {error}.") from error
+
     def mark(self, name: str) -> TableMark | None:
         """What tells later whether a table is still as it is now; None for no table. Raises LakeNotReadable."""
         version = self.version(name)
@@ -132,11 +140,14 @@ class Lake:
     def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
         """A table: as of a version, or `pinned` as it is now, so that later commits are not seen, or neither.
 
-        Pinning makes Delta read the log twice: use it for a table that is read several times while others may write.
-        Raises LakeNotReadable.
+        Pinning makes Delta read the log twice: use it for a table that is read several times while others may write. A
+        table in a folder that was never written is read at once: it has no rows. Raises LakeNotReadable.
         """
         schema = table_schemas()[name]
         try:
+            if self.is_folder and version is None and self._location.is_unwritten(schema):
+                # Delta would ask its log in three queries, and each query on these rows would have jobs.
+                return table_rows(self.spark, name, [])
             if pinned:
                 version = self._location.version(schema)
             return self._location.load(schema, version)
@@ -170,9 +181,7 @@ class Lake:
 
     def keep_changes(self, name: str) -> None:
         """Give a table of an earlier release a change feed from now on."""
-        detail = self.delta_table(name).detail().select("properties").first()
-        assert detail is not None
-        if detail[0].get(CHANGE_FEED) != "true":
+        if self._location.properties(table_schemas()[name]).get(CHANGE_FEED) != "true":
             self.spark.sql(
                 f"ALTER TABLE {self._location.sql_name(table_schemas()[name])}"
                 f" SET TBLPROPERTIES ('{CHANGE_FEED}' = 'true')"
@@ -187,6 +196,10 @@ class Lake:
 
         One commit, and for few rows much less work than a MERGE; tried again if another program committed first.
         """
+        if self.is_folder and self.is_unwritten(name):
+            # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
+            self.save(name, writer.mode("append"))
+            return
         quoted = value.replace("\\", "\\\\").replace("'", "\\'")
         writer = writer.mode("overwrite").option("replaceWhere", f"{column} = '{quoted}'")
         with_retries(lambda: self.save(name, writer))
