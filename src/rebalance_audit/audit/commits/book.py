@@ -5,6 +5,7 @@ from typing import Final
 
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.group.ownership import Ownership
@@ -26,10 +27,13 @@ class CommitBook:
 
     _of_partition: dict[TopicPartition, CommitSummary]
     """Since its current owner took the partition; by the topic's name, whatever the group's protocol."""
+    _before: dict[TopicPartition, int]
+    """Last commit (epoch ms) of the owner before."""
 
     def __init__(self, log_partition: int) -> None:
         self._log_partition = log_partition
         self._of_partition = {}
+        self._before = {}
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
     def take(
@@ -55,9 +59,18 @@ class CommitBook:
             if watch is not None:
                 self._note_last(watch, partition, summary_from(numbers))
 
-    def end(self, partition: TopicPartition) -> CommitSummary | None:
+    def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
-        return self._of_partition.pop(partition, None)
+        summary = self._of_partition.pop(partition, None)
+        before_ms = self._before.pop(partition, None)
+        if summary is not None:
+            self._before[partition] = summary.last_ms
+        return EndedStretch(summary, before_ms)
+
+    def forget(self) -> None:
+        """The group is gone, and with it whatever was committed."""
+        self._of_partition.clear()
+        self._before.clear()
 
     def most_of(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
         """The commits for the one of the partitions that has most; None if none has any."""

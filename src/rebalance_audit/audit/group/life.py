@@ -187,6 +187,7 @@ class Life:
         if self.rebalance is not None:
             self.end_rebalance(position.record_timestamp_ms, outcome)
         self.ownership.end_all(position, last_epoch, "group_ended")
+        self.commits.forget()
         for member_id in list(self.watches):
             self.close_member(
                 member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch

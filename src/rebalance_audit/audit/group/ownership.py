@@ -7,9 +7,9 @@ counts only once it is certain that a member subscribes to the topic, which a ta
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.rows import OWNERSHIP, Emit, completeness, duration_ms
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, each
@@ -67,6 +67,10 @@ _NEVER = _Unowned(0, None, confirmed=False, exact=False)
 """Stands for a partition that had no earlier owner in this log."""
 
 
+_Committed: TypeAlias = tuple[int | None, int | None, int | None, str | None]
+"""First and last commit (epoch ms), time without a commit before the first (ms), why that is not known."""
+
+
 class Ownership:
     """Every partition of one group: its current owner, or since when it has none."""
 
@@ -82,7 +86,7 @@ class Ownership:
         emit: Emit,
         topic_names: Callable[[TopicPartition], tuple[str | None, str | None]],
         count_unowned: Callable[[int, int, int], None],
-        end_commits: Callable[[TopicPartition], CommitSummary | None],
+        end_commits: Callable[[TopicPartition], EndedStretch],
     ) -> None:
         """`topic_names` returns (topic id, topic) as text; `count_unowned` takes (partitions, from ms, to ms).
 
@@ -335,8 +339,9 @@ class Ownership:
         how: str,
     ) -> None:
         topic_id, topic = self._topic_names(partition)
-        if topic is not None:
-            self._end_commits((topic, partition[1]))
+        first_ms, last_ms, uncommitted_ms, unknown = self._committed(
+            topic, partition[1], gap=held.gap, is_open=position is None
+        )
         owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
         member_id, instance_id, client_id, client_host = owner
         from_ms, to_ms = began.record_timestamp_ms, None
@@ -365,8 +370,24 @@ class Ownership:
                 "held_ms": held_ms,
                 "unowned_before_ms": unowned_before_ms,
                 "previous_member_id": previous_member_id,
+                "first_committed_at": first_ms,
+                "last_committed_at": last_ms,
+                "uncommitted_before_ms": uncommitted_ms,
+                "uncommitted_before_unknown": unknown,
                 "how_ended": how,
                 "log_partition": began.log_partition,
                 "completeness": completeness(gap),
             },
         )
+
+    def _committed(self, topic: str | None, number: int, *, gap: bool, is_open: bool) -> _Committed:
+        """The columns on commits. Those of an open stretch wait for its end: commits alone do not call for an audit."""
+        ended = None if topic is None else self._end_commits((topic, number))
+        if is_open or gap:
+            return None, None, None, "open" if is_open else "gap"
+        if ended is None:
+            return None, None, None, "no_topic_name"
+        summary = ended.summary
+        if summary is None:
+            return None, None, None, ended.unknown_because
+        return summary.first_ms, summary.last_ms, ended.uncommitted_ms, ended.unknown_because

@@ -1,0 +1,30 @@
+"""What the commits of one owner tell of a partition that it no longer has."""
+
+from typing import NamedTuple
+
+from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.rows import duration_ms
+
+
+class EndedStretch(NamedTuple):
+    """What commits tell of a partition's time with one owner."""
+
+    summary: CommitSummary | None
+    """The owner's commits; None if there are none."""
+    before_ms: int | None
+    """Last commit of the owner before; None if it has none, or is not in the log."""
+
+    @property
+    def uncommitted_ms(self) -> int | None:
+        """Time without a commit between two owners at work, by the coordinator's clock; None if it is not known."""
+        first_ms = None if self.summary is None else self.summary.first_ms
+        return duration_ms(self.before_ms, first_ms)
+
+    @property
+    def unknown_because(self) -> str | None:
+        """Why that time is not known."""
+        if self.summary is None:
+            return "no_commit"
+        if self.before_ms is None:
+            return "no_commit_before"
+        return "clocks" if self.summary.first_ms < self.before_ms else None
