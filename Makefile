@@ -18,6 +18,8 @@ JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
 QUINT := spec/node_modules/.installed
 PROMTOOL := .promtool/.fetched
+SUPERSET_VENV := .venv-superset
+SUPERSET_INSTALLED := $(SUPERSET_VENV)/.installed
 
 # Spark's Python workers run the interpreter of the environment, not the first python3 on PATH.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
@@ -44,6 +46,13 @@ setup-airflow: $(AIRFLOW_INSTALLED) ## Create .venv-airflow, where Airflow runs,
 
 $(AIRFLOW_INSTALLED): requirements-airflow.txt
 	@scripts/install $(AIRFLOW_VENV) requirements-airflow.txt
+	@touch $@
+
+.PHONY: setup-superset
+setup-superset: $(SUPERSET_INSTALLED) ## Create .venv-superset, where the dashboard is tried, with the packages of requirements-superset.txt
+
+$(SUPERSET_INSTALLED): requirements-superset.txt
+	@scripts/install $(SUPERSET_VENV) requirements-superset.txt
 	@touch $@
 
 .PHONY: jars
@@ -77,6 +86,7 @@ LOCK = $(UV) pip compile $(UPGRADE) --quiet --universal --python-version 3.11 --
 lock: $(INSTALLED) ## Resolve pyproject.toml into requirements*.txt (UPGRADE=--upgrade: newest versions)
 	$(LOCK) pyproject.toml --all-extras --group dev -o requirements.txt
 	$(LOCK) --group airflow -o requirements-airflow.txt
+	$(LOCK) --group superset -o requirements-superset.txt
 
 $(PROMTOOL): scripts/fetch-promtool
 	@scripts/fetch-promtool .promtool
@@ -114,7 +124,7 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards/test_superset.py
 
 .PHONY: test-spec
 test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
@@ -123,6 +133,10 @@ test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the
 .PHONY: test-screens
 test-screens: $(INSTALLED) $(PROMTOOL) ## Check metrics and alerts with promtool, and the server for agents with the SDK's client
 	$(PY) -m pytest tests/alerts tests/agents
+
+.PHONY: test-superset
+test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a Superset of its own and fetch every chart's rows (not part of `make test`)
+	$(PY) -m pytest tests/dashboards
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
@@ -203,6 +217,7 @@ contracts: $(INSTALLED) ## Check the import contracts
 codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and from tables in the code
 	$(PY) -m tools.codegen --write
 	$(PY) -m tools.pages.tables --write
+	$(PY) -m tools.dashboards --write
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m tools.pages.findings --write
 	$(PY) -m tools.pages.causes --write
@@ -213,6 +228,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.codegen --check
 	$(PY) -m tools.pages.tables --check
+	$(PY) -m tools.dashboards --check
 	$(PY) -m tools.pages.findings --check
 	$(PY) -m tools.pages.causes --check
 	$(PY) -m tools.pages.broker_logs --check

@@ -10,6 +10,7 @@ import pytest
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
 from tools.codegen import __main__ as codegen
+from tools.dashboards import __main__ as dashboards
 from tools.pages import broker_logs as broker_logs_page
 from tools.pages import causes as causes_page
 from tools.pages import findings as findings_page
@@ -66,6 +67,13 @@ def test_a_stale_file_is_told_and_written(
     assert generated_files.main(lambda: due, ["--write"]) == 0
     assert capsys.readouterr().out.count("written") == 2
     assert generated_files.main(lambda: due, ["--check"]) == 0
+
+
+def test_the_dashboards_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    """A view or a chart that has changed is in both kinds, and no file is left over from one that is gone."""
+    assert generated_files.main(dashboards.due, ["--check"]) == 0, capsys.readouterr().err
+    folder = ROOT / "dashboards"
+    assert {path for path in folder.rglob("*.*") if path.is_file()} == set(dashboards.due())
 
 
 @pytest.mark.parametrize("arguments", [[], ["--write", "--check"], ["--force"]])
