@@ -3,6 +3,7 @@
 import pytest
 
 from rebalance_audit.audit.findings.deployments import common_name
+from rebalance_audit.audit.findings.rules import FindingRules
 from tests.audit.findings.stories import Write, findings, found_in, only, pick
 from tests.audit.findings.test_counting import CREATED, generations
 from tests.audit.findings.test_modern import A_JOINS, handed_over, moved_at
@@ -37,6 +38,17 @@ def test_members_that_go_all_at_once_are_no_deploy() -> None:
         (202_000, "2 2 range D=0-2 E=3 F=4"),
     ]
     assert findings(*drained) == {}
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "least_ms"),
+    [(None, 10_000), (300_000, 10_000), (1_800_000, 60_000), (20_000, 10_000), (6_000, 6_000)],
+)
+def test_a_threshold_follows_the_time_that_a_member_may_take(
+    timeout_ms: int | None, least_ms: int
+) -> None:
+    """It is meant for Kafka's default rebalance timeout; none may take longer than its timeout."""
+    assert FindingRules.of_timeout(10_000, timeout_ms) == least_ms
 
 
 def restarted(*slots: int) -> list[Write]:

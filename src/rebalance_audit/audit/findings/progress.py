@@ -213,7 +213,8 @@ class SlowRevoker(_SlowMembers):
     kind = "slow_revoker"
     definition = (
         "A member of a consumer group took at least {slow_revoke_ms} to give up partitions that it was told to "
-        "give up, or was removed before it did."
+        "give up, or was removed before it did. In proportion more for a rebalance timeout longer than Kafka's "
+        "default, and never more than that timeout."
     )
     changes = (MemberAssigned,)
     severity = Severity.WARNING
@@ -224,7 +225,8 @@ class SlowRevoker(_SlowMembers):
     )
     what = "give up partitions"
 
-    _told: dict[str, Position]
+    _told: dict[str, tuple[Position, int]]
+    """Member id -> when it was told, and its threshold in ms."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -232,11 +234,9 @@ class SlowRevoker(_SlowMembers):
 
     def ended(self, end: Ending) -> None:
         """Members that still have not revoked count too."""
-        least_ms = self.rules.slow_revoke_ms
-        for member_id, told in self._told.items():
+        for member_id, (told, least_ms) in self._told.items():
             if not self._is_doubtful and end.reached(told.record_timestamp_ms + least_ms):
-                fact = f"{member_id} had not given up its partitions"
-                self.note(member_id, told, end, least_ms, fact)
+                self.note(member_id, told, end, least_ms, f"{member_id} had not given them up")
         self._told.clear()
         super().ended(end)
 
@@ -244,12 +244,15 @@ class SlowRevoker(_SlowMembers):
         """Follow which members are revoking partitions."""
         member_id = change.member_id
         if change.new_state == UNREVOKED and not change.released:
-            self._told.setdefault(member_id, change.position)
+            watch = self.scene.life.watches.get(member_id)
+            timeout_ms = None if watch is None else watch.stint.identity.rebalance_timeout_ms
+            least_ms = self.rules.of_timeout(self.rules.slow_revoke_ms, timeout_ms)
+            self._told.setdefault(member_id, (change.position, least_ms))
             return
-        told = self._told.pop(member_id, None)
+        told, least_ms = self._told.pop(member_id, (None, 0))
         if told is None or self._is_doubtful:
             return
-        end, least_ms = Ending(change.position.record_timestamp_ms), self.rules.slow_revoke_ms
+        end = Ending(change.position.record_timestamp_ms)
         if end.reached(told.record_timestamp_ms + least_ms):
             how = "was removed before it gave up" if change.released else "took long to give up"
             self.note(member_id, told, end, least_ms, f"{member_id} {how} its partitions")
@@ -309,7 +312,8 @@ class SlowSync(Watcher):
     kind = "slow_sync"
     definition = (
         "The sync phase of a classic generation took at least {slow_sync_ms}: the leader needed that long to "
-        "compute or send the assignment."
+        "compute or send the assignment. In proportion more for rebalance timeouts longer than Kafka's default, "
+        "and never more than that timeout."
     )
     severity = Severity.WARNING
     advice = "Look at the leader: no member of the group gets its assignment before the leader has sent it."
@@ -324,9 +328,12 @@ class SlowSync(Watcher):
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Check at once: the record that ends the sync phase is the generation's only one."""
-        if span.sync_ms is None or span.sync_ms < self.rules.slow_sync_ms or span.gap:
-            return
         generation = self.scene.life.previous_generation
+        members = () if generation is None else generation.members.values()
+        timeout_ms = max((member.rebalance_timeout_ms for member in members), default=None)
+        least_ms = self.rules.of_timeout(self.rules.slow_sync_ms, timeout_ms)
+        if span.sync_ms is None or span.sync_ms < least_ms or span.gap:
+            return
         leader = generation.leader_member_id if generation is not None else None
         if self._slow is None:
             self._slow = _Slowness(span.first_position, 0)

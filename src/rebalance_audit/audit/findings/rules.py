@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+DEFAULT_REBALANCE_TIMEOUT_MS = 300_000
+"""Kafka's default of max.poll.interval.ms, in ms: how long a member may take, for which the thresholds are meant."""
+
 
 @dataclass(slots=True, frozen=True)
 class FindingRules:
@@ -43,3 +46,11 @@ class FindingRules:
     hanging_ms: int = 900_000
     growth_records: int = 360_000
     eager_generations: int = 2
+
+    @staticmethod
+    def of_timeout(least_ms: int, timeout_ms: int | None) -> int:
+        """A threshold for a member with this rebalance timeout: in proportion to a long one, never above it."""
+        if timeout_ms is None:
+            return least_ms
+        in_proportion_ms = least_ms * timeout_ms // DEFAULT_REBALANCE_TIMEOUT_MS
+        return min(max(least_ms, in_proportion_ms), timeout_ms)
