@@ -1,16 +1,25 @@
 """What the audit says about the logs that the stories of the lab left on brokers of several releases (`make lab`)."""
 
+import gzip
+import re
 import tarfile
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from rebalance_audit.audit.broker_log.fact import FactKind
+from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.time_zones import zone_of
 from tests.broker.lab.play import VERBS
 from tests.broker.lab.stories import STORIES
 from tests.support.lab_truth import disagreements, read_truth
 
+UPDATED: Final = re.compile(
+    r" (?P<level>[A-Z]+) .*\[GroupId (?P<group>[^]]+)\] "
+    r"Member (?P<member>\S+) updated its subscribed (topics|regex)"
+)
 PACKED: Final = sorted((Path(__file__).parents[2] / "golden" / "by_hand").glob("lab-*.tar.xz"))
 
 
@@ -36,6 +45,18 @@ def test_a_release_is_asked_about_at_least_forty_stories(played: Path) -> None:
     assert len(groups) >= 40
     assert {"consumer", "classic"} <= protocols
     assert ({"share", "streams"} <= protocols) == (played.name != "lab-4.0")
+
+
+def test_what_a_broker_says_at_level_debug_is_read(played: Path) -> None:
+    """Of consumer groups only there: a member's subscription changed. Each such line is a fact about its member."""
+    with gzip.open(played / "server.log.gz", "rt", encoding="utf-8") as lines:
+        said = [told for line in lines if (told := UPDATED.search(line)) is not None]
+    facts = read_facts([played / "server.log.gz"], zone_of("UTC"))
+    changed = [fact for fact in facts if fact.kind is FactKind.SUBSCRIPTION_CHANGED]
+    assert [(fact.group_id, fact.member_id) for fact in changed] == [
+        (told["group"], told["member"]) for told in said
+    ]
+    assert ("DEBUG" in {told["level"] for told in said}) == (played.name == "lab-4.2")
 
 
 def test_stories_name_known_steps_and_causes() -> None:

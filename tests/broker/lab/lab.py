@@ -49,11 +49,13 @@ EARLY_ACCESS: Final = {
 """What a release needs for the protocols that it does not enable itself."""
 FEATURES: Final = {"4.1": ("share.version=1", "streams.version=1")}
 
+LEVELS: Final = {"4.2": "DEBUG"}
+"""Release -> the level of the coordinator's log, where it is not INFO: one says everything that it can say."""
 LOGGING: Final = """\
 rootLogger.level = WARN
 rootLogger.appenderRef.console.ref = CONSOLE
 logger.group.name = org.apache.kafka.coordinator.group
-logger.group.level = INFO
+logger.group.level = {level}
 appender.console.type = Console
 appender.console.name = CONSOLE
 appender.console.layout.type = PatternLayout
@@ -83,7 +85,7 @@ def run_lab(folder: Path, release: str, into: Path, stories: Sequence[Story] = S
         settings=settings,
         jars=jars,
         features=FEATURES.get(release, ()),
-        logging=LOGGING,
+        logging=LOGGING.format(level=LEVELS.get(release, "INFO")),
     ) as broker:
         world = World(broker.port, jars, release)
         world.restarts.begin(len(chosen))

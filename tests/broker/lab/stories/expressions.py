@@ -167,6 +167,10 @@ EXPRESSIONS: Final = (
         B beat regex=               -> nothing / 4.1 subscription_changed
         """,
     ),
+    # No topic changes here. A loaded group has no deadline for its topics' metadata (ModernGroup: EMPTY), so the next
+    # heartbeat computes the subscribed topics anew from the members (GroupMetadataManager: hasMetadataExpired, then
+    # computeSubscribedTopicNames), and bumps if that is not what was recorded. All that differs from the record is that
+    # B gave up the only expression for @b.
     Story(
         "consumer-regex-dropped-before-a-restart",
         """
