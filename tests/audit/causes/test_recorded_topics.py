@@ -1,5 +1,6 @@
 """What the cluster's metadata log adds to the metadata hash in epoch records."""
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -32,10 +33,12 @@ FOO_BAR = group_hash({"foo": 11, "bar": 21})
 JOINED = (1_000, f"5 A; 3 2 h{FOO_6}; 7 A 0-5; 6 2; 8 A 2/0 0-5")
 
 
-def told(*writes: tuple[int, str]) -> list[tuple[str, str, str, str]]:
+def told(
+    *writes: tuple[int, str], shapes: Mapping[str, Sequence[TopicShape]] = SHAPES
+) -> list[tuple[str, str, str, str]]:
     """Role, cause, certainty and detail of the last epoch's causes."""
     options = AuditOptions(
-        topic_name=TOPIC_NAMES.get, topic_shapes=lambda name: SHAPES.get(name, ())
+        topic_name=TOPIC_NAMES.get, topic_shapes=lambda name: shapes.get(name, ())
     )
     rows = audit_log(log(*writes), options)["rebalance_causes"]
     last = max(row["epoch"] for row in rows)
@@ -93,6 +96,13 @@ def test_a_topic_that_grew_is_named() -> None:
             "By the cluster's metadata log, foo has 8 partitions instead of 6.",
         )
     ]
+
+
+def test_a_controller_whose_clock_is_ahead_while_the_coordinators_is_behind() -> None:
+    """Each may be 5 s off: by the controller's clock the topic grew almost 10 s after the epoch."""
+    later = {"foo": (SHAPES["foo"][0], SHAPES["foo"][1]._replace(at_ms=11_900))}
+    ((*_, certainty, detail),) = told(JOINED, (2_000, f"3 3 h{FOO_8}"), shapes=later)
+    assert (certainty, "foo has 8 partitions" in detail) == ("proven", True)
 
 
 def test_no_topic_changed() -> None:

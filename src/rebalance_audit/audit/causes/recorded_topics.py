@@ -12,8 +12,8 @@ from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 
-CLOCKS_MS: Final = 2_000
-"""How far the clocks of the controller and of a coordinator may be apart (ms)."""
+CLOCKS_MS: Final = 10_000
+"""How far the clocks of the controller and of a coordinator may be apart (ms): each may be 5 s off."""
 
 _IMAGES_MAX: Final = 100
 """How many images back in time a coordinator may be."""
