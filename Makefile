@@ -182,9 +182,10 @@ spec: node $(INSTALLED) $(QUINT) ## Explore the specifications, then hold 10000 
 	SPEC_FULL=1 $(PY) -m pytest tests/spec
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=1 SWEEPS=4 ADD=…)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=800 SWEEPS=4 SWEEP_SEEDS=100)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
-	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense) $(if $(SWEEPS),--sweeps $(SWEEPS)) $(if $(ADD),--add $(ADD)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense $(DENSE)) $(if $(SWEEPS),--sweeps $(SWEEPS)) \
+	  $(if $(SWEEP_SEEDS),--sweep-seeds $(SWEEP_SEEDS)) $(if $(WORKERS),--workers $(WORKERS)) \
 	  --page docs/accuracy.md
 
 .PHONY: lint

@@ -1,10 +1,11 @@
 """How right the audit is, in figures.
 
-    python -m tests.accuracy --seeds 200 --from 0 --workers 2 [--minutes 3] [--json] [--page docs/accuracy.md]
+    python -m tests.accuracy --seeds 200 --dense 800 --from 0 [--minutes 3] [--json] [--page docs/accuracy.md]
 
 Simulates seeds, audits their logs, and compares with what really happened; audits the captures of real brokers and
-compares with what those logged. Prints a table; progress goes to stderr. Exit code 4 when a cause that was called
-proven is wrong, or when a damaged log proves what the whole one does not have.
+compares with what those logged; damages logs of both kinds. No seed is simulated twice: those of `--seeds` come first,
+then those of `--dense`, then those of the sweeps. Prints a table; progress goes to stderr. Exit code 4 when a cause
+that was called proven is wrong, or when a damaged log proves what the whole one does not have.
 """
 
 import argparse
@@ -19,11 +20,11 @@ from typing import Final
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from tests.accuracy import findings
 from tests.accuracy.captured import capture_names, tally_of_capture
-from tests.accuracy.figures import as_json, from_json, page, proven_and_wrong, text
+from tests.accuracy.figures import as_json, page, proven_and_wrong, text
 from tests.accuracy.scripts import SCRIPTS, churn
 from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, sweep_of_capture, sweep_of_seed
-from tests.accuracy.tally import Tally, merged
+from tests.accuracy.tally import Tally
 
 _STEP: Final = 20
 """Pieces of work between two lines of progress."""
@@ -36,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--minutes", type=int, help="simulated minutes; without: by the seed")
     parser.add_argument(
-        "--dense", action="store_true", help="most epochs for the time: records alone, no commits"
+        "--dense",
+        type=int,
+        default=0,
+        help="how many more simulations with most epochs for the time: records alone, no commits",
     )
     parser.add_argument(
         "--sweeps", type=int, default=4, help="places at which each log of the sweeps is damaged"
@@ -59,28 +63,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
     parser.add_argument("--page", type=Path, help="write the figures to this file as well")
-    parser.add_argument(
-        "--add",
-        type=Path,
-        nargs="*",
-        default=[],
-        help="count in what earlier runs wrote with --json",
-    )
     parser.add_argument("--examples", type=int, default=0, help="print so many of each mistake")
     asked = parser.parse_args(arguments)
-    of_seed = dense_tally_of_seed if asked.dense else tally_of_seed
+    dense = asked.first + asked.seeds
+    swept = dense + asked.dense
     work: list[Callable[[], Tally]] = [
         *(partial(tally_of_capture, name) for name in capture_names()),
         *(
-            partial(of_seed, seed, asked.minutes)
+            partial(tally_of_seed, seed, asked.minutes)
             for seed in range(asked.first, asked.first + asked.seeds)
+        ),
+        *(
+            partial(dense_tally_of_seed, seed, asked.minutes)
+            for seed in range(dense, dense + asked.dense)
         ),
     ]
     if asked.sweeps:
         work += [partial(sweep_of_capture, name, asked.sweeps) for name in capture_names()]
         work += [
             partial(sweep_of_seed, seed, asked.minutes, asked.sweeps)
-            for seed in range(asked.first, asked.first + asked.sweep_seeds)
+            for seed in range(swept, swept + asked.sweep_seeds)
         ]
     if asked.plays:
         work += findings.work(SCRIPTS, asked.plays)
@@ -88,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
             partial(findings.tally_of_script, script, script.protocols[0], seed)
             for seed, script in enumerate(map(churn, range(asked.churn)))
         ]
-    total = merged(from_json(json.loads(path.read_bytes())) for path in asked.add)
+    total = Tally()
     for done, tally in enumerate(_tallies(work, asked.workers), 1):
         total.merge(tally)
         if done % _STEP == 0 or done == len(work):
@@ -100,15 +102,16 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         sys.stdout.write(text(total, asked.examples))
     if asked.page is not None:
-        command = f"`make accuracy SEEDS={asked.seeds} FROM={asked.first}"
-        if asked.minutes is not None:
-            command += f" MINUTES={asked.minutes}"
-        if asked.dense:
-            command += " DENSE=1"
-        command += "`"
-        if asked.add:
-            command += f" and {len(asked.add)} run(s) before it (`DENSE=1`)"
-        asked.page.write_text(page(total, command), "utf-8")
+        given = {
+            "SEEDS": asked.seeds,
+            "FROM": asked.first,
+            "MINUTES": asked.minutes,
+            "DENSE": asked.dense or None,
+            "SWEEPS": asked.sweeps,
+            "SWEEP_SEEDS": asked.sweep_seeds,
+        }
+        told = " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+        asked.page.write_text(page(total, f"`make accuracy {told}`"), "utf-8")
     return CHECK_FAILED if proven_and_wrong(total) or new_in_sweeps(total) else DONE
 
 

@@ -1,11 +1,11 @@
 """The figures of a comparison, for terminals, programs and docs/accuracy.md."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tests.accuracy import captured, findings, members, simulated
-from tests.accuracy.tally import Measure, Tally, measures, share
+from tests.accuracy.tally import Tally, measures, share
 
 SOURCES: Final = (
     simulated.WHOLE,
@@ -340,22 +340,6 @@ def page(tally: Tally, command: str) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def from_json(told: Mapping[str, Any]) -> Tally:
-    """The simulated part of what another run counted; captures and scripts are in every run alike."""
-    tally = Tally()
-    for each in told["counts"]:
-        what = tuple(each["what"])
-        if what[0] not in {"captures", *findings.COUNTS} and not what[1].startswith("captures"):
-            tally.count(*what, times=each["times"])
-    for each in told["times"]:
-        errors = tally.errors[Measure(each["source"], each["protocol"], each["time"])]
-        errors.equal += each["equal"]
-        errors.off.update({int(error_ms): times for error_ms, times in each["off"].items()})
-        errors.missing += each["missing"]
-        errors.invented += each["invented"]
-    return tally
 
 
 def as_json(tally: Tally) -> dict[str, Any]:
