@@ -63,7 +63,9 @@ class Doubt:
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
         found = lost or skips or any(contradictions(write, evidence, group, believed))
         if found:
-            self._begin(group, at_start=at_start and not lost)
+            # Between the first epoch that the log shows and the next one, the doubt is still about the start.
+            goes_on = bump is None and self.is_open and self.at_start
+            self._begin(group, at_start=(at_start or goes_on) and not lost)
         return found
 
     def begin_at_start(self, group: ModernGroup) -> None:
@@ -101,16 +103,6 @@ class Doubt:
             self.unconfirmed or group.unconverged or group.assignment_epoch <= self.since_epoch
         ):
             self.end()
-
-
-def is_at_start(span: EpochSpan | None, bump: GroupEpochBumped | None) -> bool:
-    """Whether no epoch precedes a write, or only the one at which compaction left the group.
-
-    `span`: the epoch before the write; `bump`: the one that the write makes.
-    """
-    if span is None:
-        return True
-    return bump is None and span.gap and span.previous_epoch is None
 
 
 def follows_gap(span: EpochSpan | None) -> bool:

@@ -27,7 +27,7 @@ from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_mo
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
-from rebalance_audit.audit.group.doubt import Doubt, follows_gap, is_at_start, is_from_before
+from rebalance_audit.audit.group.doubt import Doubt, follows_gap, is_from_before
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
@@ -111,7 +111,7 @@ class ModernAudit:
             self._evidence,
             group,
             Believed(life.watches, life.ownership.owner_of),
-            at_start=is_at_start(life.span, self._evidence.bump),
+            at_start=life.span is None,
             lost=life.gap,
         ):
             life.doubt()
