@@ -270,7 +270,7 @@ order by v.group_id, v.epoch, v.member_id
 """,
     "longest_causes": """
 select c.group_id, c.incarnation, c.epoch, c.cause_seq, c.cause, c.certainty, c.role, c.member_id,
-    [struct_pack(at := epoch_ms(item.at)) for item in c.evidence] as evidence
+    c.instance_id, c.alternatives, [struct_pack(at := epoch_ms(item.at)) for item in c.evidence] as evidence
 from rebalance_causes c join epochs e using (group_id, incarnation, epoch)
     join longest l using (group_id, incarnation, rebalance_seq)
 where list_contains($group_ids, c.group_id)

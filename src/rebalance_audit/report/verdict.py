@@ -115,14 +115,14 @@ class Verdicts:
         telling = [row for row in sure if row["cause"] not in _SAID_BY_ANOTHER] or rows[:1]
         alike: dict[tuple[str, str], list[TableRow]] = {}
         for row in telling:
-            alike.setdefault((row["cause"], row["certainty"]), []).append(row)
+            alike.setdefault((row["cause"], _how_sure(row)), []).append(row)
         told = [self._alike(*key, its_rows) for key, its_rows in alike.items()]
         more = len(told) - CAUSES_NAMED
         if more > 0:
             told[CAUSES_NAMED:] = [words.counted(more, "more cause")]
         return "; ".join(told)
 
-    def _alike(self, cause: str, certainty: str, rows: Sequence[TableRow]) -> str:
+    def _alike(self, cause: str, sure: str, rows: Sequence[TableRow]) -> str:
         named = [
             self._who(row["group_id"], row["member_id"])
             for row in rows
@@ -131,7 +131,7 @@ class Verdicts:
         if len(named) > MEMBERS_NAMED:
             named[MEMBERS_NAMED:] = [words.counted(len(named) - MEMBERS_NAMED, "more member")]
         whom = f", {join_names(named)}" if named else ""
-        return f"{causes.label(cause)}{whom} ({certainty})"
+        return f"{causes.label(cause)}{whom} ({sure})"
 
     def _nobody(self, rebalance: TableRow) -> str:
         took, slowest_member_id = duration_of(rebalance), rebalance["slowest_member_id"]
@@ -167,6 +167,19 @@ class Verdicts:
         for epoch, until_ms in zip(epochs, [*ends, rebalance["ended_at"]], strict=False):
             key = _key(epoch)
             yield Stretch(epoch, until_ms, self._progress[key], self._causes[key])
+
+
+def _how_sure(cause: TableRow) -> str:
+    """The certainty; with what else ends a static member for good, where an expiry is no more than likely."""
+    certainty: str = cause["certainty"]
+    removed = RebalanceCause.MEMBER_REMOVED_BY_ADMIN
+    if (
+        cause["cause"] == RebalanceCause.MEMBER_SESSION_EXPIRED
+        and cause["instance_id"] is not None
+        and removed in (cause["alternatives"] or ())
+    ):
+        return f"{certainty}, else {causes.label(removed)}"
+    return certainty
 
 
 def _key(row: TableRow) -> tuple[str, int, int]:
