@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import signal
@@ -8,13 +9,16 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 from rebalance_audit.cli import exit_codes, main
 from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.progress import progress
 from rebalance_audit.config import load_config
 from rebalance_audit.version import __version__
-from tests.cli.call import PROGRAM, call, segments
+from tests.cli.call import PROGRAM, call, process, segments
 
 BIG_ENOUGH = 16 << 20
 """Four times what justifies a second process; the output is a thousand times what a pipe holds."""
@@ -136,6 +140,8 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
     ("arguments", "sentence"),
     [
         (["nonsense"], "No such command 'nonsense'."),
+        (["inspcet"], "No such command 'inspcet'. Did you mean 'inspect' or 'ingest'?"),
+        (["inspect", "LOG", "--limit", "3"], "--limit go with --json."),
         (["decode"], "Missing argument 'SEGMENTS'."),
         (["inspect"], "Nothing to read: give SEGMENTS or --lake DIR."),
         (["inspect", "LOG", "--lake", "lake"], "Give SEGMENTS or --lake, not both."),
@@ -162,6 +168,62 @@ def test_bad_arguments_are_a_2_and_say_what_would_do(arguments: list[str], sente
     outcome = call(*(log if argument == "LOG" else argument for argument in arguments))
     assert (outcome.code, outcome.out) == (exit_codes.BAD_ARGUMENTS, "")
     assert sentence in outcome.err
+
+
+def test_a_program_that_asks_for_json_gets_its_error_as_json() -> None:
+    """On stdout, where it expects an object; the sentence for people stays on stderr."""
+    log = segments("classic-static")
+    for arguments, kind, code in (
+        (["inspect", "nowhere"], "SourceNotReadable", exit_codes.NOT_READABLE),
+        (["explain", log, "flet"], "BadParameter", exit_codes.BAD_ARGUMENTS),
+        (["inspect", log, "--table", "epoch"], "BadRequest", exit_codes.BAD_ARGUMENTS),
+    ):
+        outcome = call(*arguments, "--json")
+        told = json.loads(outcome.out)
+        assert (outcome.code, told["error"]["exit_code"], told["error"]["kind"]) == (
+            code,
+            code,
+            kind,
+        )
+        assert told["schema_version"] == 1
+        assert told["error"]["message"] in outcome.err
+
+
+def test_a_program_can_ask_for_some_rows() -> None:
+    """Tables, a window and a number of rows; the shape stays that of everything."""
+    log = segments("classic-static")
+    everything = json.loads(call("inspect", log, "--json").out)
+    window = ("--from", "2026-11-21T09:06Z", "--to", "2026-11-21T09:07Z")
+    tables = ("--table", "rebalances", "--table", "gold.topics")
+    some = json.loads(call("inspect", log, "--json", *tables, *window).out)
+    assert list(some) == ["rebalances", "topics"]
+    assert some["topics"] == everything["topics"]
+    assert some["rebalances"] == [
+        row for row in everything["rebalances"] if row["started_at"].startswith("2026-11-21T09:06")
+    ]
+    assert 0 < len(some["rebalances"]) < len(everything["rebalances"])
+    first = json.loads(call("inspect", log, "--json", "--limit", "1").out)
+    assert first == {name: rows[:1] for name, rows in everything.items()}
+
+
+def test_a_shell_can_complete_commands() -> None:
+    """As docs/running.md says: the program prints what the shell evaluates, and answers what that asks."""
+    script = process(env={**os.environ, "_REBALANCE_AUDIT_COMPLETE": "bash_source"})
+    assert "_REBALANCE_AUDIT_COMPLETE=bash_complete" in script.stdout
+    asked = {"COMP_WORDS": "rebalance-audit insp", "COMP_CWORD": "1"}
+    answered = process(env={**os.environ, **asked, "_REBALANCE_AUDIT_COMPLETE": "bash_complete"})
+    assert answered.stdout == "plain,inspect\n"
+
+
+@pytest.mark.parametrize(("quiet", "told"), [(True, ""), (False, "starting Spark")])
+def test_quiet_leaves_progress_out(
+    quiet: bool, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Steps are for whoever waits; a scheduler keeps its log short."""
+    invocation = Invocation(quiet=quiet)
+    with click.Context(main.commands, obj=invocation), progress() as tell:
+        tell("starting Spark")
+    assert capsys.readouterr().err.rpartition("  ")[2].strip() == told
 
 
 def test_an_unknown_key_in_the_environment_is_a_2(monkeypatch: pytest.MonkeyPatch) -> None:

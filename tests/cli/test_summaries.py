@@ -18,7 +18,7 @@ def test_the_file_holds_what_json_prints(
         summary = SUMMARY | {"rows": {"gold.epochs": epochs}}
         hand_out(summary, "three epochs", as_json=as_json, summary_file=file)
     printed = capsys.readouterr().out
-    assert json.loads(file.read_bytes()) == SUMMARY
+    assert json.loads(file.read_bytes()) == {"schema_version": 1, **SUMMARY}
     assert list(file.parent.iterdir()) == [file]
     assert file.stat().st_mode & 0o777 == 0o644
     assert printed.endswith(file.read_text() if as_json else "three epochs\n")

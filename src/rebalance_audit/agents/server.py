@@ -17,12 +17,11 @@ from rebalance_audit.readers.gold_sql import gold_tables_of, views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.report.words import iso
 from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.json_values import JSON_VERSION
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 from rebalance_audit.version import __version__
 
-SCHEMA_VERSION: Final = 1
-"""Of every answer; columns may be added without a new one."""
 LIMIT_MAX: Final = 1000
 
 INSTRUCTIONS: Final = """\
@@ -65,7 +64,7 @@ def _answering(tool: Callable[Params, Answer]) -> Callable[Params, dict[str, Any
     @wraps(tool)
     def answered(*args: Params.args, **kwargs: Params.kwargs) -> dict[str, Any]:
         try:
-            return {"schema_version": SCHEMA_VERSION, **tool(*args, **kwargs)}
+            return {"schema_version": JSON_VERSION, **tool(*args, **kwargs)}
         except (BadRequest, LakeError, UnknownGroup) as error:
             raise ToolError(str(error)) from error
 

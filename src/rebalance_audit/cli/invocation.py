@@ -22,6 +22,7 @@ class Invocation:
     """One call. The options below fill it, before or after the name of the command."""
 
     debug: bool = False
+    quiet: bool = False
     config_file: Path | None = None
     print_config: bool = False
 
@@ -91,6 +92,18 @@ def debug_option(command: Command) -> Command:
     )(command)
 
 
+def quiet_option(command: Command) -> Command:
+    """--quiet, on the program and on every command."""
+    return click.option(
+        "--quiet",
+        "-q",
+        is_flag=True,
+        expose_value=False,
+        callback=_set,
+        help="No progress on stderr; results, warnings and errors only.",
+    )(command)
+
+
 def config_options(command: Command) -> Command:
     """--config and --print-config, on the program and on every command that reads the configuration."""
     file = click.option(
@@ -115,4 +128,4 @@ def config_options(command: Command) -> Command:
 
 def configured(command: Callable[..., Any]) -> Callable[..., Any]:
     """All of the above: what a command that reads the configuration ends its options with."""
-    return config_options(debug_option(invocation_of(command)))
+    return config_options(quiet_option(debug_option(invocation_of(command))))

@@ -1,16 +1,25 @@
 """Entry point: finds the command, runs it, and turns an error into one sentence and an exit code."""
 
+import json
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
 import click
 
 from rebalance_audit.cli import exit_codes
-from rebalance_audit.cli.invocation import Invocation, config_options, debug_option, invocation_of
+from rebalance_audit.cli.invocation import (
+    Invocation,
+    config_options,
+    debug_option,
+    invocation_of,
+    quiet_option,
+)
+from rebalance_audit.tables.json_values import JSON_VERSION
 from rebalance_audit.version import __version__
 
 PROGRAM: Final = "rebalance-audit"
@@ -74,6 +83,19 @@ class LazyCommands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first word; raises click.UsageError that names similar ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], COMMANDS, n=2)
+            if not near:
+                raise
+            meant = " or ".join(map(repr, near))
+            raise click.UsageError(f"{error.message} Did you mean {meant}?", ctx) from error
+
     def invoke(self, ctx: click.Context) -> object:
         """The command; raises PipeClosed when nobody reads its output any more."""
         try:
@@ -94,6 +116,7 @@ class LazyCommands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @config_options
+@quiet_option
 @debug_option
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @invocation_of
@@ -125,28 +148,45 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return exit_codes.INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return exit_codes.code_of(error)
     except Exception as error:  # noqa: BLE001 - the one place where every error ends
-        return _report(error, invocation)
+        code = _report(error, invocation)
+        if "--json" in arguments:
+            _tell_program(error, code)
+        return code
     return code if isinstance(code, int) else exit_codes.DONE
 
 
 def _report(error: Exception, invocation: Invocation) -> int:
     code = exit_codes.code_of(error)
+    if isinstance(error, click.ClickException):
+        error.show()
+        return code
     if invocation.debug:
         traceback.print_exception(error)
+    hint = ""
+    if code == exit_codes.UNFORESEEN and not (invocation.debug or exit_codes.says_it_all(error)):
+        hint = " Run it again with --debug to see where."
+    click.echo(f"Error: {_sentence(error, code)}{hint}", err=True)
+    return code
+
+
+def _sentence(error: Exception, code: int) -> str:
+    """What went wrong, for people."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
     if code == exit_codes.UNFORESEEN and not exit_codes.says_it_all(error):
-        hint = "" if invocation.debug else " Run it again with --debug to see where."
         # The text of an error of Spark's ends with a stack trace of Java's.
         said = str(error).partition(JAVA_TRACE)[0].replace("\n", " ").rstrip(".")
-        click.echo(f"Error: unforeseen {type(error).__name__}: {said}.{hint}", err=True)
-    elif isinstance(error, OSError):
-        click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
-    else:
-        click.echo(f"Error: {error}", err=True)
-    return code
+        return f"unforeseen {type(error).__name__}: {said}."
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
+
+
+def _tell_program(error: Exception, code: int) -> None:
+    """What went wrong, on stdout, for the program that expects an object there."""
+    told = {"kind": type(error).__name__, "exit_code": code, "message": _sentence(error, code)}
+    click.echo(json.dumps({"schema_version": JSON_VERSION, "error": told}))
 
 
 def main() -> None:

@@ -8,12 +8,18 @@ from contextlib import contextmanager
 import click
 from rich.console import Console
 
+from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.steps import Tell
 
 
 @contextmanager
 def progress() -> Iterator[Tell]:
-    """Reports steps while inside; on a terminal the line is removed at the end."""
+    """Reports steps while inside, unless --quiet was given; on a terminal the line is removed at the end."""
+    context = click.get_current_context(silent=True)
+    invocation = None if context is None else context.find_object(Invocation)
+    if invocation is not None and invocation.quiet:
+        yield lambda _: None
+        return
     if not sys.stderr.isatty():
         begin = time.monotonic()
         yield lambda step: click.echo(f"{time.monotonic() - begin:6.1f} s  {step}", err=True)

@@ -13,6 +13,7 @@ import click
 import orjson
 
 from rebalance_audit.new_file import replacing
+from rebalance_audit.tables.json_values import JSON_VERSION
 
 HandOut: TypeAlias = Callable[[Mapping[str, Any], str], None]
 """Takes the summary and the text for people: `hand_out` with what the command line says."""
@@ -49,7 +50,8 @@ def hand_out(
 
     The file's folder is created. A reader of the file sees the old content or all of the new. Raises OSError.
     """
-    document = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    document = orjson.dumps({"schema_version": JSON_VERSION, **summary}, option=form)
     if summary_file is not None:
         write_file(document, summary_file)
     click.echo(document if as_json else folded(text), nl=not as_json)

@@ -2,8 +2,11 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
+
+JSON_VERSION: Final = 1
+"""`schema_version` of what programs are told. Keys and columns may be added without another one."""
 
 
 def json_value(value: Any) -> Any:

@@ -27,6 +27,7 @@ from rebalance_audit.report.explanation import (
 from rebalance_audit.report.summary import TableRow, Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.terminal import stdout_console
+from rebalance_audit.tables.json_values import JSON_VERSION
 
 EXAMPLES: Final = """\b
 Examples:
@@ -199,6 +200,7 @@ def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> No
 
 def _json(explanation: Explanation, cluster: str) -> bytes:
     shape: dict[str, Any] = {
+        "schema_version": JSON_VERSION,
         "heading": explanation.heading,
         "sections": [section._asdict() for section in explanation.sections],
     }

@@ -10,7 +10,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.tables_json import tables_json
+from rebalance_audit.cli.tables_json import Narrowed, tables_json
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.terminal.terminal import (
@@ -47,6 +47,21 @@ Examples:
     "--all", "everything", is_flag=True, help="Every row, also of long tables, and every epoch."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: rows per gold table.")
+@click.option(
+    "--table",
+    "names",
+    metavar="TABLE",
+    multiple=True,
+    help="With --json: only this; may be repeated.",
+)
+@options.time_option("--from", "from_ms", text="With --json: rows that begin then or later.")
+@options.time_option("--to", "to_ms", text="With --json: rows that begin before.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --json: the first N rows of each table, in order of its key.",
+)
 @configured
 def inspect(
     invocation: Invocation,
@@ -59,6 +74,10 @@ def inspect(
     every_epoch: bool,
     everything: bool,
     as_json: bool,
+    names: tuple[str, ...],
+    from_ms: int | None,
+    to_ms: int | None,
+    limit: int | None,
 ) -> None:
     """Audit the groups of SEGMENTS in this process and print what happened to them.
 
@@ -71,6 +90,10 @@ def inspect(
     """
     if every_epoch and not group_ids:
         raise click.UsageError("--epochs goes with --group.")
+    narrowed = Narrowed(names, from_ms, to_ms, limit)
+    if narrowed != Narrowed() and not as_json:
+        raise click.UsageError("--table, --from, --to and --limit go with --json.")
+    wanted = narrowed if as_json else None
     if segments is None:
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
@@ -81,7 +104,7 @@ def inspect(
             group_ids,
             everything=everything,
             every_epoch=every_epoch,
-            as_json=as_json,
+            wanted=wanted,
         )
         return
     if lake is not None:
@@ -89,8 +112,8 @@ def inspect(
     settings = audit_settings(invocation, cluster, broker_log_zone)
     with bad_arguments():
         audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict())
-    if as_json:
-        sys.stdout.buffer.write(tables_json(audit.tables, audit.cluster))
+    if wanted is not None:
+        sys.stdout.buffer.write(tables_json(wanted.of(audit.tables), audit.cluster))
     else:
         print_report(
             stdout_console(),
@@ -110,7 +133,7 @@ def _inspect_lake(
     *,
     everything: bool,
     every_epoch: bool,
-    as_json: bool,
+    wanted: Narrowed | None,
 ) -> None:
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
@@ -124,8 +147,8 @@ def _inspect_lake(
     with bad_arguments():
         require_known(group_ids, known)
     tables = gold.gold_tables(path, name, group_ids)
-    if as_json:
-        sys.stdout.buffer.write(tables_json(tables, name))
+    if wanted is not None:
+        sys.stdout.buffer.write(tables_json(wanted.of(tables), name))
     else:
         source = f"{path}, cluster {name}"
         print_lake_report(

@@ -4,11 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.tables.json_values import json_value
+from rebalance_audit.tables.json_values import JSON_VERSION, json_value
 from rebalance_audit.version import __version__
-
-SCHEMA_VERSION: Final = 1
-"""Of the generic body."""
 
 _SLACK_SECTION_MAX: Final = 3000
 _PAGERDUTY_SUMMARY_MAX: Final = 1024
@@ -20,7 +17,7 @@ Body: TypeAlias = Callable[[Row, bool, str], dict[str, Any]]
 def generic(finding: Row, ended: bool, _routing_key: str = "") -> dict[str, Any]:
     """The row with every column, times as ISO 8601."""
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": JSON_VERSION,
         "sender": f"rebalance-audit {__version__}",
         "event": "finding_ended" if ended else "finding",
         "finding": {name: json_value(value) for name, value in finding.items()},
