@@ -6,6 +6,7 @@ Nothing is kept but the state of the groups and the rows of the answer.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.causes.departures import DepartureRules
@@ -32,6 +33,9 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
+
+SUMMED_UP_AT_ONCE: Final = 4
+"""Ranges of the log, since commits of one partition in one range become one summary."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +111,7 @@ def audit_segments(
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
     feed = Feed(options, key_bytes.of_groups(groups))
-    parts = ranges_of(folder, folder.segments)
+    parts = ranges_of(folder, folder.segments, SUMMED_UP_AT_ONCE)
     with collecting_less():
         for found in in_order(_set_apart, parts, workers_for(folder.size_bytes)):
             for log_partition, piece in found:

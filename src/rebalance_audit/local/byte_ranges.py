@@ -48,11 +48,16 @@ class Range(NamedTuple):
             )
 
 
-def ranges_of(folder: LogFolder, log_partitions: Iterable[int]) -> Iterator[Range]:
-    """The log of these partitions, cut at batch boundaries, in order of partition and offset."""
+def ranges_of(
+    folder: LogFolder, log_partitions: Iterable[int], at_once: int = 1
+) -> Iterator[Range]:
+    """The log of these partitions, cut at batch boundaries, in order of partition and offset.
+
+    `at_once`: how many times as large ranges are as they need to be.
+    """
     for log_partition in log_partitions:
         for segment in folder.segments[log_partition]:
-            for start_byte, end_byte in pairwise(split_points(segment.path, RANGE_BYTES)):
+            for start_byte, end_byte in pairwise(split_points(segment.path, at_once * RANGE_BYTES)):
                 yield Range(segment, start_byte, end_byte)
 
 
