@@ -135,7 +135,9 @@ All these are *probable*, never proven.
   compaction left at the start of a log is the group as it was, so two consecutive epochs are enough there.
 - **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are
   separated.
-- **Clocks**: after a fail-over, times come from another broker. A duration that would be negative is null.
+- **Clocks**: after a fail-over, times come from another broker. Where a stretch of ownership, an epoch's phase or a
+  member's way to an epoch begins by one coordinator's clock and ends by another's, its moments are given and its
+  duration is null. No duration is negative.
 - **LogAppendTime**: the records have the time of their batch, some milliseconds after the request.
 """
 

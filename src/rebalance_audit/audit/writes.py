@@ -132,6 +132,12 @@ def adjoins(before: Position | None, position: Position) -> bool:
     )
 
 
+def is_other_coordinator(one: Position, other: Position) -> bool:
+    """Whether two coordinators are known to have written the records; their clocks may differ by seconds."""
+    epochs = (one.leader_epoch, other.leader_epoch)
+    return None not in epochs and epochs[0] != epochs[1]
+
+
 class WriteSplitter:
     """Decides for each record whether it begins a new write."""
 

@@ -317,3 +317,26 @@ def test_missing_epochs_are_a_gap() -> None:
     assert pick(got["rebalance_causes"], "cause", "certainty", epoch=9) == [
         ("member_joined", "possible")
     ]
+
+
+def test_no_duration_goes_from_one_coordinators_clock_to_anothers() -> None:
+    """The coordinator moves while A gives up 3-5: the moments are known, how long it took is not."""
+    moved_at = A_ACKS[0]
+    records = [
+        (record, position._replace(leader_epoch=int(position.record_timestamp_ms >= moved_at)))
+        for record, position in log(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS)
+    ]
+    got = audit_log(records, AuditOptions(topic_name=TOPIC_NAMES.get))
+    durations = ("assign_ms", "reconcile_ms", "convergence_ms", "slowest_member_ms")
+    assert pick(got["epochs"], "converged_at", *durations, epoch=3) == [(3400, 0, None, None, None)]
+    told = ("member_id", "reached_at", "latency_ms", "revoke_ms")
+    assert sorted(pick(got["convergence"], *told, epoch=3)) == [
+        ("A", 3000, None, None),
+        ("B", 3400, None, None),
+    ]
+    held = pick(got["ownership"], "member_id", "to_at", "held_ms", "unowned_before_ms")
+    assert set(held) == {
+        ("A", 3000, None, 0),
+        ("A", None, None, 0),
+        ("B", None, None, 400),
+    }

@@ -24,8 +24,8 @@ from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rows import duration_ms
-from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import GenerationCompleted, GroupType, Position
+from rebalance_audit.audit.writes import Step, is_other_coordinator
+from rebalance_audit.replay.changes import GenerationCompleted, GroupType
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.partitions import count
 
@@ -135,7 +135,7 @@ class ClassicAudit:
         if gap and new.has_static:
             sync_ms = None  # its first record may be lost; then this is a static member's return
         # Another coordinator may have been rebalancing the group before: its join phase ended with it.
-        moved_here = _other_leader(old.position, new.position) if old is not None else False
+        moved_here = is_other_coordinator(old.position, new.position) if old is not None else False
         unstable_ms = None if moved_here else earliest_ms
         rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
@@ -200,7 +200,7 @@ class ClassicAudit:
         """
         latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
         shown = old.position if old is not None else self._life.created_at
-        if shown is None or _other_leader(shown, new.position):
+        if shown is None or is_other_coordinator(shown, new.position):
             return None, latest_ms
         earliest_ms = shown.record_timestamp_ms
         if old is not None and old.since_ms is not None:
@@ -349,12 +349,6 @@ def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
         return False
     said, says = before.subscription, member.subscription
     return said is says or (said is not None and says is not None and said.topics == says.topics)
-
-
-def _other_leader(one: Position, other: Position) -> bool:
-    """Whether two coordinators are known to have written the records."""
-    epochs = (one.leader_epoch, other.leader_epoch)
-    return None not in epochs and epochs[0] != epochs[1]
 
 
 def _same_leader(old: Generation, new: Generation) -> bool:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.group.bounds import Bounds, bounds_columns
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import Partitions, count
 
@@ -37,6 +37,8 @@ class MemberProgress:
     partitions_revoked: int = 0
     partitions_assigned: int = 0
     outcome: str | None = None
+    by_two_clocks: bool = False
+    """The coordinator moved before the member reached the epoch: no duration is known."""
 
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
         """Count what one record assigned to the member and took from it."""
@@ -63,12 +65,12 @@ class MemberProgress:
             "started_at": started_at_ms,
             "reached_at": reached_at_ms,
             "latency_ms": None
-            if started_at_ms is None
+            if started_at_ms is None or self.by_two_clocks
             else duration_ms(started_at_ms, reached_at_ms),
             "revoke_started_at": self.revoke_started_at_ms,
             "revoked_at": self.revoked_at_ms,
             "revoke_ms": None
-            if self.revoke_started_at_ms is None
+            if self.revoke_started_at_ms is None or self.by_two_clocks
             else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
             "waited_ms": self.waited_ms,
             "waited_for": sorted(self.waited_for) if self.waited_for else [],
@@ -117,6 +119,12 @@ class EpochSpan:
     """Records of the time in which it was the group's epoch may be missing: its durations may miss something."""
     follows_gap: bool = False
     """The epoch before is the first that the log shows: what was unowned then is not known."""
+    written_last: Position | None = None
+    """First record of the newest write in its time."""
+    is_assigned_elsewhere: bool = False
+    """The coordinator moved before the target was there."""
+    is_converged_elsewhere: bool = False
+    """The coordinator moved between the target and the moment at which all members had reached it."""
     ended_at_ms: int | None = None
     outcome: str | None = None
     superseded_by: int | None = None
@@ -126,6 +134,19 @@ class EpochSpan:
     progress: dict[str, MemberProgress] = field(default_factory=dict)
     settled_slowest: tuple[str | None, int | None] | None = None
     """The result of `slowest`, kept once `progress` is no longer needed."""
+
+    def written(self, position: Position) -> None:
+        """A write of the group begins with this record: durations that go on now may be by two clocks."""
+        before = self.written_last or self.first_position
+        self.written_last = position
+        if not is_other_coordinator(before, position):
+            return
+        if self.target_installed_at_ms is None:
+            self.is_assigned_elsewhere = True
+        elif self.converged_at_ms is None:
+            self.is_converged_elsewhere = True
+        for progress in self.progress.values():
+            progress.by_two_clocks |= progress.reached_at_ms is None
 
     def is_reached(self, step: Step) -> bool:
         """Whether the group, whose coordinator assigns, converges at the epoch with this record."""
@@ -145,7 +166,7 @@ class EpochSpan:
         """Member id and latency (ms) of the last member that reached the epoch; (None, None) if none has yet."""
         if self.settled_slowest is not None:
             return self.settled_slowest
-        if self.is_doubted:
+        if self.is_doubted or any(each.by_two_clocks for each in self.progress.values()):
             return None, None
         reached = [
             (reached_at_ms - started_at_ms, progress.member_id)
@@ -197,9 +218,15 @@ class EpochSpan:
             "join_started_latest": self.join_started_latest_ms,
             "target_installed_at": self.target_installed_at_ms,
             "converged_at": self.converged_at_ms,
-            "assign_ms": duration_ms(self.started_at_ms, self.target_installed_at_ms),
-            "reconcile_ms": duration_ms(self.target_installed_at_ms, self.converged_at_ms),
-            "convergence_ms": duration_ms(self.started_at_ms, self.converged_at_ms),
+            "assign_ms": None
+            if self.is_assigned_elsewhere
+            else duration_ms(self.started_at_ms, self.target_installed_at_ms),
+            "reconcile_ms": None
+            if self.is_converged_elsewhere
+            else duration_ms(self.target_installed_at_ms, self.converged_at_ms),
+            "convergence_ms": None
+            if self.is_assigned_elsewhere or self.is_converged_elsewhere
+            else duration_ms(self.started_at_ms, self.converged_at_ms),
             "sync_ms": self.sync_ms,
             "outcome": self.outcome,
             "superseded_by": self.superseded_by,

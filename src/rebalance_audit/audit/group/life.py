@@ -87,12 +87,10 @@ class Life:
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
         )
-        self.span = None
-        self.rebalance = None
+        self.span = self.rebalance = None
         self.previous_generation = None
         self.created_at = None
-        self.joined_since = 0
-        self.left_since = 0
+        self.joined_since = self.left_since = 0
         self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
         self._awaiting = []
         self._had_epochs = False
@@ -113,6 +111,8 @@ class Life:
     def begin_write(self, write: Sequence[Step]) -> None:
         """Advance time to the write."""
         self.ownership.begin_write(write[0].position)
+        for span in (*self._awaiting, *([] if self.span is None else [self.span])):
+            span.written(write[0].position)
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the group's state after the write."""

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.rows import OWNERSHIP, Emit, completeness, duration_ms
+from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, each
 
@@ -79,6 +80,8 @@ class Ownership:
     _unowned: dict[TopicPartition, _Unowned]
     _confirmed: int
     _clock_ms: int | None
+    _written: Position | None
+    """The first record of the newest write."""
 
     def __init__(
         self,
@@ -101,6 +104,7 @@ class Ownership:
         self._unowned = {}
         self._confirmed = 0
         self._clock_ms = None
+        self._written = None
         self.incarnation = 0
         self._write_offset = 0
         self._released: dict[TopicPartition, _Loose] = {}
@@ -148,6 +152,10 @@ class Ownership:
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset = first.log_offset
+        if self._written is not None and is_other_coordinator(self._written, first):
+            for unowned in self._unowned.values():
+                unowned.exact = False  # since a moment by another clock
+        self._written = first
         self.advance(first.record_timestamp_ms)
 
     def settle(self) -> None:
@@ -348,7 +356,8 @@ class Ownership:
         to_offset = held_ms = None
         if position is not None:
             to_offset, to_ms = position.log_offset, position.record_timestamp_ms
-            held_ms = duration_ms(from_ms, to_ms)
+            if not is_other_coordinator(began, position):
+                held_ms = duration_ms(from_ms, to_ms)
         self._emit(
             OWNERSHIP,
             {
