@@ -219,6 +219,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tools.codegen --write
 	$(PY) -m tools.pages.tables --write
 	$(PY) -m tools.dashboards --write
+	$(PY) -m tools.json_schemas --write
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m tools.pages.findings --write
 	$(PY) -m tools.pages.causes --write
@@ -230,6 +231,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.codegen --check
 	$(PY) -m tools.pages.tables --check
 	$(PY) -m tools.dashboards --check
+	$(PY) -m tools.json_schemas --check
 	$(PY) -m tools.pages.findings --check
 	$(PY) -m tools.pages.causes --check
 	$(PY) -m tools.pages.broker_logs --check

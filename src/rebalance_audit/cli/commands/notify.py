@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import orjson
 
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
@@ -76,7 +75,9 @@ class Secret(click.ParamType[str]):
     show_default=True,
     help="Only findings as grave as this, or graver.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the bodies, a line each, and send nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Send nothing; print what would be, with --json the bodies."
+)
 @summarised()
 @reads_gold("readers", lake_only=True)
 @configured
@@ -109,7 +110,11 @@ def notify(
     if dry_run:
         ahead = due(gold.findings, sent, severities, tells_ends=kind == "pagerduty")
         bodies = [BODIES[kind](row, has_ended, "(not shown)") for row, has_ended in ahead]
-        text = "\n".join(orjson.dumps(body).decode() for body in bodies)
+        named = (
+            f"{row['severity']}: {row['kind']} of {row['group_id'] or 'the log'}"
+            for row, _ in ahead
+        )
+        text = "\n".join(named)
         hand_out({"dry_run": True, "bodies": bodies}, text or "Nothing to send.")
         return
     told = deliver(gold.findings, sent, webhook, severities)

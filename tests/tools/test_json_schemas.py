@@ -1,0 +1,69 @@
+"""What programs are told is what docs/json says."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import pytest
+
+from tests.cli.call import call, segments
+from tools import generated_files, json_schemas
+
+LOG: Final = str(segments("consumer-protocol"))
+SCHEMAS: Final = {
+    path.name.partition(".")[0]: json.loads(text) for path, text in json_schemas.due().items()
+}
+
+
+def test_the_schemas_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make codegen` writes them."""
+    assert generated_files.main(json_schemas.due, ["--check"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("inspect", ["inspect", LOG, "--json"]),
+        ("inspect", ["inspect", str(segments("classic-static")), "--json", "--table", "epochs"]),
+        ("explain", ["explain", LOG, "slow", "--json"]),
+        ("explain", ["explain", LOG, "slow", "--epoch", "4", "--json"]),
+        ("state", ["state", LOG]),
+        ("state", ["state", str(segments("classic-static"))]),
+        ("error", ["inspect", "nowhere", "--json"]),
+    ],
+)
+def test_output_is_as_its_schema_says(name: str, arguments: Sequence[str]) -> None:
+    """Every key and type, of groups of both kinds."""
+    checked(name, json.loads(call(*arguments).out))
+
+
+def test_so_is_what_a_webhook_gets(tmp_path: Path) -> None:
+    """The body in JSON."""
+    (tmp_path / "sent.json").write_text(json.dumps({"format": 1, "went_on": {}}))
+    where = ("--url", "http://127.0.0.1:9/", "--sent", str(tmp_path / "sent.json"))
+    told = call("notify", LOG, *where, "--severity", "info", "--dry-run", "--json")
+    bodies = json.loads(told.out)["bodies"]
+    assert bodies
+    for body in bodies:
+        checked("finding", body)
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("error", {"schema_version": 2, "error": {"kind": "", "exit_code": 3, "message": ""}}),
+        ("state", {"schema_version": 1, "at": None, "groups": [{"group_id": "g"}]}),
+        ("inspect", {"epochs": [{"cluster": "default", "epoch": "17"}]}),
+    ],
+)
+def test_a_schema_refuses_what_is_not_so(name: str, document: dict[str, Any]) -> None:
+    """Another version, a missing key, a text for a number."""
+    with pytest.raises(jsonschema.ValidationError):
+        checked(name, document)
+
+
+def checked(name: str, document: dict[str, Any]) -> None:
+    """Raises ValidationError."""
+    jsonschema.validate(document, SCHEMAS[name], cls=jsonschema.Draft202012Validator)
