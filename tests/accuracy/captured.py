@@ -2,9 +2,11 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from rebalance_audit.audit.causes.cause import DEPARTURES
 from rebalance_audit.local.audit import audit_segments
 from tests.accuracy.simulated import by_epoch
 from tests.accuracy.tally import Tally
@@ -32,6 +34,15 @@ SAME_THING: Final = {
     "protocol_downgraded": {"member_left", "member_departed"},
 }
 """What a broker's line and the audit may call one thing: the line says what a request asked, not what followed."""
+LOGGED_ENDS: Final = {
+    "member_left": {"member_removed_by_admin"},
+    "member_session_expired": {"static_member_expired"},
+    "member_rebalance_timeout": set[str](),
+}
+"""How the broker's line says that a member went, and what else may be meant: an administrator leaves in its name."""
+DEPARTURE_NAMES: Final = frozenset(cause.text for cause in DEPARTURES)
+CLOCK_MS: Final = 1_000
+"""A line may be that much younger than the record."""
 NO_LINE: Final = "bump without a line of its own"
 """Reason of an epoch for which the broker logged no cause; whatever the records show is right there."""
 
@@ -56,6 +67,8 @@ def tally_of_capture(name: str) -> Tally:
 
 def _judge(tally: Tally, source: str, folder: Path, logs: list[Path]) -> None:
     audited = audit_segments(folder / "segments", broker_logs=logs)
+    if not logs:
+        _judge_departures(tally, source, folder, audited.tables["rebalance_causes"])
     causes = by_epoch(audited.tables["rebalance_causes"])
     epochs = {(row["group_id"], row["epoch"]): row for row in audited.tables["epochs"]}
     for key, reasons in _truth(folder).items():
@@ -72,11 +85,46 @@ def _judge(tally: Tally, source: str, folder: Path, logs: list[Path]) -> None:
         judge_epoch(tally, source, epoch, of_epoch, said, about, primary_alone=True)
 
 
+def _judge_departures(tally: Tally, source: str, folder: Path, causes: Iterable[Row]) -> None:
+    """Each member that is gone, by the last word of the broker on it before; not where it gave none."""
+    words: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    for row in _rows(folder):
+        if row["cause"] in LOGGED_ENDS and "member_id" in row:
+            words[row["group"], row["member_id"]].append((row["t_ms"], row["cause"]))
+    for cause in causes:
+        name, gone = cause["cause"], cause["evidence"][-1:]
+        if name not in DEPARTURE_NAMES or cause["member_id"] is None or not gone:
+            continue
+        before = [
+            word
+            for at_ms, word in sorted(words[cause["group_id"], cause["member_id"]])
+            if at_ms <= gone[0]["at"] + CLOCK_MS
+        ]
+        if not before:
+            continue
+        with_commit = any(fact["fact"].startswith("last commit of ") for fact in cause["evidence"])
+        result = "wrong"
+        if name == "member_departed":
+            result = "undecided"
+        elif name in {before[-1], *LOGGED_ENDS[before[-1]]}:
+            result = "right"
+        tally.count("departure", source, "committed" if with_commit else "no commit", result)
+        if result != "right":
+            where = f"{folder.name} {cause['group_id']} epoch {cause['epoch']}"
+            tally.example(
+                f"departure {result}", f"{where} {cause['member_id']}: {name} for {before[-1]}"
+            )
+
+
+def _rows(folder: Path) -> list[Row]:
+    """What the broker logged, in order."""
+    return [json.loads(line) for line in (folder / "truth.jsonl").read_text("utf-8").splitlines()]
+
+
 def _truth(folder: Path) -> dict[tuple[str, int], list[Row]]:
     """The broker's reasons by group and epoch, where it gave any."""
     found: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for line in (folder / "truth.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
+    for row in _rows(folder):
         if row.get("epoch") is not None:
             found[row["group"], row["epoch"]].append(row)
     return {

@@ -186,6 +186,22 @@ def ends_table(tally: Tally, source: str) -> Table:
     return rows
 
 
+def departures_table(tally: Tally) -> Table:
+    """Departures in the captures against the brokers' lines, without these."""
+    rows: Table = [("source", "commits", "departures", "right", "undecided", "wrong")]
+    for source in tally.next_names("departure"):
+        for commits in tally.next_names("departure", source):
+            counts = Counter(
+                {
+                    each: tally.get("departure", source, commits, each)
+                    for each in ("right", "undecided", "wrong")
+                }
+            )
+            shares = (share(times, counts.total()) for times in counts.values())
+            rows.append((source, commits, str(counts.total()), *shares))
+    return rows
+
+
 def _end_row(protocol: str, commits: str, traffic: str, counts: Counter[str]) -> Row:
     ends = counts.total()
     shares = (share(counts[each], ends) for each in members.RESULTS)
@@ -259,6 +275,14 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "name; the records of dynamic members do not tell the two apart."
             ),
             ends_table(tally, simulated.WHOLE),
+        ),
+        (
+            "Departures in the captures",
+            (
+                "Members that are gone, by the records alone, against what the brokers logged of them; by whether a "
+                "commit is among the evidence."
+            ),
+            departures_table(tally),
         ),
         (
             "Sweeps",

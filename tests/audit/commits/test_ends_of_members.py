@@ -249,3 +249,20 @@ def test_offsets_reset_while_nobody_owns_the_partition_are_nobodys() -> None:
     )
     assert cause["cause"] == "member_departed"
     assert not [fact for fact in cause["evidence"] if "commit" in fact["fact"]]
+
+
+@pytest.mark.parametrize("deed", ["1t foo:0", "1 foo:9 7", "1 bar:0 7"])
+def test_what_others_do_to_offsets_is_no_sign_that_a_member_lives(deed: str) -> None:
+    """Offsets that are deleted, or committed for what A does not own, a moment before A is gone."""
+    others = commits(3, *range(6_000, 60_000, 5_000))
+    writes = [*SETTLED, *others, *commits(0, 5_000, 10_000, 15_000), (59_990, deed)]
+    assert end_of("A", *writes, (60_000, A_GOES))["cause"] == "member_session_expired"
+
+
+@pytest.mark.parametrize("rack", [None, ""])
+def test_commits_that_the_cleaner_took_are_no_silence(rack: str | None) -> None:
+    """A committed partition 0 to the end. B commits it since, so only A's old commit for partition 1 is left."""
+    gone = (60_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=59990")
+    kept = [CLASSIC, *commits(1, 20_000), gone, *commits(0, 65_000), *commits(3, 65_000)]
+    causes = audit_log(with_rack(log(*sorted(kept)), rack))["rebalance_causes"]
+    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
