@@ -66,6 +66,7 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
     }
     return {
         "inspect": ("inspect --json", _object({}, optional=tables)),
+        "brief": ("inspect --json --brief", _brief()),
         "explain": ("explain --json", explained),
         "state": ("state", _state()),
         "error": (
@@ -74,6 +75,38 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
         ),
         "finding": ("what notify --format json sends", _object(notice)),
     }
+
+
+def _brief() -> dict[str, Any]:
+    group = {
+        "group_id": _TEXT,
+        "protocols": _list(_TEXT),
+        "group_state": _or_null(_TEXT),
+        "members": _or_null(_INTEGER),
+        "epochs": _INTEGER,
+        "rebalances": _INTEGER,
+        "rebalancing_since": _or_null(_MOMENT),
+        "not_stable_min_ms": _INTEGER,
+        "not_stable_max_ms": _or_null(_INTEGER),
+        "not_stable_estimate_ms": _INTEGER,
+        "unowned_partition_min_ms": _INTEGER,
+        "unowned_partition_max_ms": _or_null(_INTEGER),
+        "unowned_partition_estimate_ms": _INTEGER,
+        "commonest_cause": _or_null(_TEXT),
+        "most_often_last": _or_null(_TEXT),
+    }
+    whole = _row("gold.findings")["properties"]
+    names = ("finding_id", "kind", "severity", "group_id", "from_at", "to_at", "detail")
+    return _object(
+        {
+            "schema_version": _VERSION,
+            "cluster": _TEXT,
+            "groups_in_all": _INTEGER,
+            "groups": _list(_object(group)),
+            "findings_in_all": _INTEGER,
+            "findings": _list(_object({name: whole[name] for name in names})),
+        }
+    )
 
 
 def _state() -> dict[str, Any]:

@@ -27,6 +27,8 @@ def test_the_schemas_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("inspect", ["inspect", LOG, "--json"]),
         ("inspect", ["inspect", str(segments("classic-static")), "--json", "--table", "epochs"]),
+        ("brief", ["inspect", LOG, "--json", "--brief"]),
+        ("brief", ["inspect", str(segments("classic-static")), "--json", "--brief"]),
         ("explain", ["explain", LOG, "slow", "--json"]),
         ("explain", ["explain", LOG, "slow", "--epoch", "4", "--json"]),
         ("state", ["state", LOG]),

@@ -7,6 +7,7 @@ import orjson
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.report.brief import brief
 from rebalance_audit.report.words import iso
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
@@ -32,6 +33,10 @@ class Narrowed(NamedTuple):
     limit: int | None = None
     """The first rows of each table, in order of its key."""
 
+    def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
+        """The object. Raises BadRequest for a table that is not among these."""
+        return tables_json(self.of(tables), cluster)
+
     def of(self, tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
         """Those rows. Raises BadRequest for a table that is not among them."""
         wanted = [name.removeprefix("gold.") for name in self.tables] or list(tables)
@@ -52,6 +57,15 @@ class Narrowed(NamedTuple):
         return (self.from_ms is None or moment_ms >= self.from_ms) and (
             self.to_ms is None or moment_ms < self.to_ms
         )
+
+
+class Brief:
+    """What fits into a program's first look."""
+
+    def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
+        """The object of `report.brief`."""
+        form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        return orjson.dumps(brief(tables, cluster), option=form)
 
 
 def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[str, Any]:

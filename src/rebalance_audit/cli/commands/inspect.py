@@ -10,7 +10,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.tables_json import Narrowed, tables_json
+from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.terminal.terminal import (
@@ -62,6 +62,12 @@ Examples:
     metavar="N",
     help="With --json: the first N rows of each table, in order of its key.",
 )
+@click.option(
+    "--brief",
+    "is_brief",
+    is_flag=True,
+    help="With --json: a row per group and the gravest findings, in a few kilobytes.",
+)
 @configured
 def inspect(
     invocation: Invocation,
@@ -78,6 +84,7 @@ def inspect(
     from_ms: int | None,
     to_ms: int | None,
     limit: int | None,
+    is_brief: bool,
 ) -> None:
     """Audit the groups of SEGMENTS in this process and print what happened to them.
 
@@ -93,7 +100,9 @@ def inspect(
     narrowed = Narrowed(names, from_ms, to_ms, limit)
     if narrowed != Narrowed() and not as_json:
         raise click.UsageError("--table, --from, --to and --limit go with --json.")
-    wanted = narrowed if as_json else None
+    if is_brief and (not as_json or narrowed != Narrowed()):
+        raise click.UsageError("--brief goes with --json alone.")
+    wanted = (Brief() if is_brief else narrowed) if as_json else None
     if segments is None:
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
@@ -113,7 +122,7 @@ def inspect(
     with bad_arguments():
         audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict())
     if wanted is not None:
-        sys.stdout.buffer.write(tables_json(wanted.of(audit.tables), audit.cluster))
+        sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
         print_report(
             stdout_console(),
@@ -133,7 +142,7 @@ def _inspect_lake(
     *,
     everything: bool,
     every_epoch: bool,
-    wanted: Narrowed | None,
+    wanted: Narrowed | Brief | None,
 ) -> None:
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
@@ -148,7 +157,7 @@ def _inspect_lake(
         require_known(group_ids, known)
     tables = gold.gold_tables(path, name, group_ids)
     if wanted is not None:
-        sys.stdout.buffer.write(tables_json(wanted.of(tables), name))
+        sys.stdout.buffer.write(wanted.json(tables, name))
     else:
         source = f"{path}, cluster {name}"
         print_lake_report(

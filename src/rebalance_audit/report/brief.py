@@ -1,0 +1,75 @@
+"""What a log tells, in an object that fits into a program's first look: a row per group, and the gravest findings."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rebalance_audit.audit.group.bounds import Bounds
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import GroupSummary, Tables, summaries
+from rebalance_audit.report.words import iso
+from rebalance_audit.tables.json_values import JSON_VERSION
+
+GROUPS_MAX: Final = 50
+FINDINGS_MAX: Final = 20
+
+_GRAVITY: Final = {"critical": 0, "warning": 1, "info": 2}
+
+
+def brief(tables: Tables, cluster: str) -> dict[str, Any]:
+    """The object: groups that lost most time first; `…_in_all` counts what there is of each."""
+    names = MemberNames(tables["members"])
+    groups = sorted(summaries(tables), key=lambda each: (-each.not_stable.estimate, each.group_id))
+    findings = sorted(
+        tables["findings"],
+        key=lambda row: (
+            _GRAVITY[row["severity"]],
+            row["to_at"] is not None,
+            -(row["from_at"] or 0),
+            row["finding_id"],
+        ),
+    )
+    return {
+        "schema_version": JSON_VERSION,
+        "cluster": cluster,
+        "groups_in_all": len(groups),
+        "groups": [_group(each, names) for each in groups[:GROUPS_MAX]],
+        "findings_in_all": len(findings),
+        "findings": [_finding(row) for row in findings[:FINDINGS_MAX]],
+    }
+
+
+def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
+    worst = group.worst_member_id
+    return {
+        "group_id": group.group_id,
+        "protocols": list(group.protocols),
+        "group_state": None if group.present is None else group.present.group_state,
+        "members": None if group.present is None else group.present.members,
+        "epochs": group.epochs,
+        "rebalances": group.rebalances,
+        "rebalancing_since": iso(group.open_since_ms),
+        **_bounds("not_stable", group.not_stable),
+        **_bounds("unowned_partition", group.unowned),
+        "commonest_cause": group.top_cause,
+        "most_often_last": None if worst is None else names.of(group.group_id, worst),
+    }
+
+
+def _bounds(stem: str, bounds: Bounds) -> dict[str, int | None]:
+    return {
+        f"{stem}_min_ms": bounds.least,
+        f"{stem}_max_ms": bounds.most,
+        f"{stem}_estimate_ms": bounds.estimate,
+    }
+
+
+def _finding(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "finding_id": row["finding_id"],
+        "kind": row["kind"],
+        "severity": row["severity"],
+        "group_id": row["group_id"],
+        "from_at": iso(row["from_at"]),
+        "to_at": iso(row["to_at"]),
+        "detail": row["detail"],
+    }
