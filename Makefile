@@ -177,7 +177,8 @@ swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0), and try many exa
 	EXAMPLES=$(or $(EXAMPLES),20) $(PY) -m pytest -m hypothesis -n 2 $(NEEDS_JVM:%=--ignore=%)
 
 .PHONY: spec
-spec: node $(INSTALLED) $(QUINT) ## Explore the specifications, then hold 10000 traces, all captures and many simulations against them
+spec: export CAPTURES := $(CAPTURES)
+spec: node $(INSTALLED) $(QUINT) ## Hold captures (of a folder: CAPTURES=…), simulations and traces (TRACES=10000) against the specifications, and explore them
 	$(PY) -m tests.spec.main --traces $(or $(TRACES),10000) --seeds $(or $(SEEDS),40) --states $(or $(STATES),20000)
 	SPEC_FULL=1 $(PY) -m pytest tests/spec
 

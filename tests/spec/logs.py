@@ -2,10 +2,12 @@
 
 import base64
 import gzip
+import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -14,50 +16,78 @@ from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
-from tests.spec.engine import Judge
+from tests.spec.engine import CLASSIC, CONSUMER, Judge
 from tests.spec.metadata_log import topic_history
 from tests.spec.observed import Logged, LogJudge, Verdict
+from tests.spec.observed_classic import LOGS, ClassicLogJudge
 from tests.support.log_entries import decoded, position_of
 
-CAPTURES: Final = Path(__file__).parents[1] / "golden" / "captures"
+GOLDEN: Final = Path(__file__).parents[1] / "golden" / "captures"
+"""Captures of real brokers, each a folder."""
 RUNS: Final = "consumerRuns"
+UNNAMED_RELEASE: Final = "4.3"
+"""That of a capture without meta.json."""
 
 
-def judge_capture(judge: Judge, name: str) -> Verdict:
-    """What the specification says to a capture; a compacted log is judged as it was written."""
-    folder = CAPTURES / name
-    meta = orjson.loads((folder / "meta.json").read_bytes())
-    versions = meta.get("versions") or [meta["broker_version"]]
-    releases = [version.rpartition(".")[0] for version in versions]
+class Judges(NamedTuple):
+    """One evaluator for each protocol."""
+
+    consumer: Judge
+    classic: Judge
+
+
+@contextmanager
+def judges(consumer: Path = CONSUMER, classic: Path = CLASSIC) -> Iterator[Judges]:
+    """Evaluators that judge logs by these specifications."""
+    with Judge(RUNS, consumer) as first, Judge(LOGS, classic) as second:
+        yield Judges(first, second)
+
+
+def captures() -> Sequence[Path]:
+    """All captures: the golden ones, or those of the folder that the variable CAPTURES names."""
+    folder = Path(os.environ.get("CAPTURES") or GOLDEN)
+    return sorted(each for each in folder.iterdir() if (each / "segments").exists())
+
+
+def judge_capture(by: Judges, folder: Path) -> Verdict:
+    """What the specifications say to a capture; a compacted log is judged as it was written."""
     stream = folder / "stream.jsonl.gz"
-    return judge_log(
-        judge, folder / "segments", releases, _stream(stream) if stream.exists() else None
-    )
+    log = _stream(stream) if stream.exists() else _read(folder / "segments")
+    return _judge_log(by, folder / "segments", _releases(folder / "meta.json"), list(log))
 
 
-def judge_seed(judge: Judge, seed: int, minutes: int) -> Verdict:
-    """What the specification says to a simulation, as the log is at the end of its phase of faults."""
+def judge_seed(by: Judges, seed: int, minutes: int) -> Verdict:
+    """What the specifications say to a simulation, as the log is at the end of its phase of faults."""
     options = draw_options(seed, Overrides(minutes=minutes))
     options.faults.cleanings = 0.0
     options.cluster.log.stamps_append_time = False
     simulation = Simulation(seed, options, with_broker_log=False, with_checks=False)
     simulation.run_faults()
     with tempfile.TemporaryDirectory() as name:
-        simulation.write(Path(name))
-        return judge_log(judge, Path(name), [options.coordinator.dialect.value], None)
+        segments = Path(name)
+        simulation.write(segments)
+        release = options.coordinator.dialect.value
+        return _judge_log(by, segments, [release], list(_read(segments)))
 
 
-def judge_log(
-    judge: Judge, segments: Path, releases: list[str], log: Iterable[Logged] | None
+def _releases(meta: Path) -> list[str]:
+    if not meta.exists():
+        return [UNNAMED_RELEASE]
+    told = orjson.loads(meta.read_bytes())
+    versions = told.get("versions") or [told["broker_version"]]
+    return [version.rpartition(".")[0] for version in versions]
+
+
+def _judge_log(
+    by: Judges, segments: Path, releases: list[str], entries: Sequence[Logged]
 ) -> Verdict:
-    """Judge the consumer groups of a folder, partition by partition, or those of a log that is given."""
+    """Judge the groups of both protocols, partition by partition."""
     verdict = Verdict()
-    folder = open_log_folder(segments)
-    history = topic_history(folder)
-    entries = list(_read(segments) if log is None else log)
+    history = topic_history(open_log_folder(segments))
     for partition in sorted({position.log_partition for _, position in entries}):
         own = [entry for entry in entries if entry[1].log_partition == partition]
-        LogJudge(judge, history, releases, verdict).follow(own)
+        LogJudge(by.consumer, history, releases, verdict).follow(own)
+        ClassicLogJudge(by.classic, verdict).follow(own)
     return verdict
 
 

@@ -1,19 +1,22 @@
-"""`make spec`: explores the specification, drives the handlers with its traces, judges simulations, and says so.
+"""`make spec`: judges logs, drives the handlers with traces of the specifications, explores them, and says so.
 
 python -m tests.spec.main --traces 10000 --seeds 40 --states 20000
 """
 
 import argparse
+import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from tests.spec.classic_player import play_classic
 from tests.spec.consumer_player import DifferenceError, play
-from tests.spec.engine import CLASSIC, CONSUMER, Judge, ask, traces
-from tests.spec.logs import RUNS, judge_seed
+from tests.spec.engine import CLASSIC, CONSUMER, ask, traces
+from tests.spec.logs import RUNS, captures, judge_capture, judge_seed, judges
+from tests.spec.observed import Verdict
 
 FIRST_SEED: Final = 100_000
 STEPS: Final = 50
@@ -71,17 +74,26 @@ def drive(module: str, file: Path, player: Callable[[Any], int], count: int) -> 
     return differences == 0
 
 
-def judge_seeds(count: int) -> bool:
-    """Simulations, held against the specification."""
-    accepted: Counter[str] = Counter()
-    refused: list[str] = []
-    with Judge(RUNS, CONSUMER) as judge:
-        for seed in range(count):
-            verdict = judge_seed(judge, seed, 2)
-            accepted.update(verdict.accepted)
-            refused += [f"seed {seed}: {each}" for each in verdict.refused]
-    say(f"{count} simulations, writes accepted {dict(accepted)}, refused {len(refused)}")
-    say(*refused)
+def judge_logs(seeds: int) -> bool:
+    """Captures and simulations, held against the specifications."""
+    with judges() as by:
+        real = {each.name: judge_capture(by, each) for each in captures()}
+        simulated = {f"seed {seed}": judge_seed(by, seed, 2) for seed in range(seeds)}
+    good = [judge_all("captures", real), judge_all("simulations", simulated)]
+    return all(good)
+
+
+def judge_all(kind: str, verdicts: Mapping[str, Verdict]) -> bool:
+    """What became of all writes."""
+    accepted = sum((verdict.accepted for verdict in verdicts.values()), Counter[str]())
+    outside = sum((verdict.outside for verdict in verdicts.values()), Counter[str]())
+    refused = [f"{name}: {each}" for name, verdict in verdicts.items() for each in verdict.refused]
+    say(
+        f"{len(verdicts)} {kind}: {accepted.total()} writes accepted {dict(accepted)}, "
+        f"not judged {dict(outside)}, refused {len(refused)}"
+    )
+    for each in refused:
+        say(each)
     return not refused
 
 
@@ -91,13 +103,32 @@ def main() -> None:
     for name in ("traces", "seeds", "states"):
         parser.add_argument(f"--{name}", type=int, required=True)
     given = parser.parse_args()
-    good = [
-        explore(given.states),
-        drive(RUNS, CONSUMER, play, given.traces),
-        drive("classicRuns", CLASSIC, play_classic, given.traces),
-        judge_seeds(given.seeds),
-    ]
+    parts: Sequence[Callable[[], bool]] = (
+        partial(judge_logs, given.seeds),
+        partial(drive, "classicRuns", CLASSIC, play_classic, given.traces),
+        partial(drive, RUNS, CONSUMER, play, given.traces),
+        partial(explore, given.states),
+    )
+    good = [timed(part) for part in parts]
     sys.exit(0 if all(good) else 1)
+
+
+def timed(part: Callable[[], bool]) -> bool:
+    """Says what a part of the work took."""
+    before = os.times()
+    good = part()
+    wall, cpu = (of(os.times()) - of(before) for of in (_elapsed, _cpu))
+    say(f"  in {wall:.0f} s, {cpu:.0f} s of them on a processor")
+    return good
+
+
+def _elapsed(times: os.times_result) -> float:
+    return times.elapsed
+
+
+def _cpu(times: os.times_result) -> float:
+    """Of this process and of those that it has waited for."""
+    return sum(times[:4])
 
 
 if __name__ == "__main__":

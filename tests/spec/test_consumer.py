@@ -1,15 +1,15 @@
 """The consumer protocol: properties of its specification, traces of it in the handlers, real logs as its behaviours."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pytest
 
 from tests.spec.consumer_player import DifferenceError, play
-from tests.spec.engine import CONSUMER, Judge, ask, mistaken, traces
+from tests.spec.engine import CONSUMER, ask, mistaken, traces
 from tests.spec.handler_mistakes import HANDLER_MISTAKES, RARELY_SEEN, Patch
-from tests.spec.logs import CAPTURES, RUNS, judge_capture, judge_seed
+from tests.spec.logs import GOLDEN, RUNS, judge_capture, judges
 from tests.spec.spec_mistakes import (
     SEEN_BY_CAPTURES,
     SEEN_BY_PROPERTIES,
@@ -24,7 +24,7 @@ IS_FULL: Final = bool(os.environ.get("SPEC_FULL"))
 TRACES: Final = 600 if IS_FULL else 220
 PART: Final = 99 if IS_FULL else 3
 STEPS: Final = 50
-CONTRADICTING: Final = "consumer-static"
+CONTRADICTING: Final = GOLDEN / "consumer-static"
 """The capture that contradicts each mistake of `SEEN_BY_CAPTURES`."""
 
 
@@ -32,13 +32,6 @@ CONTRADICTING: Final = "consumer-static"
 def recorded() -> Sequence[Any]:
     """Random runs of the specification, from all releases."""
     return list(traces(RUNS, CONSUMER, TRACES, 1, STEPS))
-
-
-@pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
-    """An evaluator that judges logs."""
-    with Judge(RUNS, CONSUMER) as found:
-        yield found
 
 
 def test_properties_hold_in_random_runs() -> None:
@@ -94,23 +87,6 @@ def test_a_mistake_that_few_traces_see(
         play(trace)
 
 
-@pytest.mark.parametrize("name", sorted(each.name for each in CAPTURES.iterdir()))
-def test_a_capture_is_a_behaviour_of_the_specification(name: str, judge: Judge) -> None:
-    """Every write of a consumer group is a step that the specification allows."""
-    verdict = judge_capture(judge, name)
-    assert verdict.refused == []
-    if name.startswith("consumer"):
-        assert verdict.accepted.total() > 50
-
-
-@pytest.mark.parametrize("seed", [2, 14][: 1 + IS_FULL])
-def test_a_simulation_is_a_behaviour_of_the_specification(seed: int, judge: Judge) -> None:
-    """The broker's own assignors included: their targets must be legal."""
-    verdict = judge_seed(judge, seed, 1)
-    assert verdict.refused == []
-    assert verdict.accepted.total() > 10
-
-
 @pytest.mark.parametrize("mistake", SEEN_BY_CAPTURES[: PART - 2], ids=lambda each: each.name)
 def test_a_mistake_in_the_specification_contradicts_a_capture(mistake: Any, tmp_path: Any) -> None:
     """What no property sees, a real log does."""
@@ -118,5 +94,5 @@ def test_a_mistake_in_the_specification_contradicts_a_capture(mistake: Any, tmp_
     assert text.count(mistake.text) == 1
     wrong = tmp_path / "consumer.qnt"
     wrong.write_text(text.replace(mistake.text, mistake.by))
-    with Judge(RUNS, wrong) as judge:
-        assert judge_capture(judge, CONTRADICTING).refused
+    with judges(consumer=wrong) as by:
+        assert judge_capture(by, CONTRADICTING).refused
