@@ -124,15 +124,15 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards/test_superset.py
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards
 
 .PHONY: test-spec
 test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
 	$(PY) -m pytest tests/spec
 
 .PHONY: test-screens
-test-screens: $(INSTALLED) $(PROMTOOL) ## Check metrics and alerts with promtool, and the server for agents with the SDK's client
-	$(PY) -m pytest tests/alerts tests/agents
+test-screens: $(INSTALLED) $(PROMTOOL) ## Check alerts with promtool, the server for agents with the SDK's client, Grafana's queries with SQLite
+	$(PY) -m pytest tests/alerts tests/agents tests/dashboards/test_grafana.py
 
 .PHONY: test-superset
 test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a Superset of its own and fetch every chart's rows (not part of `make test`)

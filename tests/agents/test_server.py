@@ -4,13 +4,18 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
+from deltalake import write_deltalake
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
+from rebalance_audit.agents.server import server_over
+from rebalance_audit.readers.lake_reader import open_lake
 from tests.cli.audited import audited_once
 from tests.cli.call import PROGRAM, segments
+from tests.support.lake_without_spark import arrow_table, empty_gold, write_lake
 
 CAPTURE = segments("consumer-protocol")
 Ask = Callable[..., Awaitable[Any]]
@@ -55,9 +60,9 @@ def test_an_agent_gets_answers() -> None:
         assert (await ask("list_groups", limit=2))["is_whole"] is False
 
         found = await ask("findings", severity="warning")
-        assert [row["finding_id"] for row in found["findings"]] == [
+        assert {row["finding_id"] for row in found["findings"]} == {
             row["finding_id"] for row in audit.findings if row["severity"] == "warning"
-        ]
+        }
         explained = await ask("explain", group="slow", epoch=4)
         assert explained["heading"].startswith("Epoch 4 of slow began at 2026-11-21")
         state = await ask("state_at", group="slow", at="2026-11-21T09:25:12Z")
@@ -75,3 +80,30 @@ def test_an_agent_gets_answers() -> None:
         )
 
     asked(conversation)
+
+
+def test_a_lake_is_read_anew_for_each_answer(tmp_path: Path) -> None:
+    """What a run adds while the server is up is in its next answer; several clusters are told apart."""
+    audit = audited_once(CAPTURE)
+    write_lake(tmp_path, {**empty_gold(), **audit.tables}, "blue")
+
+    async def talk() -> None:
+        async with Client(server_over(open_lake(tmp_path))) as client:
+
+            async def ask(tool: str, **arguments: object) -> Any:
+                (content,) = (await client.call_tool(tool, arguments)).content
+                assert isinstance(content, TextContent)
+                return json.loads(content.text)
+
+            counted = "select cluster, count(*) as n from gold.epochs group by all order by 1"
+            assert (await ask("query", sql=counted))["rows"] == [
+                {"cluster": "blue", "n": len(audit.epochs)}
+            ]
+            assert (await ask("explain", group="slow"))["heading"].startswith("slow is Stable")
+            first = audit.tables["epochs"][:1]
+            more = arrow_table("gold.epochs", first, "green")
+            write_deltalake(str(tmp_path / "gold" / "epochs"), more, mode="append")
+            assert (await ask("query", sql=counted))["rows"][1] == {"cluster": "green", "n": 1}
+            assert "gold.group_hours" in (await ask("describe_tables"))["tables"]
+
+    asyncio.run(talk())

@@ -25,7 +25,7 @@ def test_the_schemas_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("inspect", ["inspect", LOG, "--json"]),
+        ("inspect", ["inspect", LOG, "--json", "--limit", "3"]),
         ("inspect", ["inspect", str(segments("classic-static")), "--json", "--table", "epochs"]),
         ("brief", ["inspect", LOG, "--json", "--brief"]),
         ("brief", ["inspect", str(segments("classic-static")), "--json", "--brief"]),

@@ -72,9 +72,11 @@ def _to_duckdb(sql: duckdb.DuckDBPyConnection, names: list[str], target: Path) -
 def _comment(sql: duckdb.DuckDBPyConnection, name: str) -> None:
     """What the table and its columns mean."""
     schema = table_schemas()[name]
-    sql.execute(f"comment on table {name} is {quoted(schema.description)}")
-    for column in schema.columns:
-        sql.execute(f'comment on column {name}."{column.name}" is {quoted(column.meaning)}')
+    comments = [f"table {name} is {quoted(schema.description)}"]
+    comments += [
+        f'column {name}."{column.name}" is {quoted(column.meaning)}' for column in schema.columns
+    ]
+    sql.execute(";".join(f"comment on {comment}" for comment in comments))
 
 
 def _to_parquet(sql: duckdb.DuckDBPyConnection, names: list[str], target: Path) -> None:
