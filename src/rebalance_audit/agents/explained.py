@@ -6,7 +6,8 @@ from rebalance_audit.local.audit import Audit
 from rebalance_audit.moment_text import moment_ms
 from rebalance_audit.readers.group import group_ids, group_tables
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.report.explanation import Explanation, epoch_at, explain_epoch, explain_group
+from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
+from rebalance_audit.report.explanation import Explanation, explain_epoch, explain_group
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.tables.gold_rows import GoldRows
@@ -40,19 +41,8 @@ def explained(
 def _explanation(own: Tables, epoch: int | None, at: str | None) -> Explanation:
     at_ms = moment_ms(at)
     if at_ms is not None:
-        row = epoch_at(own, at_ms)
-        if row is None:
-            raise BadRequest(f"The group's first epoch in the log began after {at}.")
-        return explain_epoch(own, row, at_ms)
-    if epoch is None:
-        return explain_group(own)
-    lives = [row for row in own["epochs"] if row["epoch"] == epoch]
-    if not lives:
-        numbers = sorted({row["epoch"] for row in own["epochs"]})
-        raise BadRequest(
-            f"No epoch {epoch}; this group has {len(numbers)}, from {numbers[0]} to {numbers[-1]}."
-        )
-    return explain_epoch(own, max(lives, key=lambda row: row["incarnation"]))
+        return explain_epoch(own, epoch_of_moment(own, at_ms), at_ms)
+    return explain_group(own) if epoch is None else explain_epoch(own, epoch_of_number(own, epoch))
 
 
 def _rows_of_group(rows: GoldRows, group_id: str) -> Tables:

@@ -15,16 +15,16 @@ from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.tables_json import row_for_programs
-from rebalance_audit.errors import require_known
+from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report import words
+from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
 from rebalance_audit.report.explanation import (
     Explanation,
-    epoch_at,
     explain_epoch,
     explain_group,
 )
-from rebalance_audit.report.summary import TableRow, Tables
+from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.terminal import stdout_console
 from rebalance_audit.tables.json_values import JSON_VERSION
@@ -154,34 +154,15 @@ def _explain(
     own: Tables, epoch_number: int | None, at_ms: int | None, incarnation: int | None
 ) -> Explanation:
     """Raises click.BadParameter where the log has no such epoch."""
-    if at_ms is not None:
-        epoch = epoch_at(own, at_ms)
-        if epoch is None:
-            began = words.moment(
-                min(row["started_at"] or row["converged_at"] for row in own["epochs"])
-            )
-            raise click.BadParameter(
-                f"the log's first epoch of this group began at {began} UTC.", param_hint="--at"
-            )
-        return explain_epoch(own, epoch, at_ms)
-    if epoch_number is None:
-        return explain_group(own)
-    return explain_epoch(own, _epoch(own, epoch_number, incarnation))
-
-
-def _epoch(own: Tables, epoch_number: int, incarnation: int | None) -> TableRow:
-    found = [
-        row
-        for row in own["epochs"]
-        if row["epoch"] == epoch_number and incarnation in (None, row["incarnation"])
-    ]
-    if not found:
-        numbers = sorted({row["epoch"] for row in own["epochs"]})
-        raise click.BadParameter(
-            f"no epoch {epoch_number}; this group has {len(numbers)}, from {numbers[0]} to {numbers[-1]}.",
-            param_hint="--epoch",
-        )
-    return max(found, key=lambda row: row["incarnation"])
+    try:
+        if at_ms is not None:
+            return explain_epoch(own, epoch_of_moment(own, at_ms), at_ms)
+        if epoch_number is not None:
+            return explain_epoch(own, epoch_of_number(own, epoch_number, incarnation))
+    except BadRequest as error:
+        hint = "--epoch" if at_ms is None else "--at"
+        raise click.BadParameter(str(error), param_hint=hint) from error
+    return explain_group(own)
 
 
 def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> None:
