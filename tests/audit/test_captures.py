@@ -136,6 +136,8 @@ def test_a_rebalance_is_the_sum_of_its_epochs(capture: str) -> None:
         unowned = [epoch["unowned_partition_min_ms"] for epoch in of]
         least = None if None in unowned else sum(unowned)
         assert row["unowned_partition_min_ms"] == least, row
-        assert row["protocol"] == "classic" or row["unowned_partition_max_ms"] == least, row
+        # Where the coordinator moved, there is no upper bound.
+        most = row["unowned_partition_max_ms"]
+        assert row["protocol"] == "classic" or most in {None, least}, row
         if row["partitions_moved"] is not None:
             assert row["partitions_moved"] == sum(epoch["partitions_moved"] or 0 for epoch in of)

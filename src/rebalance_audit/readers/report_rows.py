@@ -63,6 +63,23 @@ def _sum_of(bounds: str, stem: str) -> str:
         coalesce(sum({bounds}.estimate), 0)::bigint as {stem}_estimate_ms"""
 
 
+_KEPT_UNUSED: Final = """
+create view kept_unused as select distinct group_id as keeping_group from members
+where protocol <> 'classic' and (next_member_id is not null
+    or left_how in ('member_departed', 'member_session_expired', 'static_member_expired'))
+"""
+"""Groups of the consumer protocol in which members may have kept partitions while they were dead or away.
+
+Their time without owner has no upper bound: as `report.summary.kept_unused`.
+"""
+
+_UNOWNED: Final = f"""
+    {_sum_of("unowned", "known")}, count(keeping_group) = 0 as is_all,
+    known_min_ms as unowned_partition_min_ms, case when is_all then known_max_ms end as unowned_partition_max_ms,
+    known_estimate_ms as unowned_partition_estimate_ms
+from epochs left join kept_unused on keeping_group = group_id"""
+
+
 def _of_group(stem: str) -> str:
     """The same columns, 0 for a group that has no such row."""
     return (
@@ -81,7 +98,7 @@ with settled as (
         count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms
     from rebalances group by group_id
 ), without_owner as (
-    select group_id, {_sum_of("unowned", "unowned_partition")} from epochs group by group_id
+    select group_id, {_UNOWNED} group by group_id
 ), caused as (
     select group_id, count(*) as epochs, primary_cause from epochs group by group_id, primary_cause
 ), numbered as (
@@ -138,7 +155,7 @@ select * from (select (select count(distinct group_id) from (
     count(*) filter (where outcome = 'open') as still_open,
     coalesce(sum(partitions_moved), 0)::bigint as partitions_moved,
     coalesce(sum(wasted_moves), 0)::bigint as wasted_moves
-from rebalances), (select {_sum_of("unowned", "unowned_partition")} from epochs)
+from rebalances), (select {_UNOWNED})
 """  # noqa: S608 - our own expressions
 
 _CAUSES: Final = f"""
@@ -308,6 +325,7 @@ class ReportRows:
             self._lacking[name] = lacking_columns(f"gold.{name}", table)
             self._view(name, name, cluster, *bounds)
         self._sql.execute(_LONGEST)
+        self._sql.execute(_KEPT_UNUSED)
         # How a group stands now is the same whatever window is asked for.
         self._view("all_states", "group_states", cluster, FIRST_MS, LAST_MS)
 

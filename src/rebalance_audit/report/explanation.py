@@ -24,6 +24,7 @@ from rebalance_audit.report.summary import (
     epoch_noun,
     estimate_of,
     is_classic,
+    kept_unused,
     summaries,
     unowned_of,
 )
@@ -42,9 +43,6 @@ _CERTAINTY_WORDS: Final = {
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
 _DEPARTURE_CAUSES: Final = frozenset(
     {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
-)
-_DEAD_OR_AWAY: Final = frozenset(
-    {"member_departed", "member_session_expired", "static_member_expired"}
 )
 
 
@@ -403,13 +401,6 @@ def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[str]
         yield "What assignment it would have had: no target was computed for it."
 
 
-def _keeps_while_away(member: TableRow) -> bool:
-    """Whether a member of the consumer protocol kept its partitions while nobody used them, for all that is known."""
-    if is_classic(member):
-        return False
-    return member["next_member_id"] is not None or member["left_how"] in _DEAD_OR_AWAY
-
-
 def _not_known_of_group(own: Tables) -> Iterator[str]:
     if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
         yield (
@@ -420,7 +411,7 @@ def _not_known_of_group(own: Tables) -> Iterator[str]:
     if gaps:
         count = words.counted(gaps, epoch_noun(own["epochs"]))
         yield f"What happened before {count}: records are missing from the log there."
-    if any(map(_keeps_while_away, own["members"])):
+    if any(map(kept_unused, own["members"])):
         yield (
             "How long partitions stood still with members that were dead, or with static members that were away: they "
             "keep their partitions until they are removed, and that time does not count as without owner."

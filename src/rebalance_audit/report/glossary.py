@@ -83,7 +83,8 @@ GLOSSARY: Final = (
         (
             "A partition that is subscribed to but in nobody's current assignment; *unowned time* is how long. "
             "In the consumer protocol a member that died keeps its partitions until it is removed, and a "
-            "static member that is away for a while keeps them too: such time is not counted."
+            "static member that is away for a while keeps them too: such time is not counted, "
+            "and the sum of such a group is at least what is told."
         ),
     ),
     Entry(

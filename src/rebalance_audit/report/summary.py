@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.report.present import Present, present_of
@@ -13,6 +13,12 @@ TableRow: TypeAlias = Mapping[str, Any]
 """One row of a gold table: columns as in `schemas/tables`, times in epoch milliseconds."""
 Tables: TypeAlias = Mapping[str, Sequence[TableRow]]
 """Gold table name (without layer) -> rows."""
+
+
+DEAD_OR_AWAY: Final = frozenset(
+    {"member_departed", "member_session_expired", "static_member_expired"}
+)
+"""Ends of members that may have been dead or away for a while before."""
 
 
 class GroupSummary(NamedTuple):
@@ -39,7 +45,7 @@ class GroupSummary(NamedTuple):
     longest: Bounds | None
     """The longest of them, by the best estimate."""
     unowned: Bounds
-    """Time without owner in milliseconds, summed over partitions."""
+    """Time without owner in milliseconds, summed over partitions; a lower bound where members kept theirs unused."""
     worst_member_id: str | None
     """The member that most often arrived last, in rebalances that took any time."""
     worst_member_times: int
@@ -82,8 +88,10 @@ def unowned_of(row: TableRow) -> Bounds:
     given = bounds_in(row, "unowned_partition")
     if given is not None:
         return given
-    known_ms = row["unowned_partition_ms"] or 0
-    return Bounds(known_ms, None, known_ms) if is_classic(row) else Bounds.exactly(known_ms)
+    known_ms = row["unowned_partition_ms"]
+    if known_ms is None or is_classic(row):
+        return Bounds(known_ms or 0, None, known_ms or 0)
+    return Bounds.exactly(known_ms)
 
 
 def bounds_in(row: TableRow, stem: str) -> Bounds | None:
@@ -92,6 +100,13 @@ def bounds_in(row: TableRow, stem: str) -> Bounds | None:
     if least is None:
         return None
     return Bounds(least, row[f"{stem}_max_ms"], row[f"{stem}_estimate_ms"])
+
+
+def kept_unused(member: TableRow) -> bool:
+    """Whether a member of the consumer protocol may have kept its partitions while it was dead, or away for a while."""
+    if is_classic(member):
+        return False
+    return member.get("next_member_id") is not None or member.get("left_how") in DEAD_OR_AWAY
 
 
 def total_of(parts: Iterable[Bounds]) -> Bounds:
@@ -124,6 +139,9 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     worst_member_id, worst_member_times = next(iter(slowest.most_common(1)), (None, 0))
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))
     last_epoch = epochs[-1] if epochs else None
+    unowned = total_of(map(unowned_of, epochs))
+    if any(map(kept_unused, rows["members"])):
+        unowned = unowned._replace(most=None)
     return GroupSummary(
         group_id=group_id,
         protocols=tuple(dict.fromkeys(row["protocol"] for row in epochs or states)),
@@ -140,7 +158,7 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
             (row["started_at"] for row in rebalances if row["ended_at"] is None), None
         ),
         longest=max(durations, key=attrgetter("estimate"), default=None),
-        unowned=total_of(map(unowned_of, epochs)),
+        unowned=unowned,
         worst_member_id=worst_member_id,
         worst_member_times=worst_member_times,
         top_cause=top_cause,

@@ -150,7 +150,7 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
         "3 groups 11 epochs",
         "11 rebalances",
         "≥ 15.9 s not stable",
-        "≥ 14.8 s partitions without owner",
+        "≥ 1.6 s partitions without owner",
         "member joined A member id that the group did not have joined without an instance id.",
         "warning coordinator moved",
         "Look at the brokers, not at the clients",

@@ -135,6 +135,11 @@ class EpochSpan:
     settled_slowest: tuple[str | None, int | None] | None = None
     """The result of `slowest`, kept once `progress` is no longer needed."""
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """The coordinator moved before all members had reached it: its durations begin and end by two clocks."""
+        return self.is_assigned_elsewhere or self.is_converged_elsewhere
+
     def written(self, position: Position) -> None:
         """A write of the group begins with this record: durations that go on now may be by two clocks."""
         before = self.written_last or self.first_position
@@ -190,12 +195,16 @@ class EpochSpan:
         )
 
     def unowned_time(self) -> Bounds | None:
-        """Unowned time, summed over partitions; None if records that would tell may be missing."""
+        """Unowned time, summed over partitions; None if records that would tell may be missing.
+
+        What passed while the coordinator moved is not known.
+        """
         if self.unowned is not None:
             return self.unowned
         if self.is_doubted or self.follows_gap:
             return None
-        return Bounds.exactly(self.unowned_partition_ms)
+        known_ms = self.unowned_partition_ms
+        return Bounds(known_ms, None, known_ms) if self.is_elsewhere else Bounds.exactly(known_ms)
 
     def epoch_row(self) -> Row:
         """The row of gold.epochs."""
@@ -225,7 +234,7 @@ class EpochSpan:
             if self.is_converged_elsewhere
             else duration_ms(self.target_installed_at_ms, self.converged_at_ms),
             "convergence_ms": None
-            if self.is_assigned_elsewhere or self.is_converged_elsewhere
+            if self.is_elsewhere
             else duration_ms(self.started_at_ms, self.converged_at_ms),
             "sync_ms": self.sync_ms,
             "outcome": self.outcome,

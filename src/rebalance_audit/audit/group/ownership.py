@@ -61,7 +61,9 @@ class _Unowned:
     confirmed: bool
     """True once it is certain that a member subscribes to the partition's topic."""
     exact: bool
-    """False if the partition's last owner may have given it up earlier (classic groups)."""
+    """False if the partition's last owner may have given it up earlier (classic groups), or by another clock."""
+    is_cut: bool = False
+    """The coordinator moved: `since_ms` is its successor's first moment, and the time before is not known."""
 
 
 _NEVER = _Unowned(0, None, confirmed=False, exact=False)
@@ -155,6 +157,8 @@ class Ownership:
         if self._written is not None and is_other_coordinator(self._written, first):
             for unowned in self._unowned.values():
                 unowned.exact = False  # since a moment by another clock
+                if not unowned.confirmed:
+                    unowned.since_ms, unowned.is_cut = first.record_timestamp_ms, True
         self._written = first
         self.advance(first.record_timestamp_ms)
 
@@ -224,7 +228,7 @@ class Ownership:
                 if before.confirmed:
                     self._confirmed -= 1
                 elif (
-                    before.exact
+                    (before.exact or before.is_cut)
                     and before.previous_member_id is not None
                     and before.since_ms < at_ms
                 ):

@@ -43,6 +43,8 @@ class Rebalance:
     unowned: Bounds | None = None
     is_doubted: bool = False
     """Records of its time may be missing, so that its unowned time is unknown."""
+    is_elsewhere: bool = False
+    """The coordinator moved during it: its unowned time has no upper bound."""
     settled_at_ms: int | None = None
     """A cooperative generation took partitions away: the rebalance ended here unless the next one assigns them."""
     slowest_member_id: str | None = None
@@ -74,6 +76,7 @@ class Rebalance:
 
     def end_epoch(self, span: EpochSpan) -> None:
         """The epoch is over for this rebalance: converged, superseded or emptied."""
+        self.is_elsewhere |= span.is_elsewhere
         member_id, latency_ms = span.slowest()
         if latency_ms is not None and latency_ms > self.slowest_ms:
             self.slowest_member_id, self.slowest_ms = member_id, latency_ms
@@ -114,7 +117,8 @@ class Rebalance:
         """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing."""
         unowned = self.unowned
         if unowned is None and not self.is_doubted:
-            unowned = Bounds.exactly(self.unowned_partition_ms)
+            known_ms = self.unowned_partition_ms
+            unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
             held = target.get(topic)
