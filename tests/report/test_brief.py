@@ -34,11 +34,11 @@ def test_findings_are_bounded_and_those_that_go_on_lead() -> None:
     """However many there are; the count says how many."""
     audit = audited_once(segments("classic-static"))
     findings = [finding(number, "info", number) for number in range(100)]
-    findings += [finding(100, "critical", 1), finding(101, "critical", None)]
+    findings += [finding(100, "critical", None), finding(101, "critical", 102)]
     told = brief({**audit.tables, "findings": findings}, "blue")
     assert told["findings_in_all"] == 102
     assert len(told["findings"]) == FINDINGS_MAX < GROUPS_MAX
-    assert [row["finding_id"] for row in told["findings"]][:3] == ["101", "100", "99"]
+    assert [row["finding_id"] for row in told["findings"]][:3] == ["100", "101", "99"]
 
 
 def test_it_is_small_where_all_rows_are_not() -> None:

@@ -17,7 +17,6 @@ SECONDS_MAX: Final = 30
 _LOCKED: Final = """
 set memory_limit = '1GB';
 set temp_directory = '';
-set python_enable_replacements = false;
 set enable_external_access = false;
 set lock_configuration = true
 """
