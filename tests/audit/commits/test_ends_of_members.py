@@ -251,6 +251,20 @@ def test_offsets_reset_while_nobody_owns_the_partition_are_nobodys() -> None:
     assert not [fact for fact in cause["evidence"] if "commit" in fact["fact"]]
 
 
+def test_a_member_that_owns_nothing_any_more_has_nothing_to_commit() -> None:
+    """A gave everything up to B, which commits on; the id of A is a Java client's."""
+    java = "abcdefghijklmnopqrst-_"
+    writes = [
+        (1_000, f"5 {java}; 3 2; 7 {java} 0-5; 6 2; 8 {java} 2/0 0-5"),
+        (2_000, f"5 B host=/b; 3 3; 7 B 0-5; 7 {java} -; 6 3; 8 B 3/0 UNRELEASED -"),
+        (11_000, f"8 {java} 3/2 -"),
+        (11_500, "8 B 3/3 0-5"),
+        (60_000, f"8t {java}; 7t {java}; 5t {java}; 3 4"),
+    ]
+    others = commits(0, *range(15_000, 60_000, 5_000))
+    assert end_of(java, *writes, *commits(0, 5_000, 10_000), *others)["cause"] == "member_departed"
+
+
 @pytest.mark.parametrize("deed", ["1t foo:0", "1 foo:9 7", "1 bar:0 7"])
 def test_what_others_do_to_offsets_is_no_sign_that_a_member_lives(deed: str) -> None:
     """Offsets that are deleted, or committed for what A does not own, a moment before A is gone."""

@@ -67,7 +67,11 @@ class Silence(NamedTuple):
     def on_timer(self) -> bool:
         """Whether it commits on a timer, also where nothing changed: so by its library, and its rhythm shows it."""
         usual, fellow = self.evidence.usual, self.evidence.fellow
-        shown = usual if usual and usual.commits >= COMMITS_FOR_A_RHYTHM else fellow
+        if usual is None:
+            return (
+                False  # what it committed is no longer its own: it may have nothing left to commit
+            )
+        shown = usual if usual.commits >= COMMITS_FOR_A_RHYTHM else fellow
         return (
             HABITS[self.evidence.library].commits_unchanged
             and shown is not None
