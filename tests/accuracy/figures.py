@@ -135,10 +135,11 @@ def sweeps_table(tally: Tally) -> Table:
             "hidden, not marked",
             "epochs marked",
             "intervals off",
+            "epochs off",
             "below 0",
         )
     ]
-    counts = ("trials", "proven", "new", "unmarked", "marked", "interval", "negative")
+    counts = ("trials", "proven", "new", "unmarked", "marked", "interval", "epoch", "negative")
     for kind in tally.next_names("sweep"):
         counted = (str(tally.get("sweep", kind, what)) for what in counts)
         rows.append((kind, *counted))
@@ -292,8 +293,9 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "requests that change places within a millisecond, a clock 5 s behind after a fail-over. Counted: "
                 "causes called proven that the whole log does not have for that epoch, with any certainty; *hidden*: "
                 "epochs that name none of the causes that the whole log proves, and are not marked; epochs marked "
-                "because records before them may be missing; intervals of ownership that are not marked and last "
-                "otherwise than in the whole log; durations below 0, in any table. *none*: the same logs as they are."
+                "because records before them may be missing; intervals of ownership and epochs that are not "
+                "marked and of which a duration, if it is given, is another one than in the whole log; durations "
+                "below 0, in any table. *none*: the same logs as they are."
             ),
             sweeps_table(tally),
         ),

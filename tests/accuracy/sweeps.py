@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,9 +24,16 @@ METADATA: Final = "__cluster_metadata-0"
 Claim = tuple[str, int, str]
 """Group, epoch and cause; incarnations are counted otherwise where a deletion is lost."""
 INTERVAL: Final = ("group_id", "topic_id", "topic", "topic_partition", "member_id", "from_offset")
-INTERVAL_TIMES: Final = ("to_at", "held_ms", "unowned_before_ms")
+INTERVAL_MS: Final = ("held_ms", "unowned_before_ms")
+EPOCH_MS: Final = (
+    *("assign_ms", "reconcile_ms", "convergence_ms", "sync_ms"),
+    *("unowned_partition_ms", "slowest_member_ms"),
+)
+"""Durations that are exact or unknown; the others are bounds."""
 LOSSES: Final = ("lost write", "lost hole", "cleaned", "cleaned without tombstones")
 """Kinds of damage after which the records that are left have their offsets and times."""
+CLOCK_SET_BACK: Final = "clock set back"
+"""After it, durations by one clock are what they were."""
 
 
 class Found(NamedTuple):
@@ -42,7 +49,7 @@ class Found(NamedTuple):
     """Epochs that are marked: records that tell their cause may be missing."""
     negative: int
     """Time spans below 0, in any table."""
-    intervals: Mapping[tuple[object, ...], Row]
+    intervals: Mapping[Hashable, Row]
     """Intervals of ownership that are not marked."""
 
 
@@ -85,7 +92,7 @@ def _sweep(about: str, segments: Path, trials: int | None) -> Tally:
             note_new(tally, kind, where, found.proven, whole.named)
             _note_negative(tally, kind, where, found)
             _note_unmarked(tally, kind, where, found, whole)
-            _note_intervals(tally, kind, where, found, whole)
+            _note_durations(tally, kind, where, found, whole)
     return tally
 
 
@@ -118,15 +125,24 @@ def _at(row: Row, place: str) -> tuple[str, int, int]:
     return row["group_id"], row["epoch"], row[place]
 
 
-def _note_intervals(tally: Tally, kind: str, where: str, found: Found, whole: Found) -> None:
-    """Count intervals of ownership that look complete and last otherwise than in the whole log."""
-    if kind not in LOSSES:
+def _note_durations(tally: Tally, kind: str, where: str, found: Found, whole: Found) -> None:
+    """Count intervals of ownership and epochs that look complete and last otherwise than in the whole log."""
+    if kind not in (*LOSSES, CLOCK_SET_BACK):
         return
-    for key, row in found.intervals.items():
-        true = whole.intervals.get(key)
-        if true is None or any(row[each] not in (None, true[each]) for each in INTERVAL_TIMES):
-            tally.count("sweep", kind, "interval")
-            tally.example(f"sweep {kind}: interval", f"{where}: {key}")
+    true_of: dict[Hashable, Row] = {_at(row, "first_offset"): row for row in whole.epochs}
+    epochs = {
+        _at(row, "first_offset"): row for row in found.epochs if row["completeness"] == COMPLETE
+    }
+    for what, rows, durations, known in (
+        ("interval", found.intervals, INTERVAL_MS, whole.intervals),
+        ("epoch", epochs, EPOCH_MS, true_of),
+    ):
+        for key, row in rows.items():
+            true = known.get(key)
+            if true is None or any(row[each] not in (None, true[each]) for each in durations):
+                tally.count("sweep", kind, what)
+                off = {each: (row[each], true and true[each]) for each in durations}
+                tally.example(f"sweep {kind}: {what}", f"{where}: {key}: {off}")
 
 
 def note_new(

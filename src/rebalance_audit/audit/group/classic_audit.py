@@ -17,6 +17,7 @@ from rebalance_audit.audit.causes.classic import (
 from rebalance_audit.audit.causes.departures import departure_of, judge_absence
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
+from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.life import Life
@@ -164,9 +165,13 @@ class ClassicAudit:
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
         moved = self._follow_partitions(old, new, since_known=False, gap=gap)
+        was_first = follows_gap(life.span)
         life.open_span(span)
         assert span.not_stable is not None
-        span.unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
+        unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
+        if (was_first or moved_here) and unowned.exact is not None:
+            unowned = unowned._replace(most=None)  # what was taken away before left no record
+        span.unowned = unowned
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)

@@ -110,6 +110,16 @@ def follows_gap(span: EpochSpan | None) -> bool:
     return span is not None and span.gap and span.previous_epoch is None
 
 
+def hides_unowned(span: EpochSpan | None) -> bool:
+    """Whether this epoch, the one before a write, ends with partitions of which nobody knows whether they are owned.
+
+    Once all members have reached an epoch, they have what there is.
+    """
+    if span is None or span.converged_at_ms is not None:
+        return False
+    return span.gap or span.unowned_time() is None
+
+
 def is_from_before(verdict: Verdict) -> bool:
     """Whether a cause may have happened in a write that the cleaner took, while it kept the epoch before."""
     return verdict.cause in _FROM_BEFORE and verdict.certainty is not Certainty.PROVEN

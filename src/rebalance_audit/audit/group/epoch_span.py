@@ -117,10 +117,14 @@ class EpochSpan:
     """Classic: unowned time until the generation's record, summed over its partitions."""
     is_doubted: bool = False
     """Records of the time in which it was the group's epoch may be missing: its durations may miss something."""
-    follows_gap: bool = False
-    """The epoch before is the first that the log shows: what was unowned then is not known."""
+    is_unowned_unknown: bool = False
+    """No epoch that the log shows whole has converged yet: partitions may be unowned that the log never had."""
     written_last: Position | None = None
     """First record of the newest write in its time."""
+    has_moved: bool = False
+    """The coordinator moved since the epoch began."""
+    is_counted_elsewhere: bool = False
+    """It did, and some time without owner passed since then."""
     is_assigned_elsewhere: bool = False
     """The coordinator moved before the target was there."""
     is_converged_elsewhere: bool = False
@@ -140,18 +144,33 @@ class EpochSpan:
         """The coordinator moved before all members had reached it: its durations begin and end by two clocks."""
         return self.is_assigned_elsewhere or self.is_converged_elsewhere
 
+    @property
+    def is_cut(self) -> bool:
+        """Some of its time without owner is not counted: it passed while the coordinator moved."""
+        return self.is_elsewhere or self.is_counted_elsewhere
+
     def written(self, position: Position) -> None:
         """A write of the group begins with this record: durations that go on now may be by two clocks."""
         before = self.written_last or self.first_position
         self.written_last = position
         if not is_other_coordinator(before, position):
             return
+        self.has_moved = True
         if self.target_installed_at_ms is None:
             self.is_assigned_elsewhere = True
         elif self.converged_at_ms is None:
             self.is_converged_elsewhere = True
         for progress in self.progress.values():
             progress.by_two_clocks |= progress.reached_at_ms is None
+
+    def count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
+        """Add the part of the time without owner that falls into the epoch."""
+        if self.unowned is not None:
+            return  # a generation's only record gives no more than bounds
+        start_ms = self.first_position.record_timestamp_ms
+        end_ms = to_ms if self.ended_at_ms is None else min(to_ms, self.ended_at_ms)
+        self.is_counted_elsewhere |= self.has_moved
+        self.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
 
     def is_reached(self, step: Step) -> bool:
         """Whether the group, whose coordinator assigns, converges at the epoch with this record."""
@@ -201,10 +220,10 @@ class EpochSpan:
         """
         if self.unowned is not None:
             return self.unowned
-        if self.is_doubted or self.follows_gap:
+        if self.is_doubted or self.is_unowned_unknown:
             return None
         known_ms = self.unowned_partition_ms
-        return Bounds(known_ms, None, known_ms) if self.is_elsewhere else Bounds.exactly(known_ms)
+        return Bounds(known_ms, None if self.is_cut else known_ms, known_ms)
 
     def epoch_row(self) -> Row:
         """The row of gold.epochs."""

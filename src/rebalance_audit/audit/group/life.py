@@ -110,9 +110,9 @@ class Life:
 
     def begin_write(self, write: Sequence[Step]) -> None:
         """Advance time to the write."""
-        self.ownership.begin_write(write[0].position)
         for span in (*self._awaiting, *([] if self.span is None else [self.span])):
             span.written(write[0].position)
+        self.ownership.begin_write(write[0].position)
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the group's state after the write."""
@@ -435,11 +435,7 @@ class Life:
         """Add unowned time to the epochs and the rebalance in which it falls."""
         spans = self._awaiting if self.span is None else [*self._awaiting, self.span]
         for span in spans:
-            if span.unowned is not None:
-                continue  # a generation's only record gives no more than bounds
-            start_ms = span.first_position.record_timestamp_ms
-            end_ms = to_ms if span.ended_at_ms is None else min(to_ms, span.ended_at_ms)
-            span.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
+            span.count_unowned(partitions, from_ms, to_ms)
         rebalance = self.rebalance
         if (
             rebalance is not None

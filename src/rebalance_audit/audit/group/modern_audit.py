@@ -27,7 +27,7 @@ from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_mo
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
-from rebalance_audit.audit.group.doubt import Doubt, follows_gap, is_from_before
+from rebalance_audit.audit.group.doubt import Doubt, follows_gap, hides_unowned, is_from_before
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
@@ -400,7 +400,7 @@ class ModernAudit:
             gap,
             verdicts=self._verdicts,
             contradictions=self._contradictions,
-            follows_gap=follows_gap(before),
+            is_unowned_unknown=hides_unowned(before),
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
@@ -443,7 +443,7 @@ class ModernAudit:
             if life.rebalance is not None:
                 life.rebalance.move(moves.moved)
             # Otherwise most of what looks new was owned before the log begins.
-            if not (span.gap or span.follows_gap):
+            if not (span.gap or span.is_unowned_unknown):
                 life.ownership.expect(moves.added, span.first_position.record_timestamp_ms)
         if self._group.members:
             life.ownership.confirm(life.moves.has_owner, at_ms)

@@ -156,9 +156,9 @@ class Ownership:
         self._write_offset = first.log_offset
         if self._written is not None and is_other_coordinator(self._written, first):
             for unowned in self._unowned.values():
-                unowned.exact = False  # since a moment by another clock
-                if not unowned.confirmed:
-                    unowned.since_ms, unowned.is_cut = first.record_timestamp_ms, True
+                unowned.since_ms, unowned.exact = first.record_timestamp_ms, False
+                unowned.is_cut |= not unowned.confirmed
+            self._clock_ms = None  # the time in between is by two clocks
         self._written = first
         self.advance(first.record_timestamp_ms)
 

@@ -69,14 +69,15 @@ class Rebalance:
         self.members_joined += span.members_joined
         self.members_left += span.members_left
         self.gap |= span.gap
-        self.is_doubted |= span.is_doubted or span.follows_gap
+        self.is_doubted |= span.is_doubted or span.is_unowned_unknown
         for verdict in span.verdicts:
             if verdict.cause.text not in self.causes:
                 self.causes.append(verdict.cause.text)
 
     def end_epoch(self, span: EpochSpan) -> None:
         """The epoch is over for this rebalance: converged, superseded or emptied."""
-        self.is_elsewhere |= span.is_elsewhere
+        self.is_elsewhere |= span.is_cut
+        self.is_doubted |= span.unowned_time() is None
         member_id, latency_ms = span.slowest()
         if latency_ms is not None and latency_ms > self.slowest_ms:
             self.slowest_member_id, self.slowest_ms = member_id, latency_ms
