@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rebalance_audit.local.audit import Audit, audit_segments
     from rebalance_audit.local.decode import decode_segments
     from rebalance_audit.readers.lake_reader import LakeReader, open_lake
+    from rebalance_audit.readers.open_sql import open_sql
     from rebalance_audit.replay.state import State
     from rebalance_audit.tables.rows import Rows
     from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -47,6 +48,7 @@ __all__ = [
     "audit_segments",
     "decode_segments",
     "open_lake",
+    "open_sql",
 ]
 
 _MODULES: Final = {
@@ -67,6 +69,7 @@ _MODULES: Final = {
     "audit_segments": "local.audit",
     "decode_segments": "local.decode",
     "open_lake": "readers.lake_reader",
+    "open_sql": "readers.open_sql",
 }
 """Public name -> the module that defines it."""
 
