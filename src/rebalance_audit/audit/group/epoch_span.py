@@ -153,7 +153,7 @@ class EpochSpan:
         """A write of the group begins with this record: durations that go on now may be by two clocks."""
         before = self.written_last or self.first_position
         self.written_last = position
-        if not is_other_coordinator(before, position):
+        if self.outcome == "emptied" or not is_other_coordinator(before, position):
             return
         self.has_moved = True
         if self.target_installed_at_ms is None:
