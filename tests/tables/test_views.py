@@ -91,6 +91,14 @@ def test_what_nobody_owned_is_summed_by_topic(audit: Audit, sql: duckdb.DuckDBPy
     assert "payments" in {row["topic"] for row in found}
 
 
+def test_classic_groups_have_no_gap_that_is_only_bounded() -> None:
+    """Where partitions moved from one member to another, the records do not say for how long nobody had them."""
+    audit = audited_once(segments("classic-cooperative"))
+    assert any(row["unowned_before_ms"] for row in audit.ownership)
+    with gold_sql(audit) as sql:
+        assert rows_of(sql, "from views.unowned_by_topic") == []
+
+
 def test_the_member_that_was_last_is_the_worst(sql: duckdb.DuckDBPyConnection) -> None:
     """In the group whose one client takes seconds to give up partitions, that client leads."""
     worst, *_ = rows_of(
