@@ -27,6 +27,7 @@ CLASSIC_ACTIONS: Final = (
     "sessionExpires,joinTimeExpires,syncTimeExpires,failsOver"
 )
 SMALL: Final = (
+    ("consumerSmall", CONSUMER, ACTIONS),
     ("consumerTwo", CONSUMER, ACTIONS),
     ("consumerStatic", CONSUMER, ACTIONS),
     ("classicSmall", CLASSIC, CLASSIC_ACTIONS),
