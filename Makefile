@@ -106,7 +106,7 @@ SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-s
 SUITES_AT_ONCE := 3
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(QUINT) $(PROMTOOL) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(QUINT) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -131,8 +131,12 @@ test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the
 	$(PY) -m pytest tests/spec
 
 .PHONY: test-screens
-test-screens: $(INSTALLED) $(PROMTOOL) ## Check alerts with promtool, the server for agents with the SDK's client, Grafana's queries with SQLite
-	$(PY) -m pytest tests/alerts tests/agents tests/dashboards/test_grafana.py
+test-screens: $(INSTALLED) ## Run the server for agents with the SDK's client, and Grafana's queries with SQLite
+	$(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
+
+.PHONY: test-alerts
+test-alerts: $(INSTALLED) $(PROMTOOL) ## Check rules and metrics with Prometheus' promtool (not part of `make test`: it comes with a Debian package)
+	$(PY) -m pytest tests/alerts
 
 .PHONY: test-superset
 test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a Superset of its own and fetch every chart's rows (not part of `make test`)
