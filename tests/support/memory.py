@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import NamedTuple
 
@@ -11,23 +11,24 @@ SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 class Kept(NamedTuple):
-    """What work left behind."""
+    """What an object and its process hold at one moment."""
 
     size_bytes: int
-    """All that can be reached from what the work made."""
+    """All that can be reached from the object."""
     blocks: int
-    """Allocations of the whole process that are still there: also those in caches that nobody refers to from there."""
+    """Allocations of the whole process: also those in caches that nobody refers to from the object."""
 
 
-def kept_by(work: Callable[[], object]) -> Kept:
-    """What is kept as long as the outcome of the work is."""
-    work()  # what is made once and for all is there
-    gc.collect()
-    before = sys.getallocatedblocks()
-    made = work()
-    gc.collect()
-    blocks = sys.getallocatedblocks() - before
-    return Kept(size_of(made), blocks)
+def kept_after_each(root: object, *steps: Callable[[], object]) -> Iterator[Kept]:
+    """What is kept after each step of an object's work. The first one makes what is made once and for all."""
+    gc.freeze()  # only what the work makes is looked through, not all that the process has imported
+    try:
+        for step in steps:
+            step()
+            gc.collect()
+            yield Kept(size_of(root), sys.getallocatedblocks())
+    finally:
+        gc.unfreeze()
 
 
 def size_of(root: object) -> int:

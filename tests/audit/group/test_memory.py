@@ -1,6 +1,6 @@
 """The audit keeps the group's current state, not its history."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.audit.group.histories import (
     restless_history,
 )
 from tests.dsl import GROUP_ID, log
-from tests.support.memory import Kept, kept_by
+from tests.support.memory import Kept, kept_after_each
 
 
 def restarts(times: int) -> Iterator[tuple[int, str]]:
@@ -37,26 +37,25 @@ def restarts(times: int) -> Iterator[tuple[int, str]]:
         yield at_ms + 5400, f"7 A 0-5; 6 {epoch + 1}; 8 A {epoch + 1}/{epoch} 0-5"
 
 
-def kept_before_the_end(
-    records: Iterable[tuple[Record, Position]], options: AuditOptions | None = None
-) -> Kept:
-    """What an audit still holds before the end of a history."""
-    records = list(records)
+def kept_at(
+    cut: int, records: Sequence[tuple[Record, Position]], options: AuditOptions | None = None
+) -> tuple[Kept, Kept]:
+    """What an audit holds after so many records of a history, and before the history's end."""
     emitted = 0
 
     def count(_table: str, _row: Row) -> None:
         nonlocal emitted
         emitted += 1
 
-    def audited() -> GroupAudit:
-        audit = GroupAudit(GROUP_ID, 0, count, options or AuditOptions())
-        for record, position in records:
-            audit.feed(record, position)
-        return audit
+    audit = GroupAudit(GROUP_ID, 0, count, options or AuditOptions())
 
-    kept = kept_by(audited)
+    def feed(part: Sequence[tuple[Record, Position]]) -> None:
+        for record, position in part:
+            audit.feed(record, position)
+
+    few, many = kept_after_each(audit, lambda: feed(records[:cut]), lambda: feed(records[cut:]))
     assert emitted > len(records)
-    return kept
+    return few, many
 
 
 SLACK = Kept(12_288, 150)
@@ -71,7 +70,7 @@ def assert_no_growth(few: Kept, many: Kept, slack: Kept = SLACK) -> None:
 
 def test_memory_does_not_grow_with_the_history() -> None:
     """Three hundred restarts leave as much in the audit's memory as fifty do."""
-    assert_no_growth(*(kept_before_the_end(log(*restarts(times))) for times in (50, 300)))
+    assert_no_growth(*kept_at(len(log(*restarts(50))), log(*restarts(300))))
 
 
 @pytest.mark.parametrize("history", [classic_history, consumer_history])
@@ -79,7 +78,7 @@ def test_lives_of_a_group_leave_nothing_behind(
     history: Callable[[int], Iterator[Write]],
 ) -> None:
     """Static members, other topics, expressions, epochs without a target, deletions: two lives take as much as ten."""
-    assert_no_growth(*(kept_before_the_end(numbered(history(lives))) for lives in (2, 10)))
+    assert_no_growth(*kept_at(len(list(numbered(history(2)))), list(numbered(history(10)))))
 
 
 def test_a_rebalance_without_an_end_keeps_no_more_of_those_who_held_it_up(
