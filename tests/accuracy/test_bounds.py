@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from rebalance_audit.demo_log import extract_to
-from rebalance_audit.local.audit import audit_segments
+from tests.cli.audited import audited_once
 
 Row = dict[str, Any]
 
@@ -44,7 +44,7 @@ def audited(folder: Path, demo_log: Path, *, logged: bool) -> dict[str, list[Row
     """Tables of a capture or of the bundled log, with the brokers' logs if they are wanted."""
     logs = sorted(folder.glob("server*.log*")) if logged else []
     log = demo_log if folder == DEMO else folder / "segments"
-    return audit_segments(log, broker_logs=logs).tables
+    return audited_once(log, broker_logs=logs).tables
 
 
 def lines(path: Path) -> Iterator[Row]:
@@ -109,7 +109,7 @@ def test_time_without_owner_lies_between_its_bounds_and_moves_are_counted(
     """By the callbacks of clients: from the begin of a revocation or the death of a process to the next owner."""
     with tarfile.open(packed) as archive:
         archive.extractall(tmp_path, filter="data")
-    tables = audit_segments(tmp_path / "segments").tables
+    tables = audited_once(tmp_path / "segments").tables
     not_stable_by_group(tables, tmp_path / "prepared.jsonl")
     truth = json.loads((tmp_path / "truth-pairs.json").read_text())["groups"]
     for group_id, true in truth.items():

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report.at_moment import MEMBERS_SHOWN, sentences_at
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES
 
 OWN = {"incarnation": 0}
@@ -98,7 +98,7 @@ def with_members(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_who_had_what_is_what_state_says(folder: Path) -> None:
     """At moments of every capture, between the epochs; members that left and came back among them."""
     log = open_log_folder(folder / "segments")
-    tables = audit_segments(folder / "segments").tables
+    tables = audited_once(folder / "segments").tables
     begun = sorted({row["converged_at"] or row["started_at"] or 0 for row in tables["epochs"]})
     for earlier, later in list(itertools.pairwise(begun))[:: len(begun) // MOMENTS + 1]:
         at_ms = (earlier + later) // 2
@@ -117,7 +117,7 @@ def test_who_had_what_is_what_state_says(folder: Path) -> None:
 @pytest.mark.parametrize("folder", sorted(CAPTURES.iterdir()), ids=lambda folder: folder.name)
 def test_who_has_what_at_the_end_is_what_kafkas_admin_client_saw(folder: Path) -> None:
     """Of groups that were stable when the brokers were asked."""
-    tables = audit_segments(folder / "segments").tables
+    tables = audited_once(folder / "segments").tables
     at_ms = max(row["last_seen_at"] or 0 for row in tables["members"]) + 1
     groups = json.loads((folder / "describe.json").read_text())["groups"]
     for group in with_members(groups):

@@ -10,13 +10,13 @@ from typing import Any, Final
 import pytest
 
 from rebalance_audit.demo_log import extract_to
-from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import duration_of, estimate_of, is_classic
 from rebalance_audit.report.verdict import Verdicts
 from tests.accuracy.captured import NO_LINE, SAME_THING
+from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
 
 Row = dict[str, Any]
@@ -107,7 +107,7 @@ def test_brokers_reasons_stand_in_the_first_lines_of_every_epoch(log_of: Log) ->
     for folder in LOGGED:
         reasons = reasons_of(folder)
         logs = sorted(folder.glob("server*.log*"))
-        for own in with_one_life(audit_segments(log_of(folder), broker_logs=logs).tables):
+        for own in with_one_life(audited_once(log_of(folder), broker_logs=logs).tables):
             for epoch in own["epochs"]:
                 its_reasons = reasons.get((epoch["group_id"], epoch["epoch"]))
                 if its_reasons is None:
@@ -124,7 +124,7 @@ def test_reasons_stand_in_the_first_lines_without_brokers_logs(log_of: Log) -> N
     told = 0
     for folder in ALL:
         reasons = reasons_of(folder)
-        for own in with_one_life(audit_segments(log_of(folder)).tables):
+        for own in with_one_life(audited_once(log_of(folder)).tables):
             for epoch in own["epochs"]:
                 its_reasons = reasons.get((epoch["group_id"], epoch["epoch"]))
                 if its_reasons is None or epoch["completeness"] == "gap":
@@ -145,7 +145,7 @@ def test_explain_begins_with_the_reason_of_the_longest_rebalance(
     """The printed text of each group: three lines, members under the names that people know."""
     monkeypatch.setenv("COLUMNS", "1000")
     log, logs = log_of(folder), sorted(folder.glob("server*.log*"))
-    tables = audit_segments(log, broker_logs=logs).tables
+    tables = audited_once(log, broker_logs=logs).tables
     reasons, told = reasons_of(folder), 0
     for own in with_one_life(tables):
         group_id = own["epochs"][0]["group_id"]
@@ -168,7 +168,7 @@ def test_the_worst_rebalances_of_the_demo(
     """Three lines name what set it off; and who held it up, where the broker removed somebody or a client says so."""
     monkeypatch.setenv("COLUMNS", str(columns))
     log = log_of(DEMO)
-    tables = audit_segments(log).tables
+    tables = audited_once(log).tables
     reasons = reasons_of(DEMO)
     worst = sorted(tables["rebalances"], key=estimate_of, reverse=True)[:WORST]
     for row in worst:
@@ -252,7 +252,7 @@ def stretches(happened: Sequence[tuple[int, str]], end_ms: int) -> Iterator[tupl
 @pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
 def test_clients_that_kept_others_waiting_are_named(folder: Path, log_of: Log) -> None:
     """By their own callbacks and by what was done to them; where every step is a record."""
-    tables = audit_segments(log_of(folder)).tables
+    tables = audited_once(log_of(folder)).tables
     verdicts = Verdicts(tables)
     for row in tables["rebalances"]:
         took = duration_of(row)
@@ -267,7 +267,7 @@ def test_clients_that_kept_others_waiting_are_named(folder: Path, log_of: Log) -
 @pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
 def test_the_broker_removed_those_that_did_not_answer(folder: Path, log_of: Log) -> None:
     """A member that is said not to have answered until its removal, or never to have released, was removed."""
-    tables = audit_segments(log_of(folder)).tables
+    tables = audited_once(log_of(folder)).tables
     verdicts, reasons = Verdicts(tables), reasons_of(folder)
     for row in tables["rebalances"]:
         for holder in verdicts.holders(row):

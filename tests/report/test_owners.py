@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from rebalance_audit.local.audit import audit_segments
+from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, segments
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def test_owners_are_those_that_the_clients_say(capture: str) -> None:
         for row in map(json.loads, file):
             clients[row["group"]].append(row)
     intervals: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
-    for row in audit_segments(segments(capture)).tables["ownership"]:
+    for row in audited_once(segments(capture)).tables["ownership"]:
         intervals[row["group_id"], row["topic"], row["topic_partition"]].append(row)
     compared = 0
     for group_id, rows in clients.items():

@@ -12,7 +12,7 @@ from rebalance_audit.resources import checkout_root
 JAVA = """#!/usr/bin/env bash
 echo "$*" >>"$FETCHED/attempts"
 mkdir "$FETCHED/at-work" || touch "$FETCHED/two-at-once"
-sleep 0.3
+sleep "$TAKES"
 rmdir "$FETCHED/at-work"
 if (($(wc -l <"$FETCHED/attempts") <= FAILURES)); then
   echo "invalid sha1"
@@ -33,7 +33,9 @@ def fetched(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fetch(fetched: Path, name: str = "jars", failures: int = 0) -> subprocess.Popen[str]:
+def fetch(
+    fetched: Path, name: str = "jars", failures: int = 0, takes_s: float = 0
+) -> subprocess.Popen[str]:
     """Begin to fetch."""
     return subprocess.Popen(
         [checkout_root() / "scripts" / "fetch-jars", sys.executable, "spark", fetched / name],
@@ -45,6 +47,7 @@ def fetch(fetched: Path, name: str = "jars", failures: int = 0) -> subprocess.Po
             "FETCHED": str(fetched),
             "FETCH_PAUSES": "0 0",
             "FAILURES": str(failures),
+            "TAKES": str(takes_s),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -88,7 +91,7 @@ def test_after_three_failures_it_says_why_and_leaves_what_was_there(fetched: Pat
 
 def test_two_fetches_take_turns(fetched: Path) -> None:
     """One Ivy at a time is in a cache; both get their jars."""
-    both = [fetch(fetched, name) for name in ("one", "two")]
+    both = [fetch(fetched, name, takes_s=0.3) for name in ("one", "two")]
     for running in both:
         _, told = running.communicate(timeout=60)
         assert running.returncode == 0, told

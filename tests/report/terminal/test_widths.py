@@ -6,8 +6,8 @@ import pytest
 from rich.table import Table
 
 from rebalance_audit.demo_log import extract_to
-from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.terminal import layout
+from tests.cli.audited import audited_once
 from tests.cli.call import call, segments
 
 CAPTURES = ("classic-static", "consumer-static")
@@ -26,7 +26,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def printed(log: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """Everything that `inspect` and `explain` say of a log."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    tables = audit_segments(log).tables
+    tables = audited_once(log).tables
     groups = sorted({row["group_id"] for row in tables["epochs"]})[:3]
     outputs = [call("inspect", log, "--all"), call("explain", log, groups[0])]
     outputs += [call("inspect", log, "--group", group_id) for group_id in groups]
@@ -34,6 +34,7 @@ def printed(log: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     return "\n".join(output.out for output in outputs)
 
 
+@pytest.mark.usefixtures("shared_audits")
 @pytest.mark.parametrize("name", ["demo", *CAPTURES])
 def test_nothing_is_broken_inside_a_word(
     name: str, logs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
@@ -51,6 +52,7 @@ def test_nothing_is_broken_inside_a_word(
         assert not {piece for piece in pieces if piece not in long}, columns
 
 
+@pytest.mark.usefixtures("shared_audits")
 def test_a_file_has_tables_as_wide_as_their_cells(
     logs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,7 +61,7 @@ def test_a_file_has_tables_as_wide_as_their_cells(
     out = call("inspect", logs["demo"], "--all").out
     table = out.partition("\nRebalances")[2].splitlines()[3:]
     rows = [line for line in table if line[:2].isdigit()]
-    assert len(rows) == len(audit_segments(logs["demo"]).tables["rebalances"])
+    assert len(rows) == len(audited_once(logs["demo"]).tables["rebalances"])
     prose = out.partition("\nGroups")[0].splitlines()
     assert max(map(len, prose)) <= layout.TEXT_WIDTH
 

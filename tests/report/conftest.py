@@ -1,0 +1,3 @@
+from tests.cli.conftest import shared_audits
+
+__all__ = ["shared_audits"]
