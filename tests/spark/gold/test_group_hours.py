@@ -68,6 +68,8 @@ ROWS: Mapping[str, list[dict[str, Any]]] = {
         {"group_id": "k", "started_at": at(125), **CLASSIC, **bounds("unowned_partition", 20, 900_000, 4000)},
         {"group_id": "k", "started_at": at(126), **CLASSIC, **bounds("unowned_partition", 5, 100_000, 3000)},
         {"group_id": "u", "started_at": at(125), **CLASSIC, **bounds("unowned_partition", 0, None, 3000)},
+        # Its coordinator moved: owners changed by the clocks of two brokers.
+        {"group_id": "m", "started_at": at(65), "unowned_partition_max_ms": None},
     ],
     "gold.rebalances": [
         {"group_id": "g", "started_at": at(50), "ended_at": at(65)},
@@ -77,10 +79,13 @@ ROWS: Mapping[str, list[dict[str, Any]]] = {
         {"group_id": "k", "started_at": at(126) - 10 * SECOND, "ended_at": at(126), **CLASSIC,
          **bounds("duration", 10_000, 600_000, 30_000)},
         {"group_id": "u", "started_at": at(125), "ended_at": at(125), **CLASSIC, **bounds("duration", 0, None, 3000)},
+        {"group_id": "m", "started_at": at(65), "ended_at": at(125), "unowned_partition_max_ms": None},
     ],
     "gold.ownership": [
         {"group_id": "g", "from_at": at(61), "unowned_before_ms": 120_000, "topic_id": "t"},
         {"group_id": "k", "from_at": at(126), "unowned_before_ms": 20},
+        {"group_id": "m", "from_at": at(67), "unowned_before_ms": 60_000, "topic_id": "t"},
+        {"group_id": "m", "from_at": at(67), "unowned_before_ms": None, "topic_id": "t"},
         {"group_id": "g", "from_at": at(62), "unowned_before_ms": None},
     ],
     "gold.group_states": [
@@ -126,6 +131,15 @@ EXPECTED = [
         "unowned_partition_ms": None, **bounds("unowned_partition", 25, 1_000_000, 7000),
     },
     {
+        "group_id": "m", "hour": hour(1), "protocol": "classic", "epochs": 1, "rebalances": 1,
+        **exactly("not_stable", 55 * 60_000),
+        "unowned_partition_ms": None, **bounds("unowned_partition", 60_000, None, 60_000),
+    },
+    {
+        "group_id": "m", "hour": hour(2), "protocol": "classic", **exactly("not_stable", 5 * 60_000),
+        "unowned_partition_ms": None, **bounds("unowned_partition", 0, None, 0),
+    },
+    {
         "group_id": "u", "hour": hour(2), "protocol": "classic", "epochs": 1, "rebalances": 1,
         "not_stable_ms": 0, **bounds("not_stable", 0, None, 3000),
         "unowned_partition_ms": None, **bounds("unowned_partition", 0, None, 3000),
@@ -141,7 +155,7 @@ ZEROS = (
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     """The rows as the tables have them; columns that are not given are null."""
-    common = {"completeness": "complete", "incarnation": 0}
+    common = {"completeness": "complete", "incarnation": 0, "unowned_partition_max_ms": 0}
     return {name: frame_of(spark, name, [common | row for row in ROWS[name]]) for name in TABLES}
 
 
@@ -193,7 +207,7 @@ def test_without_silver_nothing_is_said_of_commits(tables: dict[str, DataFrame])
     """Where the commits were not decoded their columns are null, not zero."""
     gold = {name: frame for name, frame in tables.items() if name.startswith("gold.")}
     rows = rows_of(group_hours.group_hours(gold.get, LOG_END_MS))
-    assert len(rows) == 6
+    assert len(rows) == 8
     for row in rows:
         assert {row[name] for name in commit_hours.OF_COMMITS} == {None}
 

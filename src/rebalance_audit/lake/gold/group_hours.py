@@ -122,7 +122,9 @@ def group_hours(
         for name in UNOWNED_BOUNDS
     }
     least_name, _, most_name = UNOWNED_BOUNDS
-    bounds[most_name] = F.when(~F.coalesce("unowned_unbounded", F.lit(False)), bounds[most_name])
+    for of_what in ("epoch", "rebalance"):
+        is_bounded = ~F.coalesce(f"{of_what}_unowned_unbounded", F.lit(False))
+        bounds[most_name] = F.when(is_bounded, bounds[most_name])
     exactly = F.when(bounds[least_name] == bounds[most_name], bounds[least_name])
     not_stable_most = F.when(
         ~F.coalesce("not_stable_unbounded", F.lit(False)),
@@ -192,7 +194,7 @@ def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
             F.sum(F.when(classic, value)).alias(f"{name}_classic")
             for name, value in zip(UNOWNED_BOUNDS, values, strict=True)
         ],
-        F.bool_or(classic & most.isNull()).alias("unowned_unbounded"),
+        F.bool_or(most.isNull()).alias("epoch_unowned_unbounded"),
         F.bool_or(F.col("completeness") == "gap").alias("epoch_gap"),
     )
 
@@ -220,6 +222,7 @@ def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> Data
             # A cooperative rebalance may have been stable between its two halves.
             (known_ms - F.least(known_ms, F.coalesce("duration_min_ms", known_ms))).alias("spare"),
             (~(bounded | F.col("started_at_earliest").isNotNull())).alias("unbounded"),
+            F.col("unowned_partition_max_ms").isNull().alias("unowned_unbounded"),
             F.explode(_hours(earliest, ended)).alias("hour"),
         )
     )
@@ -237,6 +240,7 @@ def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> Data
         ),
         within_the_hour(_share("earliest", "ended")).alias("not_stable_max_ms"),
         F.bool_or("unbounded").alias("not_stable_unbounded"),
+        F.bool_or("unowned_unbounded").alias("rebalance_unowned_unbounded"),
         F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
     )
 
