@@ -9,9 +9,11 @@ from typing import Final
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse, SyncGroupAssignment
 from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.clients.classic import ClassicClient
+from rebalance_audit.sim.clients.client_config import Library
+from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import Protocol
 from rebalance_audit.wire.consumer_protocol import Assignment, decode_assignment, encode_assignment
-from tests.accuracy.stage import SUBJECT, Stage
+from tests.accuracy.stage import MINUTE_MS, SUBJECT, Stage
 
 EVERYTHING: Final = ("orders", "payments", "audit")
 
@@ -50,6 +52,32 @@ def last_one_frozen(stage: Stage) -> None:
 def one_restart(stage: Stage) -> None:
     """One process restarts."""
     stage.at(30, partial(stage.stop, 1, 5_000))
+
+
+# --- work ------------------------------------------------------------------------------------------
+
+
+def stalled(numbers: Sequence[int], minutes: float, stage: Stage) -> None:
+    """Processes stop working while their heartbeats go on."""
+    stage.at(60, partial(stage.stall, numbers, round(minutes * MINUTE_MS)))
+
+
+def killed_with_a_long_session(stage: Stage) -> None:
+    """A process is killed and does not come back for an hour."""
+    stage.at(60, partial(stage.kill, 0, 3_600_000))
+
+
+def of_one_library(library: Library, deed: Callable[[Stage], None], stage: Stage) -> None:
+    """All processes have the same library."""
+    for number in range(stage.setting.members):
+        stage.at(0, partial(stage.configure, number, library=library))
+    deed(stage)
+
+
+def nothing_to_consume(stage: Stage) -> None:
+    """From one minute to the other nothing more is produced, for the rest of the day."""
+    for number in range(stage.setting.members):
+        stage.at(60, partial(stage.configure, number, traffic=Traffic.IDLE))
 
 
 # --- assignments -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from rebalance_audit.sim.clients.client_config import Committing, Library
+from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import Protocol
 from tests.accuracy import deeds
 from tests.accuracy.script import BOTH, CHURN, CLASSIC, CONSUMER, Script, nothing
@@ -23,6 +25,9 @@ LONG_KEPT: Final = Setting(
 TWO: Final = Setting(members=2)
 STATIC: Final = Setting(static=True)
 PATIENT: Final = Setting(members=2, max_poll_interval_ms=1_800_000)
+COMMITTING: Final = Setting(commit_interval_ms=5_000, has_bystander=False, hours=2)
+PATIENT_COMMITTING: Final = replace(COMMITTING, max_poll_interval_ms=36_000_000)
+EVERYBODY: Final = range(Setting.members)
 COOPERATIVE: Final = ("cooperative-sticky",)
 CHURN_FAULTS: Final = {"scale_changes": 0.15, "crashes": 0.2, "freezes": 0.1, "slow_polls": 0.1}
 
@@ -92,6 +97,80 @@ SCRIPTS: Final = (
         deeds.one_restart,
         protocols=CLASSIC,
         setting=Setting(assigns_for_ms=3_000, assignors=("range",)),
+    ),
+    _script(
+        "a process that stops working for good",
+        partial(deeds.stalled, (0,), 600),
+        "silent_member",
+        setting=PATIENT_COMMITTING,
+        culprit=0,
+        lasts=True,
+    ),
+    _script(
+        "a process that commits by hand and stops working for good",
+        partial(deeds.stalled, (0,), 600),
+        "silent_member",
+        setting=replace(PATIENT_COMMITTING, committing=Committing.MANUAL),
+        culprit=0,
+        lasts=True,
+    ),
+    _script(
+        "a process that stops working for 30 minutes until it leaves",
+        partial(deeds.stalled, (0,), 40),
+        "silent_member",
+        "unsticky_assignment",
+        setting=replace(COMMITTING, max_poll_interval_ms=1_800_000),
+        culprit=0,
+    ),
+    _script(
+        "a killed process with a session of 20 minutes",
+        deeds.killed_with_a_long_session,
+        "silent_member",
+        setting=replace(COMMITTING, session_timeout_ms=1_200_000),
+        culprit=0,
+    ),
+    _script(
+        "a process that stops working for 4 minutes",
+        partial(deeds.stalled, (0,), 4),
+        setting=PATIENT_COMMITTING,
+    ),
+    _script(
+        "a killed process that commits",
+        deeds.killed_with_a_long_session,
+        setting=COMMITTING,
+    ),
+    _script(
+        "an application that stops working",
+        partial(deeds.stalled, EVERYBODY, 600),
+        "commits_stopped",
+        setting=PATIENT_COMMITTING,
+        lasts=True,
+    ),
+    _script(
+        "an application that stops working for ten minutes",
+        partial(deeds.stalled, EVERYBODY, 10),
+        setting=PATIENT_COMMITTING,
+    ),
+    Script("clients that commit all day", setting=replace(COMMITTING, hours=6)),
+    *(
+        _script(
+            f"{library.value}, {committing.value} commits, {traffic.value} traffic",
+            partial(deeds.of_one_library, library, deeds.one_restart),
+            setting=replace(COMMITTING, committing=committing, traffic=traffic),
+        )
+        for library in Library
+        for committing in Committing
+        for traffic in Traffic
+        if traffic is not Traffic.STEADY
+    ),
+    *(
+        _script(
+            f"nothing more to consume, {library.value}, {committing.value} commits",
+            partial(deeds.of_one_library, library, deeds.nothing_to_consume),
+            setting=replace(COMMITTING, committing=committing),
+        )
+        for library in Library
+        for committing in Committing
     ),
     _script(
         "an assignor that assigns partitions twice",

@@ -9,8 +9,9 @@ from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect
 from rebalance_audit.sim.brokers.broker import LogOptions
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient
-from rebalance_audit.sim.clients.client_config import ClientConfig
+from rebalance_audit.sim.clients.client_config import ClientConfig, Committing
 from rebalance_audit.sim.clients.consumer import ConsumerClient
+from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.cluster import ClusterOptions
 from rebalance_audit.sim.fleet import AnyClient, Fleet
 from rebalance_audit.sim.network import NetworkOptions
@@ -59,6 +60,8 @@ class Setting:
     max_poll_interval_ms: int = MAX_POLL_MS
     dialect: Dialect = Dialect.R4_1
     commit_interval_ms: int = 0
+    committing: Committing = Committing.AUTO
+    traffic: Traffic = Traffic.STEADY
     retention_days: int = 7
     has_bystander: bool = True
     segment_bytes: int = 104_857_600
@@ -80,6 +83,8 @@ class Setting:
             max_poll_interval_ms=self.max_poll_interval_ms,
             revoke_ms=self.revoke_ms,
             commit_interval_ms=self.commit_interval_ms,
+            committing=self.committing,
+            traffic=self.traffic,
             assigns_for_ms=self.assigns_for_ms,
         )
 
@@ -179,6 +184,11 @@ class Stage:
         client = self.client(number)
         client.freeze()
         self.simulation.scheduler.after(duration_ms, client.thaw)
+
+    def stall(self, numbers: Iterable[int], duration_ms: int) -> None:
+        """The applications do not poll for that long; heartbeats go on."""
+        for number in numbers:
+            self.client(number).process_slowly(duration_ms)
 
     def configure(self, number: int, **settings: object) -> None:
         """Give one process settings of its own; those of a running one count from now on."""

@@ -29,6 +29,8 @@ QUICK = (
     "twelve members that subscribe to one more topic in turn",
     "an instance id contested every 90 s for two hours",
     "an instance id asked for in vain",
+    "a process that stops working for 30 minutes until it leaves",
+    "nothing more to consume, librdkafka, auto commits",
     "a rolling restart of six",
     "half of six members move to the consumer protocol",
     "a broker that dies, and one of six processes restarts",

@@ -26,6 +26,12 @@ NOT_FOUND: Final = {
         "random churn looks the same"
     ),
     "a deploy that also changes the number of members": "crashes and starts at random look the same",
+    "commits that stop in a whole group whose library commits only what it consumed, or whose application commits": (
+        "a topic with nothing to consume looks the same"
+    ),
+    "a member that stopped committing for a while and went on, without a record of the group in between": (
+        "commits are summed up between two records of the group"
+    ),
     "clients that an old broker refuses, without a move of the coordinator": "a refused request writes no record",
 }
 """What users may expect and the audit does not find, with the reason."""
@@ -43,7 +49,7 @@ findings.
 
 A finding is about the group's records. The end of the log changes it only if time has to pass: while it lasts, the text
 says "at least", `to_at` is null, and the row stays the same, whatever is written for other groups, until
-a record of the group or the threshold changes it. The kinds that behave so say so.
+a record of the group, one of its offset commits, or the threshold changes it. The kinds that behave so say so.
 
 Findings of one kind and group that follow each other within `repeat_pause_ms` (a day) are one finding with a count,
 from the first beginning to the last end; the sentence is that of the gravest, or of the latest while it lasts. Kinds

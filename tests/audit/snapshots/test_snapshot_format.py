@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {19: "20620f50e941"}
+SHAPES = {20: "6e2ee252a8e5"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -38,7 +38,7 @@ KEPT_ELSEWHERE = {
     "CommitBook": "_log_partition _parsed",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
-    "_on_began _on_change _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
+    "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
     "Repeats": "_report _pause_ms",
 }
 """Attributes that are not state: what the caller gives, what follows from it, and parts with their own state."""
@@ -47,7 +47,7 @@ OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
     "RecordedTopics": "contradicted",
-    "GroupFindings": "_arrivals _departures due_ms",
+    "GroupFindings": "_arrivals _departures due_ms due_with_commits_ms",
 }
 """Attributes set anew for each judged write; a snapshot holds the write that is not judged yet."""
 

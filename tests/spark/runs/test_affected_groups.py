@@ -11,7 +11,7 @@ LOG_END_MS = 1_000_000
 RULES = "now"
 SNAPSHOTS = (
     "group_id string, log_partition int, next_offset bigint, state_format int, rules string,"
-    " due_at timestamp, topics array<string>, state string"
+    " due_at timestamp, due_with_commits_at timestamp, topics array<string>, state string"
 )
 RECORDS = (
     "partition int, group_id string, offset bigint, timestamp timestamp, leader_epoch int,"
@@ -27,11 +27,15 @@ def snapshot(
     state_format: int = STATE_FORMAT,
     rules: str = RULES,
     due_ms: int | None = None,
+    due_with_commits_ms: int | None = None,
     topics: tuple[str, ...] = (),
 ) -> tuple[object, ...]:
     """A row of meta.snapshots."""
-    due_at = None if due_ms is None else datetime.fromtimestamp(due_ms / 1000, UTC)
-    return (group_id, partition, next_offset, state_format, rules, due_at, list(topics), "{}")
+    due = [
+        None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)
+        for moment_ms in (due_ms, due_with_commits_ms)
+    ]
+    return (group_id, partition, next_offset, state_format, rules, *due, list(topics), "{}")
 
 
 CASES = {
@@ -41,6 +45,13 @@ CASES = {
     "late": (snapshot("late"), 9, "rebuilt"),
     "due": (snapshot("due", due_ms=LOG_END_MS), None, "resumed"),
     "due-later": (snapshot("due-later", due_ms=LOG_END_MS + 1), None, None),
+    "commits": (snapshot("commits", due_with_commits_ms=LOG_END_MS), None, "resumed"),
+    "commits-later": (
+        snapshot("commits-later", due_with_commits_ms=LOG_END_MS + 1),
+        None,
+        None,
+    ),
+    "no-commits": (snapshot("no-commits", due_with_commits_ms=LOG_END_MS), None, None),
     "old-format": (snapshot("old-format", state_format=STATE_FORMAT - 1), None, "rebuilt"),
     "old-rules": (snapshot("old-rules", rules="before"), None, "rebuilt"),
     "asked": (snapshot("asked", topics=("a", "renamed")), None, "rebuilt"),
@@ -53,6 +64,9 @@ CASES = {
 """Group -> its snapshot, the offset of its new record, how it is replayed."""
 TOLD = [(1, "told", False), (1, "told-late", True)]
 """What brokers' logs tell of, and whether of the past."""
+
+COMMITTED = [(1, "commits"), (1, "commits"), (1, "commits-later"), (1, "no-snapshot")]
+"""New offset commits."""
 
 
 def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
@@ -71,8 +85,9 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
         RULES,
         is_clean=True,
         broker_news=spark.createDataFrame(TOLD, "partition int, group_id string, is_late boolean"),
+        commits=spark.createDataFrame(COMMITTED, "partition int, group_id string"),
     )
     affected = AffectedGroups(snapshots, news)
     found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}
     assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (affected.resumed, affected.rebuilt) == (5, 6)
+    assert (affected.resumed, affected.rebuilt) == (6, 6)

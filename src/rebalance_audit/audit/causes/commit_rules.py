@@ -29,8 +29,6 @@ CLOSES_WITHIN_MS: Final = 200
 """A client that closes commits and leaves in two requests, one right after the other."""
 HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
-_STEADY: Final = 1.5
-"""A rhythm is one of a timer, and told so, if its longest pause is at most this many times the mean."""
 _EXACT: Final = 1.1
 """So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
 _JITTER_MS: Final = 100
@@ -75,9 +73,7 @@ class Silence(NamedTuple):
         return (
             HABITS[self.evidence.library].commits_unchanged
             and shown is not None
-            and shown.commits >= COMMITS_FOR_A_RHYTHM
-            and shown.interval_ms is not None
-            and shown.longest_ms <= _STEADY * shown.interval_ms
+            and shown.is_steady
         )
 
     @property
@@ -129,7 +125,7 @@ class Silence(NamedTuple):
         last, usual = self.evidence.last, self.evidence.usual
         before = ""
         if usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM and usual.interval_ms:
-            if usual.longest_ms <= _STEADY * usual.interval_ms:
+            if usual.is_steady:
                 before = f", as every {spell_ms(usual.interval_ms)} before"
             else:
                 before = f", and never before paused for more than {spell_ms(usual.longest_ms)}"

@@ -72,6 +72,17 @@ class CommitBook:
         self._of_partition.clear()
         self._before.clear()
 
+    def by_member(
+        self, ownership: Ownership
+    ) -> Mapping[str, list[tuple[TopicPartition, CommitSummary]]]:
+        """Member id -> each partition that it owns and has committed, by the topic's name."""
+        found: dict[str, list[tuple[TopicPartition, CommitSummary]]] = {}
+        for partition, summary in self._of_partition.items():
+            owner = ownership.owner_by_name(partition)
+            if owner is not None:
+                found.setdefault(owner.member_id, []).append((partition, summary))
+        return found
+
     def most_of(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
         """The commits for the one of the partitions that has most; None if none has any."""
         found = [

@@ -85,7 +85,8 @@ def library_of_subscription(said: Subscription | None) -> ClientLibrary:
 def library_of_member_id(member_id: str) -> ClientLibrary:
     """The library of a consumer-protocol member by the alphabet of the id that it made; most ids fit both.
 
-    Java: `Uuid.toString`, url-safe base64. librdkafka: `rd_kafka_Uuid_base64str`, standard base64.
+    Java: `Uuid.toString`, url-safe base64. librdkafka: `rd_kafka_Uuid_base64str`, standard base64. An id that the
+    coordinator made, for a client before KIP-1082, looks like one of Java.
     """
     java = _JAVA_ID.fullmatch(member_id) is not None
     standard = _STANDARD_BASE64.fullmatch(member_id) is not None

@@ -1,11 +1,14 @@
 """Offset commits of one partition over a stretch of the log, in a few numbers that can be joined in log order."""
 
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import Position
 
 Numbers: TypeAlias = tuple[int, int, int, int, int, int, int | None, int | None, bool]
 """The fields of a CommitSummary as a bare tuple: hundreds of thousands of them go from process to process."""
+
+_STEADY: Final = 1.5
+"""A rhythm is one of a timer, and told so, if its longest pause is at most this many times the mean."""
 
 _new = tuple.__new__
 """Makes a named tuple without a call of its `__new__`."""
@@ -60,6 +63,12 @@ class CommitSummary(NamedTuple):
         if self.commits == 1 or self.last_ms < self.first_ms:
             return None
         return (self.last_ms - self.first_ms) // (self.commits - 1)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the commits came as a timer makes them; two commits tell nothing."""
+        mean_ms = self.interval_ms
+        return self.commits > 2 and mean_ms is not None and self.longest_ms <= _STEADY * mean_ms
 
 
 def summary_of(position: Position) -> CommitSummary:

@@ -27,6 +27,7 @@ from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigr
 from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
+from rebalance_audit.audit.findings.standstills import CommitsStopped, SilentMember
 from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
 from rebalance_audit.audit.findings.subscriptions import (
     EagerCooperative,
@@ -47,6 +48,8 @@ WATCHERS: Sequence[type[Watcher]] = (
     RebalanceLoop,
     FlappingMember,
     SessionExpiries,
+    SilentMember,
+    CommitsStopped,
     SlowRevoker,
     RevokerBlocked,
     SlowMember,

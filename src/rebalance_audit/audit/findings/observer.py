@@ -35,6 +35,7 @@ class GroupFindings:
         self._repeats = Repeats(self._report, life.options.findings.repeat_pause_ms)
         scene = Scene(life, outside, self._repeats.add)
         self._watchers = [of_kind(scene) for of_kind in WATCHERS]
+        self._on_coming = self._overriding(Watcher.write_comes)
         self._on_began = self._overriding(Watcher.epoch_began)
         self._on_gap = self._overriding(Watcher.gap_came)
         self._on_settled = self._overriding(Watcher.epoch_settled)
@@ -51,6 +52,8 @@ class GroupFindings:
         self._alive = False
         self.due_ms: int | None = None
         """After `finish`: the earliest log end (epoch ms) at which the findings would differ; None = never."""
+        self.due_with_commits_ms: int | None = None
+        """After `finish`: the earliest log end at which they may differ if there are new offset commits."""
         self._arrivals: list[Stint] = []
         """Arrivals in the write that is being judged; likewise the departures below."""
         self._departures: list[Row] = []
@@ -75,6 +78,12 @@ class GroupFindings:
     def resumed(self) -> None:
         """Called after the state of the parts and of the life has been restored."""
         self._span = self._life.span
+
+    def write_comes(self, position: Position) -> None:
+        """The audit is about to judge the write that begins at `position`."""
+        if self._alive:
+            for watcher in self._on_coming:
+                watcher.write_comes(position)
 
     def wrote(self, write: Sequence[Step], group: Group | None) -> None:
         """The audit has judged a write; `group` is None if the write deleted the group."""
@@ -114,7 +123,7 @@ class GroupFindings:
         for watcher in self._watchers:
             watcher.ended(end)
         self._repeats.close()
-        self.due_ms = end.due_ms
+        self.due_ms, self.due_with_commits_ms = end.due_ms, end.due_with_commits_ms
 
     def _follow_epochs(self, position: Position, group: Group) -> None:
         span = self._life.span

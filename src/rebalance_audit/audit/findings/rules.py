@@ -24,6 +24,11 @@ class FindingRules:
     expiries: int = 4
     expiries_share_percent: int = 10
     expiries_window_ms: int = 300_000
+    silent_ms: int = 300_000
+    silent_commits: int = 10
+    silent_pauses: int = 3
+    silent_pauses_unsure: int = 10
+    stopped_ms: int = 900_000
     wave_members: int = 3
     wave_share_percent: int = 90
     wave_pause_ms: int = 120_000

@@ -57,6 +57,9 @@ class Watcher(FindingKind):
         self.rules = scene.rules
         """The thresholds."""
 
+    def write_comes(self, position: Position) -> None:
+        """The write that begins at `position` is about to be judged: everything is still as it was before."""
+
     def epoch_began(self, span: EpochSpan) -> None:
         """A new epoch or generation began; its causes are known, its progress is as of the write."""
 

@@ -130,6 +130,14 @@ class GroupAudit:
         return self._findings.due_ms if self._findings is not None else None
 
     @property
+    def due_with_commits_ms(self) -> int | None:
+        """After `finish`: the earliest log end (epoch ms) at which new offset commits may change the rows.
+
+        None if they never do. Without a new record of the group, only findings depend on its commits.
+        """
+        return self._findings.due_with_commits_ms if self._findings is not None else None
+
+    @property
     def unnamed(self) -> frozenset[bytes]:
         """Ids of topics that rows so far had to leave unnamed; at most 10,000 of them."""
         return self.outside.unnamed
@@ -229,6 +237,8 @@ class GroupAudit:
         if not write:
             return
         group = self._slot.group
+        if self._findings is not None:
+            self._findings.write_comes(write[0].position)
         self._life.begin_write(write)
         if isinstance(group, ClassicGroup):
             self._classic.judge(write, group, self._modern.convert_to_classic(write, group))

@@ -220,7 +220,7 @@ class _Group:
         if not self._is_known:
             return
         if self.is_lost:
-            self._remember(None, None)
+            self._remember(None)
             return
         self._take_commits(None)
         wants_memory = self._options.with_silver
@@ -239,7 +239,7 @@ class _Group:
             if table == MEMBERS:
                 memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
-        self._remember(memory, self._due_ms())
+        self._remember(memory, self._due_ms(), self.audit.due_with_commits_ms)
 
     def _due_ms(self) -> int | None:
         end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
@@ -248,13 +248,19 @@ class _Group:
             return end_ms + 1 if due_ms is None else min(due_ms, end_ms + 1)
         return due_ms
 
-    def _remember(self, memory: Memory | None, due_ms: int | None) -> None:
+    def _remember(
+        self,
+        memory: Memory | None,
+        due_ms: int | None = None,
+        due_with_commits_ms: int | None = None,
+    ) -> None:
         row = {
             "group_id": self.group_id,
             "log_partition": self.log_partition,
             "next_offset": self._next_offset,
             "state_format": STATE_FORMAT,
             "due_at": due_ms,
+            "due_with_commits_at": due_with_commits_ms,
             "topics": [] if memory is None else list(memory.topics),
             "state": None if memory is None else memory.to_json().decode(),
         }

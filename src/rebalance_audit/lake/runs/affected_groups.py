@@ -1,6 +1,7 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is affected if it has new records, if the log has reached the moment at which its rows change without any, if a
+A group is affected if it has new records, if the log has reached the moment at which its rows change without any, or
+may change by offset commits and there are new ones, if a
 record of its partition was found to be lost, if the answer about a topic that its audit asked for has changed, if a
 broker's log with lines about it was given, or if another program or other thresholds made its snapshot. Everything else
 stays as it is, unread.
@@ -40,6 +41,8 @@ class News:
     """Whether one run wrote both the snapshots and gold."""
     broker_news: DataFrame | None = None
     """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
+    commits: DataFrame | None = None
+    """New offset commits, or at least their columns of GROUP; None if there are none."""
 
 
 class AffectedGroups:
@@ -127,8 +130,19 @@ class AffectedGroups:
             .agg(F.min("offset").alias("first_new"))
         )
         known = self._snapshots.select(
-            *GROUP, "next_offset", "state_format", "rules", "due_at", "topics"
+            *GROUP,
+            "next_offset",
+            "state_format",
+            "rules",
+            "topics",
+            self._is_due("due_at").alias("is_due"),
+            self._is_due("due_with_commits_at").alias("is_due_with_commits"),
         )
+        if news.commits is None:
+            known = known.withColumn("committed", F.lit(None).cast("boolean"))
+        else:
+            committed = news.commits.select(*GROUP).distinct()
+            known = known.join(committed.withColumn("committed", F.lit(True)), [*GROUP], "left")
         if news.broker_news is None:
             known = known.withColumn("is_late", F.lit(None).cast("boolean"))
         else:
@@ -140,7 +154,8 @@ class AffectedGroups:
             | self._asked_again()
         )
         is_told = F.col("is_late").isNotNull()
-        is_affected = F.col("first_new").isNotNull() | is_other | self._is_due() | is_told
+        is_due = F.col("is_due") | (F.col("is_due_with_commits") & F.col("committed").isNotNull())
+        is_affected = F.col("first_new").isNotNull() | is_other | is_due | is_told
         is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
         is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("is_late", F.lit(False))
         rebuild = F.lit(not news.is_clean) | F.coalesce(is_other, F.lit(False)) | is_late
@@ -162,8 +177,8 @@ class AffectedGroups:
         changed = F.array(*[F.lit(topic) for topic in sorted(self._news.topics)])
         return F.coalesce(F.arrays_overlap("topics", changed), F.lit(False))
 
-    def _is_due(self) -> Column:
+    def _is_due(self, moment: str) -> Column:
         if self._news.log_end_ms is None:
             return F.lit(False)
         end = F.timestamp_millis(F.lit(self._news.log_end_ms))
-        return F.coalesce(F.col("due_at") <= end, F.lit(False))
+        return F.coalesce(F.col(moment) <= end, F.lit(False))

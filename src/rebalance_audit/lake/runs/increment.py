@@ -106,6 +106,7 @@ class _Increment:
             context.rules,
             since.is_clean,
             self._broker_news(records),
+            None if commits is None else commits.rows,
         )
 
         def plan_of(unusable: DataFrame | None, revise: Revise) -> Plan:

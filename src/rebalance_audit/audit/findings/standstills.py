@@ -1,0 +1,375 @@
+"""Work that stopped: members that hold partitions and no longer commit, and whole groups that do not.
+
+Commits are known at each record of the group and at the end of the log, in between only in sums. So what stood still is
+noted when a record of the group comes, or the log ends; a pause that begins and ends between two such records is not
+found.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from rebalance_audit.audit.causes.cause import Evidence
+from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.commits.group_libraries import libraries_of
+from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.commits.libraries import HABITS, ClientLibrary
+from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.findings.ending import Ending
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.partitions import TopicPartition
+
+_Committed: TypeAlias = list[tuple[TopicPartition, CommitSummary]]
+
+_LOOKS: Final = 10
+"""Number of times to look at a silent member, while its silence grows by the length that makes it a finding."""
+_UNSURE: Final = (
+    " Its records do not show that it commits on a timer, so perhaps there was nothing to consume in its "
+    "partitions."
+)
+
+
+class Rhythm(NamedTuple):
+    """How a member committed what it owns, by the partitions that it committed often enough to tell."""
+
+    last: LastCommit
+    interval_ms: int
+    """Mean time between two commits of the partition that it committed most often."""
+    limit_ms: int
+    """From this long on its silence is a finding."""
+    partitions: int
+    topics: tuple[str, ...]
+    is_timed: bool
+    """Whether it commits on a timer, by its library and by what it did, also where nothing was consumed."""
+    is_sure: bool
+    """Whether it is timed, and its own records show its library."""
+
+    @property
+    def since_ms(self) -> int:
+        """Time of the last commit (epoch ms)."""
+        return self.last.position.record_timestamp_ms
+
+    def told(self) -> str:
+        """What stopped: the subject of a sentence."""
+        what = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
+        return f"{what}, committed about every {spell_ms(self.interval_ms)} until then"
+
+    def evidence(self, who: str) -> Evidence:
+        """The last commit."""
+        last = self.last
+        fact = f"last commit of {who}, for {last.topic}-{last.topic_partition}"
+        return evidence_at(last.position, fact)
+
+
+class _Silent(NamedTuple):
+    rhythm: Rhythm
+    seen_ms: int
+    """Time of the last record of the group until which it had lasted."""
+
+
+class _Work:
+    """What the commits tell about a group at one moment."""
+
+    def __init__(self, scene: Scene) -> None:
+        life = scene.life
+        generation = life.previous_generation
+        self._life, self._rules = life, scene.rules
+        self.committed: Mapping[str, _Committed] = life.commits.by_member(life.ownership)
+        self.libraries = libraries_of(
+            life.watches, {} if generation is None else generation.members
+        )
+
+    def rhythm(self, member_id: str, pauses: int, least_ms: int) -> Rhythm | None:
+        """The rhythm of a member; None if it has none. `pauses`: at least so many make its silence a finding."""
+        watch, rules = self._life.watches.get(member_id), self._rules
+        often = [
+            (partition, summary)
+            for partition, summary in self.committed.get(member_id, ())
+            if summary.commits >= rules.silent_commits
+        ]
+        if watch is None or watch.last_commit is None or not often:
+            return None
+        most = max(often, key=lambda each: each[1].commits)[1]
+        if most.interval_ms is None:
+            return None
+        library, is_shown = self.libraries[member_id]
+        is_timed = most.is_steady and HABITS[library].commits_unchanged
+        pauses = pauses if is_timed else rules.silent_pauses_unsure
+        # What a member does not do for any of its partitions is never longer than for one of them.
+        longest_ms = min(summary.longest_ms for _, summary in often)
+        session_ms = watch.stint.identity.session_timeout_ms
+        session_ms = session_ms or self._life.options.rules.consumer_session_timeout_ms or 0
+        return Rhythm(
+            watch.last_commit,
+            most.interval_ms,
+            max(least_ms, session_ms, pauses * longest_ms),
+            len(often),
+            tuple(sorted({str(partition[0]) for partition, _ in often})),
+            is_timed,
+            is_timed and is_shown,
+        )
+
+    def goes_on(self, silent: Rhythm, member_id: str) -> str | None:
+        """Another member that went on while this one was silent; None if nobody did, as far as it can be told.
+
+        It has to have committed for half of that time without a long pause: after a hole in the log the first member
+        that commits again is no sign that the others stopped. Where the silent one may have had nothing to consume,
+        it has to be for the same topic, by a client that commits only where something was consumed.
+        """
+        since_ms, limit_ms = silent.since_ms, silent.limit_ms
+        for other_id, committed in self.committed.items():
+            if other_id == member_id:
+                continue
+            for partition, summary in committed:
+                if (
+                    summary.last_ms >= since_ms + limit_ms
+                    and summary.last_ms - max(since_ms, summary.first_ms) >= limit_ms // 2
+                    and summary.longest_ms <= limit_ms // 2
+                    and summary.commits >= self._rules.silent_commits
+                    and (
+                        silent.is_timed
+                        or (partition[0] in silent.topics and self._is_traffic(other_id, summary))
+                    )
+                ):
+                    return other_id
+        return None
+
+    def _is_traffic(self, member_id: str, summary: CommitSummary) -> bool:
+        """Whether the commits show that something was consumed: no timer made them, or its library looks first."""
+        library = self.libraries[member_id].library
+        is_known = library is not ClientLibrary.UNKNOWN
+        return not summary.is_steady or (is_known and not HABITS[library].commits_unchanged)
+
+
+class SilentMember(Watcher):
+    """Looks for members that stopped while others went on."""
+
+    kind = "silent_member"
+    definition = (
+        "A member owns partitions that it used to commit ({silent_commits} times or more), and committed none of them "
+        "for at least {silent_ms}, the length of its session, and {silent_pauses} times its longest pause, "
+        "while another member went on committing. Where its library commits only what it consumed, or the application "
+        "commits, {silent_pauses_unsure} times, and the other one has to commit what it consumed of the same topic; "
+        "then, and where its own records do not show the library, it is info. A pause that ends with another commit is "
+        "found only if a record of the group, or the end of the log, lies in it."
+    )
+    severity = Severity.WARNING
+    other_severity = Severity.INFO
+    at_log_end = AtLogEnd.APPEARS
+    advice = (
+        "Look at this member's lag and threads: it is in the group, and nobody consumes its partitions. Restart it if "
+        "it hangs; max.poll.interval.ms bounds how long a member that does not poll keeps them."
+    )
+
+    _silent: dict[str, _Silent]
+    """Member id -> what is known of its silence, while it lasts."""
+    _look_from_ms: int
+    """Nobody's silence is long enough before."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._silent = {}
+        self._look_from_ms = 0
+
+    def write_comes(self, position: Position) -> None:
+        """Note who is silent now, and who no longer is."""
+        now_ms = position.record_timestamp_ms
+        self._end_broken()
+        for member_id, silent in self._silent.items():
+            self._silent[member_id] = silent._replace(seen_ms=max(now_ms, silent.seen_ms))
+        self._look(now_ms)
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """A silent member is gone."""
+        for row in departures:
+            silent = self._silent.pop(row["member_id"], None)
+            if silent is not None:
+                self._report(row["member_id"], silent, position.record_timestamp_ms, "it was gone")
+
+    def ended(self, end: Ending) -> None:
+        """Report who is still silent when the log ends, or the group is deleted."""
+        self._end_broken()
+        self._look(end.at_ms)
+        for member_id, silent in self._silent.items():
+            until_ms = end.known_ms
+            self._report(
+                member_id, silent, until_ms, None if until_ms is None else "the group was deleted"
+            )
+            end.may_differ(end.at_ms)
+        life = self.scene.life
+        if life.watches and life.protocol in ASSIGNING_TYPES:
+            # A member that has not committed yet may begin to, and fall silent.
+            lasts = [watch.last_commit for watch in life.watches.values() if watch.last_commit]
+            times = [last.position.record_timestamp_ms for last in lasts]
+            end.may_differ(min([end.at_ms, *times]) + self.rules.silent_ms)
+        self._silent.clear()
+        self._look_from_ms = 0
+
+    def _end_broken(self) -> None:
+        """Report silences that are over: the member committed again, or has no more of these partitions."""
+        life = self.scene.life
+        for member_id, silent in list(self._silent.items()):
+            last, watch = silent.rhythm.last, life.watches.get(member_id)
+            owner = life.ownership.owner_by_name((last.topic, last.topic_partition))
+            if watch is None or watch.last_commit != last:
+                del self._silent[member_id]
+                self._report(member_id, silent, silent.seen_ms, "it went on")
+            elif owner is None or owner.member_id != member_id:
+                del self._silent[member_id]
+                self._report(member_id, silent, silent.seen_ms, "another member took over")
+
+    def _look(self, now_ms: int) -> None:
+        """Find members whose silence is long enough by now."""
+        if now_ms < self._look_from_ms:
+            return
+        least_ms = self.rules.silent_ms
+        lasts = {
+            member_id: watch.last_commit.position.record_timestamp_ms
+            for member_id, watch in self.scene.life.watches.items()
+            if watch.last_commit is not None and member_id not in self._silent
+        }
+        newest_ms = max(lasts.values(), default=0)
+        oldest_ms = min(lasts.values(), default=now_ms)
+        self._look_from_ms = oldest_ms + least_ms
+        long = [each for each, last_ms in lasts.items() if newest_ms >= last_ms + least_ms]
+        if not long:
+            return
+        # Members that commit seldom need not be looked at again with every record.
+        self._look_from_ms = now_ms + least_ms // _LOOKS
+        work = _Work(self.scene)
+        for member_id in long:
+            rhythm = work.rhythm(member_id, self.rules.silent_pauses, least_ms)
+            if rhythm is not None and work.goes_on(rhythm, member_id) is not None:
+                self._silent[member_id] = _Silent(rhythm, now_ms)
+
+    def _report(
+        self, member_id: str, silent: _Silent, until_ms: int | None, why: str | None
+    ) -> None:
+        rhythm = silent.rhythm
+        lasted = f"for at least {spell_ms(rhythm.limit_ms)}"
+        if until_ms is not None:
+            lasted = f"for {spell_ms(until_ms - rhythm.since_ms)}, until {why}"
+            if why == "it went on":
+                lasted = f"for at least {spell_ms(until_ms - rhythm.since_ms)}, then {why}"
+        self.find(
+            rhythm.last.position,
+            until_ms,
+            f"{member_id} committed nothing {lasted}, while others did: {rhythm.told()}."
+            f"{'' if rhythm.is_sure else _UNSURE}",
+            (rhythm.evidence(member_id),),
+            members=[member_id],
+            topics=rhythm.topics,
+            subject=member_id,
+            other=not rhythm.is_sure,
+        )
+
+
+class CommitsStopped(Watcher):
+    """Looks for groups in which nobody commits any more."""
+
+    kind = "commits_stopped"
+    definition = (
+        "Members own partitions that they used to commit ({silent_commits} times or more), on a timer, whether there "
+        "was anything to consume or not, and nobody in the group committed for at least {stopped_ms} and "
+        "{silent_pauses} times the longest pause. Groups whose library commits only what it consumed, or whose "
+        "application commits, do not count: without anything to consume they look the same."
+    )
+    severity = Severity.WARNING
+    at_log_end = AtLogEnd.APPEARS
+    advice = (
+        "Look for what all members wait for: a database, a topic that they produce to; and for failed commits in their "
+        "logs."
+    )
+
+    _stopped: _Silent | None
+    """What is known of the group's standstill, while it lasts."""
+    _look_from_ms: int
+    """It does not last long enough before."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._stopped = None
+        self._look_from_ms = 0
+
+    def write_comes(self, position: Position) -> None:
+        """Note that nobody commits, or that somebody does again."""
+        now_ms = position.record_timestamp_ms
+        self._end_broken()
+        if self._stopped is not None:
+            seen_ms = max(now_ms, self._stopped.seen_ms)
+            self._stopped = self._stopped._replace(seen_ms=seen_ms)
+        elif now_ms >= self._look_from_ms:
+            self._note(Ending(now_ms))
+
+    def ended(self, end: Ending) -> None:
+        """Report a standstill that lasts when the log ends, or the group is deleted."""
+        self._end_broken()
+        if self._stopped is None:
+            self._note(end)
+        if self._stopped is not None:
+            self._report(self._stopped, end.known_ms)
+            end.may_differ(end.at_ms)
+        self._stopped = None
+        self._look_from_ms = 0
+
+    def _latest(self) -> tuple[str, LastCommit] | None:
+        """The member that committed last, and its last commit."""
+        found: tuple[str, LastCommit] | None = None
+        for member_id, watch in self.scene.life.watches.items():
+            last = watch.last_commit
+            if last is not None and (
+                found is None or last.position.log_offset > found[1].position.log_offset
+            ):
+                found = member_id, last
+        return found
+
+    def _note(self, end: Ending) -> None:
+        """Note the standstill if it has lasted long enough by then, and its silence tells anything."""
+        latest, rules = self._latest(), self.rules
+        if latest is None:
+            self._look_from_ms = end.at_ms + rules.stopped_ms
+            return
+        last = latest[1]
+        self._look_from_ms = last.position.record_timestamp_ms + rules.stopped_ms
+        if not end.is_open and end.at_ms < self._look_from_ms:
+            return
+        self._look_from_ms = max(self._look_from_ms, end.at_ms + rules.stopped_ms // _LOOKS)
+        work = _Work(self.scene)
+        rhythms = [
+            work.rhythm(each, rules.silent_pauses, rules.stopped_ms) for each in work.committed
+        ]
+        found = [rhythm for rhythm in rhythms if rhythm is not None and rhythm.is_sure]
+        if not found:
+            return
+        rhythm = max(found, key=lambda each: each.last.position.log_offset)._replace(last=last)
+        if end.reached(rhythm.since_ms + rhythm.limit_ms):
+            self._stopped = _Silent(rhythm, end.at_ms)
+
+    def _end_broken(self) -> None:
+        """Report a standstill that is over: somebody committed, or the one that did last is gone."""
+        if self._stopped is None:
+            return
+        latest = self._latest()
+        if latest is None or latest[1] != self._stopped.rhythm.last:
+            self._report(self._stopped, self._stopped.seen_ms)
+            self._stopped = None
+
+    def _report(self, stopped: _Silent, until_ms: int | None) -> None:
+        rhythm = stopped.rhythm
+        lasted_ms = rhythm.limit_ms if until_ms is None else until_ms - rhythm.since_ms
+        members = sorted(self.scene.life.watches)
+        self.find(
+            rhythm.last.position,
+            until_ms,
+            f"Nobody in the group committed for at least {spell_ms(lasted_ms)}; before, members did so about every "
+            f"{spell_ms(rhythm.interval_ms)}, whether there was anything to consume or not.",
+            (rhythm.evidence("the group"),),
+            members=members,
+            topics=rhythm.topics,
+        )

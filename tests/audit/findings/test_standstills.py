@@ -1,0 +1,176 @@
+"""Members that stopped working while they hold partitions, and groups that stopped as a whole."""
+
+import pytest
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from tests.audit.findings.stories import Write, facts, findings, only, pick
+from tests.dsl import TOPIC_NAMES
+
+JAVA = "abcdefghijklmnopqrst-_"
+"""An id that a Java client makes."""
+MINUTE = 60_000
+HOUR = 3_600_000
+
+
+def group(first: str) -> list[Write]:
+    """Two members of a consumer group with three partitions each."""
+    return [
+        (1_000, f"5 {first}; 3 2; 7 {first} 0-5; 6 2; 8 {first} 2/0 0-5"),
+        (2_000, f"5 B host=/b; 3 3; 7 {first} 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -"),
+        (2_500, f"8 {first} 3/2 0-2"),
+        (3_000, "8 B 3/3 3-5"),
+    ]
+
+
+def commits(
+    partition: int, until_ms: int, step_ms: int = 5_000, since_ms: int = 5_000
+) -> list[Write]:
+    """A commit for a partition of `foo` every so often."""
+    return [
+        (at_ms, f"1 foo:{partition} {at_ms}") for at_ms in range(since_ms, until_ms + 1, step_ms)
+    ]
+
+
+def told(*writes: Write, end_ms: int | None = None) -> dict[str, list[Row]]:
+    """The findings; the log ends at `end_ms`, or with the last record."""
+    end_ms = end_ms or max(at_ms for at_ms, _ in writes)
+    options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=end_ms)
+    return findings(*sorted(writes, key=lambda write: write[0]), options=options)
+
+
+def test_a_member_that_stops_while_another_goes_on_is_silent() -> None:
+    """It is still in the group when the log ends; a Java client commits whether there is anything or not."""
+    row = only(told(*group(JAVA), *commits(0, MINUTE), *commits(3, 10 * MINUTE)), "silent_member")
+    assert pick(row, "severity", "from_at", "to_at", "member_ids", "topics") == (
+        "warning",
+        MINUTE,
+        None,
+        [JAVA],
+        ["foo"],
+    )
+    assert row["detail"] == (
+        f"{JAVA} committed nothing for at least 5.0 min, while others did: 1 partition, committed about every 5.0 s "
+        "until then."
+    )
+    assert facts(row) == [f"last commit of {JAVA}, for foo-0"]
+
+
+def test_a_silence_ends_when_the_member_is_removed() -> None:
+    """An hour later somebody notices."""
+    gone = (HOUR, f"8t {JAVA}; 7t {JAVA}; 5t {JAVA}; 3 4")
+    row = only(
+        told(*group(JAVA), *commits(0, MINUTE), *commits(3, HOUR - 1), gone), "silent_member"
+    )
+    assert pick(row, "from_at", "to_at") == (MINUTE, HOUR)
+    assert "for 59.0 min, until it was gone" in row["detail"]
+
+
+def test_a_silence_that_a_record_lies_in_is_found_though_the_member_went_on() -> None:
+    """The subscription of the other one changed meanwhile."""
+    changed = (8 * MINUTE, "5 B host=/b topics=foo,bar; 3 4; 7 B 3-5; 6 4; 8 B 4/3 3-5")
+    again = commits(0, 20 * MINUTE, since_ms=10 * MINUTE)
+    later = (21 * MINUTE, f"8 {JAVA} 4/3 0-2")
+    writes = [*group(JAVA), *commits(0, MINUTE), *commits(3, 21 * MINUTE), changed, *again, later]
+    row = only(told(*writes), "silent_member")
+    assert pick(row, "from_at", "to_at") == (MINUTE, 8 * MINUTE)
+    assert "for at least 7.0 min, then it went on" in row["detail"]
+
+
+@pytest.mark.parametrize(
+    ("until_ms", "step_ms", "kinds"),
+    [
+        (10 * MINUTE, 5_000, {"silent_member"}),
+        (4 * MINUTE, 5_000, set()),
+        (10 * MINUTE, 3 * MINUTE, set()),
+    ],
+)
+def test_how_long_silence_has_to_last(until_ms: int, step_ms: int, kinds: set[str]) -> None:
+    """Not as long as a batch takes, and not while the other one commits too seldom to tell that there was no hole."""
+    others = commits(3, MINUTE + until_ms, step_ms)
+    assert set(told(*group(JAVA), *commits(0, MINUTE), *others)) == kinds
+
+
+RDKAFKA = "abcdefghijklmnopqrstu+"
+"""An id that librdkafka makes."""
+
+
+@pytest.mark.parametrize(
+    ("other", "committed", "kinds"),
+    [
+        (RDKAFKA, "foo:3", {"silent_member"}),
+        (RDKAFKA, "bar:3", set()),
+        ("B", "foo:3", set()),
+        (JAVA, "foo:3", {"silent_member"}),
+    ],
+)
+def test_a_member_that_may_have_nothing_to_consume_is_compared_with_one_that_has(
+    other: str, committed: str, kinds: set[str]
+) -> None:
+    """Its id tells no library. Where the other one commits on a timer, it does probably as well."""
+    writes = [
+        *[(at_ms, write.replace("B", other)) for at_ms, write in group("A")],
+        *commits(0, MINUTE),
+        *[(at_ms, f"1 {committed} {at_ms}") for at_ms in range(5_000, HOUR, 5_000)],
+    ]
+    found = told(*writes)
+    assert set(found) == kinds
+    for row in found.get("silent_member", []):
+        assert row["severity"] == "info"
+        assert "perhaps there was nothing to consume" in row["detail"]
+
+
+def test_a_pause_like_those_before_is_none() -> None:
+    """A member that commits in bursts, every six minutes."""
+    bursts = [
+        write
+        for begin_ms in range(5_000, 30 * MINUTE, 6 * MINUTE)
+        for write in commits(0, begin_ms + 20_000, since_ms=begin_ms)
+    ]
+    assert not told(*group("A"), *bursts, *commits(3, HOUR))
+
+
+def test_a_member_that_gave_its_partitions_up_is_not_silent() -> None:
+    """The other one took them."""
+    moved = [
+        (MINUTE, f"3 4; 7 {JAVA} -; 7 B 0-5; 6 4; 8 {JAVA} 4/3 -"),
+        (MINUTE + 100, "8 B 4/3 0-5"),
+    ]
+    found = told(*group(JAVA), *commits(0, MINUTE - 1), *moved, *commits(3, HOUR))
+    assert "silent_member" not in found
+
+
+def test_a_group_in_which_nobody_commits_any_more_has_stopped() -> None:
+    """As soon as the log has gone on for long enough."""
+    writes = [*group(JAVA), *commits(0, MINUTE), *commits(3, MINUTE - 1)]
+    assert not told(*writes, end_ms=16 * MINUTE - 1)
+    row = only(told(*writes, end_ms=16 * MINUTE), "commits_stopped")
+    assert pick(row, "severity", "from_at", "to_at", "member_ids") == (
+        "warning",
+        MINUTE,
+        None,
+        ["B", JAVA],
+    )
+    assert row["detail"] == (
+        "Nobody in the group committed for at least 15.0 min; before, members did so about every 5.0 s, whether there "
+        "was anything to consume or not."
+    )
+
+
+def test_a_group_that_may_have_nothing_to_consume_has_not_stopped() -> None:
+    """Commits of an unknown library, at night."""
+    assert not told(*group("A"), *commits(0, MINUTE), *commits(3, MINUTE), end_ms=10 * HOUR)
+
+
+def test_a_group_that_stopped_and_went_on_is_found_by_a_record_in_between() -> None:
+    """A heartbeat with another subscription shows that the members live, and do not work."""
+    changed = (30 * MINUTE, "5 B host=/b topics=foo,bar; 3 4; 7 B 3-5; 6 4; 8 B 4/3 3-5")
+    again = commits(0, HOUR, since_ms=40 * MINUTE)
+    row = only(told(*group(JAVA), *commits(0, MINUTE), changed, *again), "commits_stopped")
+    assert pick(row, "from_at", "to_at") == (MINUTE, 30 * MINUTE)
+
+
+def test_a_hole_in_the_log_makes_nobody_silent() -> None:
+    """An hour is missing; after it B commits first."""
+    after = commits(3, HOUR + 2_000, since_ms=HOUR)
+    assert not told(*group(JAVA), *commits(0, MINUTE), *commits(3, MINUTE), *after)
