@@ -11,6 +11,7 @@ from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.report.terminal.terminal import file_console
 from tests.cli.call import call, process
+from tests.cli.page import Page
 from tests.support.spark_sessions import configuration
 
 pytestmark = pytest.mark.spark
@@ -38,6 +39,8 @@ def test_demo_prints_what_happened_and_what_to_do_next(demo: tuple[Path, str, st
     for command in commands[:2]:
         assert call(*command).code == 0
     assert (out / "gold" / "epochs" / "_delta_log").is_dir()
+    assert "report.html" in text
+    assert "10 groups" in Page(out / "report.html").text
 
 
 def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, str, str]) -> None:

@@ -1,11 +1,19 @@
-"""Reads from a lake the rows that a page is made of. Importing this imports Arrow, delta-rs and DuckDB."""
+"""Reads the rows that a page is made of, from a lake or from an audit. Importing this imports Arrow and DuckDB."""
 
+import shlex
+from collections.abc import Callable
 from contextlib import closing
-from typing import Final
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.dataset as ds
 
 from rebalance_audit.errors import require_known
+from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.report_rows import ReportRows
-from rebalance_audit.readers.tables import require_cluster
+from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import PageFacts, bucket_size
 
 FINDINGS_MAX: Final = 5
@@ -28,9 +36,38 @@ MEMBERS_MAX: Final = 2000
 """Members of one group whose names are known; the others go by their ids."""
 
 
+class PageSource(NamedTuple):
+    """Where the gold tables of a page lie."""
+
+    name: str
+    """The folder of the log or of the lake."""
+    cluster: str
+    arguments: str
+    """What names it to `inspect` and `explain`, quoted for a shell."""
+    open_gold: Callable[[str], pa.Table | ds.Dataset]
+    require_cluster: Callable[[], None]
+    """Raises LakeNotReadable where nothing was ever written about the cluster."""
+
+
+def of_lake(lake: str, cluster: str) -> PageSource:
+    """The tables that `run` left in a lake."""
+    arguments = f"--lake {shlex.quote(lake)} --cluster {shlex.quote(cluster)}"
+    return PageSource(
+        lake, cluster, arguments, partial(open_table, lake), partial(require_cluster, lake, cluster)
+    )
+
+
+def of_audit(segments: Path, audit: Audit) -> PageSource:
+    """The tables of a log that was just audited."""
+
+    def rows(name: str) -> pa.Table:
+        return audit.table(name).to_arrow()
+
+    return PageSource(str(segments), audit.cluster, shlex.quote(str(segments)), rows, lambda: None)
+
+
 def report_facts(
-    lake: str,
-    cluster: str,
+    source: PageSource,
     *,
     from_ms: int | None = None,
     to_ms: int | None = None,
@@ -41,10 +78,10 @@ def report_facts(
 
     Raises UnknownGroup for a group that the tables do not have.
     """
-    with closing(ReportRows(lake, cluster, from_ms, to_ms)) as rows:
+    with closing(ReportRows(source.open_gold, source.cluster, from_ms, to_ms)) as rows:
         totals = rows.totals()
         if not totals["groups"]:
-            require_cluster(lake, cluster)
+            source.require_cluster()
         groups = rows.groups()
         require_known(group_ids, {group["group_id"] for group in groups})
         size = bucket_size(totals["first_epoch_ms"], totals["last_epoch_ms"])
@@ -57,8 +94,9 @@ def report_facts(
         parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
         parts["members"] = rows.of_groups("members", sorted(told.union(detailed)), MEMBERS_MAX)
         return PageFacts(
-            cluster=cluster,
-            lake=lake,
+            cluster=source.cluster,
+            source=source.name,
+            arguments=source.arguments,
             windowed=from_ms is not None or to_ms is not None,
             totals=totals,
             groups=groups,

@@ -1,17 +1,20 @@
 """What the report shows, asked of the gold tables in SQL: DuckDB over delta-rs, without Spark.
 
-Every query has a bounded answer, however long the history: sums over all groups, and the rows of a few. Times come
-as epoch milliseconds. A row belongs to the window if it begins in it; states and findings belong if they overlap it.
+The tables are those of a lake or of an audit in memory. Every query has a bounded answer, however long the history:
+sums over all groups, and the rows of a few. Times come as epoch milliseconds. A row belongs to the window if it begins
+in it; states and findings belong if they overlap it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.readers.gold_sql import OFFLINE
-from rebalance_audit.readers.tables import lacking_columns, open_table
+from rebalance_audit.readers.tables import lacking_columns
 
 FIRST_MS: Final = -(1 << 62)
 LAST_MS: Final = 1 << 62
@@ -306,12 +309,19 @@ order by group_id, last_seen_at, member_id
 
 
 class ReportRows:
-    """The answers about one cluster of a lake in a window."""
+    """The answers about one cluster in a window."""
 
     def __init__(
-        self, lake: str, cluster: str, from_ms: int | None = None, to_ms: int | None = None
+        self,
+        open_gold: Callable[[str], pa.Table | ds.Dataset],
+        cluster: str,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
     ) -> None:
-        """Opens the tables; their rows are read by the questions. Raises LakeNotReadable."""
+        """`open_gold`: a table by its full name, as `gold.epochs`; its rows are read by the questions.
+
+        Raises what `open_gold` raises.
+        """
         self._sql = duckdb.connect(":memory:", config=dict(OFFLINE))
         bounds = (
             FIRST_MS if from_ms is None else from_ms,
@@ -320,8 +330,8 @@ class ReportRows:
         self._lacking: dict[str, dict[str, str]] = {}
         """Table -> columns that came with a later release than the lake's, with their types."""
         for name in GOLD_OF_GROUP:
-            table = open_table(lake, f"gold.{name}")
-            self._sql.register(f"{name}_of_lake", table)
+            table = open_gold(f"gold.{name}")
+            self._sql.register(f"{name}_as_given", table)
             self._lacking[name] = lacking_columns(f"gold.{name}", table)
             self._view(name, name, cluster, *bounds)
         self._sql.execute(_LONGEST)
@@ -381,7 +391,7 @@ class ReportRows:
         )
         self._sql.execute(
             f"create view {view} as select *, epoch_ms({moment}) as at_ms{rank}{bounds}"  # noqa: S608 - our own names; the cluster's is quoted
-            f" from (select *{missing} from {name}_of_lake) where cluster = '{quoted}' and {inside}"
+            f" from (select *{missing} from {name}_as_given) where cluster = '{quoted}' and {inside}"
         )
 
     def _rows(self, question: str, **values: object) -> list[Row]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
@@ -50,7 +51,7 @@ def _is_there(lake: str, name: str) -> bool:
     return DeltaTable.is_deltatable(str(local_path(path) or path))
 
 
-def lacking_columns(name: str, table: ds.Dataset) -> dict[str, str]:
+def lacking_columns(name: str, table: ds.Dataset | pa.Table) -> dict[str, str]:
     """Columns of the schema, with their types, that the table of an earlier release does not have."""
     there = set(table.schema.names)
     return {

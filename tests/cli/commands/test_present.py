@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call, segments
-from tests.cli.commands.test_report import Page
+from tests.cli.page import Page
 from tests.support.lake_without_spark import write_lake
 
 ALL = sorted(folder.name for folder in CAPTURES.iterdir())

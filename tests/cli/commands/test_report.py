@@ -1,7 +1,6 @@
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -12,57 +11,13 @@ from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.resources import checkout_root
 from tests.cli.call import call, segments
+from tests.cli.page import Page
 from tests.support.lake_without_spark import arrow_table, write_lake
 
 BLUE = ("--cluster", "blue")
 LIBRARY = checkout_root() / "src/rebalance_audit/report/html/files/echarts"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u2028'\"&\u202e"
 MINUTE_MS = 60_000
-
-
-class Page(HTMLParser):
-    """A page as a browser parses it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(convert_charrefs=True)
-        self.source = path.read_text(encoding="utf-8")
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.scripts: list[str] = []
-        self._inside = ""
-        self.feed(self.source)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the tag, and that its text follows."""
-        self.tags.append((tag, dict(attrs)))
-        self._inside = tag
-
-    def handle_data(self, data: str) -> None:
-        """Sort the text by its position."""
-        if self._inside == "script":
-            self.scripts.append(data)
-        elif self._inside != "style":
-            self.texts.append(data)
-
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's signature
-        """What follows belongs to the surrounding element."""
-        self._inside = ""
-
-    @property
-    def text(self) -> str:
-        """The text to read, with blanks as a browser shows them."""
-        return " ".join(" ".join(self.texts).split())
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The data of the charts and the search."""
-        found: dict[str, Any] = json.loads(self.scripts[0])
-        return found
-
-    def headings(self) -> list[str]:
-        """Texts of the sections' headings."""
-        return re.findall(r"<h2[^>]*>([^<]+)</h2>", self.source)
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +128,23 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
     assert states >= {"Stable", "Reconciling"}
 
 
+def test_the_page_of_a_log_says_what_the_page_of_its_lake_says(page: Page, tmp_path: Path) -> None:
+    """Both have one text and one data, but for the place that is named."""
+    out, log = tmp_path / "page.html", str(segments("failover"))
+    assert call("report", log, *BLUE, "--out", out).code == 0
+    of_log = Page(out)
+    lake = next(text for text in page.texts if "Made by" in text).split(" from ")[1].split(".")[0]
+    assert lake not in of_log.text
+    named = f"--lake {lake} --cluster blue"
+    assert of_log.text == page.text.replace(named, log).replace(lake, log)
+    assert of_log.data == page.data
+
+
+def test_two_minutes_are_more_than_a_few_bars(page: Page) -> None:
+    """Pieces of time are as fine as a hundred bars allow: a minute and a half is told by the second."""
+    assert page.data["bucket_ms"] == 1000
+
+
 def test_a_page_loads_nothing_and_runs_only_its_own_scripts(page: Page) -> None:
     """No address to fetch from in any tag or style, and a policy that names the hashes of the two scripts."""
     assert {tag for tag, _ in page.tags} & {
@@ -251,7 +223,7 @@ def test_an_empty_lake_is_a_page_that_says_so(tmp_path: Path) -> None:
     """The cluster's log has no groups yet: no figure, no chart, only a hint."""
     write_lake(tmp_path, dict.fromkeys(rows_of("g"), ()), "blue")
     page = report(tmp_path)
-    assert "No group in this lake" in page.text
+    assert "No group here" in page.text
     assert page.scripts == []
 
 
@@ -274,7 +246,7 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (["--lake", "/nowhere"], exit_codes.NOT_READABLE, "cannot be read as a Delta table"),
-        ([], exit_codes.BAD_ARGUMENTS, "No lake: give --lake DIR."),
+        ([], exit_codes.BAD_ARGUMENTS, "Nothing to read: give SEGMENTS or --lake DIR."),
         (
             ["--lake", "LAKE", "--cluster", "b"],
             exit_codes.NOT_READABLE,

@@ -8,6 +8,7 @@ import click
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_java
+from rebalance_audit.cli.summaries import write_file
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
@@ -18,6 +19,9 @@ from rebalance_audit.report.terminal.terminal import file_console, stdout_consol
 OUT: Final = "demo-lake"
 CLUSTER: Final = "demo"
 REPORT: Final = "report.txt"
+PAGE: Final = "report.html"
+SECTIONS: Final = 20
+"""More groups than the log has."""
 
 EXAMPLES: Final = """\b
 Examples:
@@ -33,30 +37,35 @@ Examples:
     default=OUT,
     show_default=True,
     metavar="DIR",
-    help="Folder for the log, the tables and the report.",
+    help="Folder for the log, the tables, the report and the page.",
 )
 @configured
 def demo(invocation: Invocation, out: Path) -> None:
     """Audit a bundled log of a real cluster with local Spark, and print what happened.
 
     Two minutes of a Kafka broker with ten groups, whose clients were started, closed, killed and frozen
-    at random. Leaves the log, the Delta tables and the printed report in a folder.
+    at random. Leaves the log, the Delta tables, the printed report and the page in a folder.
     """
     log = out / "log"
     config = invocation.config_of_lake(
         {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER},
         "spark",
-        "readers",
+        "report",
     )
     require_java()
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
+    from rebalance_audit.cli.report_facts import of_lake, report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.gold import gold_tables  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports templates
 
     with progress() as tell:
         tell("unpacking the log")
         extract_to(log)
         request = spark.run_request_of(config, command="demo")
         report = spark.audit_once(request, config, tell)
+        tell("writing the page")
+        page = render_page(report_facts(of_lake(str(out), CLUSTER), details=SECTIONS))
+        write_file(page.encode(), out / PAGE)
     tables = gold_tables(request.lake, request.cluster)
     console = stdout_console()
     print_overview(ConsoleReport(console, tables), tables, everything=False)
@@ -75,7 +84,7 @@ def what_next(out: Path, tables: Tables, records: int) -> str:
     rows = ", ".join(f"{name} {len(found):,}" for name, found in tables.items())
     return f"""
 {words.counted(records, "record")} of the log became Delta tables under {out}: {rows} rows.
-All of this report is in {out / REPORT}. What to look at next:
+All of this report is in {out / REPORT}, with pictures of each group in {out / PAGE}. What to look at next:
 
   rebalance-audit inspect {out / "log"} --group {busiest}
       every epoch of the most unsettled group, with causes and evidence; without Spark

@@ -1,22 +1,28 @@
-"""`rebalance-audit report`: the tables of a lake as one page for a browser."""
+"""`rebalance-audit report`: an audit, or the tables of a lake, as one page for a browser."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from rebalance_audit.cli import options
+from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
+
+if TYPE_CHECKING:
+    from rebalance_audit.cli.report_facts import PageSource
 
 DETAILS: Final = 20
 """Groups with a section of their own, unless told otherwise."""
 
 EXAMPLES: Final = """\b
 Examples:
+  rebalance-audit report copy-of-log --out report.html
   rebalance-audit report --lake lake --out report.html
   rebalance-audit report --lake /data/lake --cluster blue --from -7d --out week.html
   rebalance-audit report --lake lake --group checkout --group billing --out two.html
@@ -24,7 +30,8 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--lake", metavar="DIR", help="The lake of `run`.")
+@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
+@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
 @click.option(
     "--out",
     cls=options.NeededOption,
@@ -34,6 +41,8 @@ Examples:
     help="The page; its folder is made.",
 )
 @options.cluster
+@options.broker_logs
+@options.broker_log_zone
 @options.time_option("--from", "from_ms", text="Only what begins at this moment or later.")
 @options.time_option("--to", "to_ms", text="Only what begins before this moment.")
 @click.option(
@@ -56,31 +65,36 @@ Examples:
 def report(
     invocation: Invocation,
     /,
+    segments: Path | None,
     lake: str | None,
     out: Path,
     cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
     hand_out: HandOut,
     **wanted: Any,
 ) -> None:
-    """Write a page about the groups of a lake: rebalances, their causes, findings with advice, groups in detail.
+    """Write a page about groups: rebalances, their causes, findings with advice, each group in detail.
+
+    From SEGMENTS, audited in this process, or from the tables of a lake.
 
     The page is complete: it can be mailed, archived and opened without a network. It is bounded: however many
     groups there are, those that need attention most are told in detail, and the others can be searched for.
     """
-    config = invocation.config_of_reader({"lake.path": lake, "cluster": cluster}, "report")
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
+    source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone)
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports the templates
 
     with bad_arguments():
-        facts = report_facts(config.lake.path, config.cluster, **wanted)
+        facts = report_facts(source, **wanted)
     page = render_page(facts).encode()
     write_file(page, out)
     totals = facts.totals
     summary = {
-        "lake": config.lake.path,
-        "cluster": config.cluster,
+        "source": source.name,
+        "cluster": source.cluster,
         "from": words.iso(wanted["from_ms"]),
         "to": words.iso(wanted["to_ms"]),
         "out": str(out),
@@ -98,6 +112,37 @@ def report(
         f"{words.counted(summary['findings'], 'finding')}; {words.size(len(page))}"
     )
     hand_out(summary, text)
+
+
+def _source(
+    invocation: Invocation,
+    segments: Path | None,
+    lake: str | None,
+    cluster: str | None,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
+) -> "PageSource":
+    if segments is None:
+        if broker_logs:
+            raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+        config = invocation.config_of_reader(
+            {"lake.path": lake, "cluster": cluster},
+            "report",
+            without="Nothing to read: give SEGMENTS or --lake DIR.",
+        )
+        from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
+
+        return of_lake(config.lake.path, config.cluster)
+    if lake is not None:
+        raise click.UsageError("Give SEGMENTS or --lake, not both.")
+    settings = audit_settings(invocation, cluster, broker_log_zone)
+    require_packages_of("report")
+    from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
+
+    with bad_arguments():
+        audit = audit_segments(segments, (), broker_logs, **settings._asdict())
+    return of_audit(segments, audit)
 
 
 def _both_bounds(name: str, totals: Mapping[str, Any], stem: str) -> dict[str, Any]:

@@ -10,6 +10,9 @@ HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
 
 BUCKETS: Final = (
+    (1000, "a second"),
+    (5000, "in 5 seconds"),
+    (15_000, "in 15 seconds"),
     (MINUTE_MS, "a minute"),
     (5 * MINUTE_MS, "in 5 minutes"),
     (15 * MINUTE_MS, "in 15 minutes"),
@@ -29,7 +32,10 @@ class PageFacts(NamedTuple):
     """Everything that the page shows; times in epoch milliseconds, all names as in the log."""
 
     cluster: str
-    lake: str
+    source: str
+    """The folder of the log or of the lake."""
+    arguments: str
+    """What names the source to `inspect` and `explain`, quoted for a shell."""
     windowed: bool
     """Whether the reader asked for only a part of the time."""
     totals: TableRow

@@ -168,7 +168,6 @@ def _section(
     epochs = own["epochs"]
     name = epoch_noun(epochs).capitalize()
     listed = epochs[: -EPOCHS_LISTED - 1 : -1]
-    place = f"--lake {shlex.quote(facts.lake)} --cluster {shlex.quote(facts.cluster)}"
     return {
         "anchor": anchor,
         "name": shown(group_id),
@@ -190,7 +189,7 @@ def _section(
         if len(listed) == group["epochs"]
         else f"{name}s: the last {len(listed)} of {group['epochs']:,}",
         "command": shown(
-            f"rebalance-audit inspect {place} --group {shlex.quote(group_id)} --epochs"
+            f"rebalance-audit inspect {facts.arguments} --group {shlex.quote(group_id)} --epochs"
         ),
     }
 

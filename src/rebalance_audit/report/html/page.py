@@ -76,7 +76,7 @@ def render_page(facts: PageFacts) -> str:
         data=_trusted(_json(_chart_data(facts))),
         version=__version__,
         cluster=shown(facts.cluster),
-        lake=shown(facts.lake),
+        source=shown(facts.source),
         windowed=facts.windowed,
         span=_span(facts.totals),
         totals=facts.totals,
