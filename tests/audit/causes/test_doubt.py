@@ -120,6 +120,16 @@ def test_a_member_that_was_there_already_does_not_join() -> None:
     assert (verdicts(got)[-1][1], proven(got, 3)) == ("gap", [])
 
 
+@pytest.mark.parametrize("state", ["", "; 8 B 6/0 UNREVOKED -|3"], ids=["none", "gives up"])
+def test_a_member_of_a_lost_beginning_does_not_join(state: str) -> None:
+    """Two epochs in a row end the doubt about the start; but who comes gets an assignment, and gives up nothing yet."""
+    begins = (1_000, "5 A; 3 5 h7; 7 A 0-2; 7 B 3-5; 6 5; 8 A 5/4 0-2")
+    got = told(begins, (2_000, f"5 B; 3 6 h8; 7 A 0-3; 7 B 4-5; 6 6{state}"))
+    assert (verdicts(got)[-1][1], proven(got, 6)) == ("gap", [])
+    joins = "5 B; 3 6 h8; 7 A 0-3; 7 B 4-5; 6 6; 8 B 6/0 UNRELEASED -"
+    assert proven(told(begins, (2_000, joins)), 6) == ["member_joined"]
+
+
 def test_an_expression_that_nobody_is_known_to_have() -> None:
     """The record of its member is lost, and with it what that gave up."""
     resolved = [(2_000, "5 B regex=^b; 8 B 2/0 -"), (2_500, "16 ^b bar; 3 3 h8")]

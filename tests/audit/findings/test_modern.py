@@ -186,7 +186,8 @@ def test_missing_records_in_the_middle() -> None:
     row = only(findings(A_JOINS, (2000, "5 B; 3 9; 7 A 0-2; 7 B 3-5; 6 9")), "log_gap")
     assert pick(row, "severity", "from_at") == ("info", 2000)
     late = (1000, "5 A; 7 A 0-5; 6 7; 8 A 7/6 0-5; 3 7")
-    assert findings(late, (2000, "5 B; 3 8; 7 B 3-5; 7 A 0-2; 6 8")) == {}
+    joins = (2000, "5 B; 3 8; 7 B 3-5; 7 A 0-2; 6 8; 8 B 8/0 UNRELEASED -")
+    assert findings(late, joins) == {}
 
 
 def test_a_dead_group() -> None:
@@ -233,12 +234,13 @@ def test_expressions_that_differ_only_in_writing() -> None:
 
 def test_shares_that_stay_unequal() -> None:
     """Five partitions against one with the same subscription, for minutes, is unbalanced; three against three not."""
-    unequal = [A_JOINS, (2000, "5 B; 3 3; 7 A 0-4; 7 B 5; 6 3; 8 A 3/2 0-4"), (2400, "8 B 3/0 5")]
+    joins = "5 B; 3 3; 7 A {0}; 7 B {1}; 6 3; 8 A 3/2 {0}; 8 B 3/0 UNRELEASED -"
+    unequal = [A_JOINS, (2000, joins.format("0-4", "5")), (2400, "8 B 3/3 5")]
     thresholds = {"unbalanced_ms": 60_000, "unbalanced_factor": 1}
     later = AuditOptions(log_end_ms=100_000)
     row = only(findings(*unequal, options=later, **thresholds), "unbalanced_assignment")
     assert pick(row, "member_ids", "to_at", "severity") == (["A"], None, "info")
-    equal = [A_JOINS, (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 A 3/2 0-2"), (2400, "8 B 3/0 3-5")]
+    equal = [A_JOINS, (2000, joins.format("0-2", "3-5")), (2400, "8 B 3/3 3-5")]
     assert findings(*equal, options=later, **thresholds) == {}
 
 

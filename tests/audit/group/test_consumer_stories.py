@@ -293,7 +293,8 @@ def test_subscriptions_and_expressions() -> None:
 def test_a_log_that_begins_in_the_middle() -> None:
     """After compaction the first epoch has no known cause and says so; the next one is complete again."""
     got = tables(
-        (1000, "5 A; 7 A 0-5; 6 7; 8 A 7/6 0-5; 3 7"), (2000, "5 B; 3 8; 7 B 3-5; 7 A 0-2; 6 8")
+        (1000, "5 A; 7 A 0-5; 6 7; 8 A 7/6 0-5; 3 7"),
+        (2000, "5 B; 3 8; 7 B 3-5; 7 A 0-2; 6 8; 8 B 8/0 UNRELEASED -"),
     )
     assert pick(got["epochs"], "epoch", "previous_epoch", "completeness") == [
         (7, None, "gap"),

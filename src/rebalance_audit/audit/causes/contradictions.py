@@ -31,7 +31,7 @@ def contradictions(
             yield from (str(each.kind) for each in step.changes if isinstance(each, Anomaly))
     converts = write[0].role is Role.CLASSIC
     for check in _CHECKS:
-        if not (converts and check is _broken_chain):
+        if not (converts and check in _NOT_IN_CONVERSIONS):
             yield from check(evidence, group, believed)
 
 
@@ -74,6 +74,25 @@ def _without_beginning(
             yield f"nothing tells that member {change.member_id} joined"
 
 
+def _never_joined(
+    evidence: WriteEvidence, group: ModernGroup, _believed: Believed
+) -> Iterator[str]:
+    """A member that looks new where the group has a target, without the assignment that each join brings.
+
+    A member comes at epoch 0 and gets the target's epoch at once, which is a record, and gives nothing up yet. Only in
+    a group at epoch 0 (3.7) it stays there. So an earlier record of the member is missing.
+    """
+    assigned = {change.member_id: change for change in evidence.assigned}
+    for change in evidence.joined:
+        if evidence.bump is None and group.assignment_epoch <= 0:
+            continue
+        first = assigned.get(change.member_id)
+        if first is None:
+            yield f"member {change.member_id} joined without an assignment"
+        elif first.new_pending:
+            yield f"member {change.member_id} joined and had partitions to give up"
+
+
 def _nobodys_expression(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
 ) -> Iterator[str]:
@@ -104,6 +123,10 @@ _CHECKS: Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]
     _nothing_new,
     _broken_chain,
     _without_beginning,
+    _never_joined,
     _nobodys_expression,
     _taken,
 )
+
+_NOT_IN_CONVERSIONS = (_broken_chain, _never_joined)
+"""What does not hold in the write that upgrades a classic group, whose members come over as they are."""
