@@ -129,7 +129,8 @@ All these are *probable*, never proven.
 - **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
   whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
   assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
-  record that says nothing new, a partition that a member has although another never gave it up, or a resolved
+  record that says nothing new, a join without the assignment that each member gets when it comes, a partition that a
+  member has although another never gave it up, or a resolved
   expression that no member has. From there on every epoch is marked `gap` and nothing is proven, until each member has
   written its subscription again and reached a later epoch, or no member is left, or the group begins anew. What
   compaction left at the start of a log is the group as it was, so two consecutive epochs are enough there.

@@ -77,20 +77,24 @@ def _without_beginning(
 def _never_joined(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
 ) -> Iterator[str]:
-    """A member that looks new where the group has a target, without the assignment that each join brings.
+    """A member that looks new, without the assignment of one that comes: an earlier record of it is missing.
 
-    A member comes at epoch 0 and gets the target's epoch at once, which is a record, and gives nothing up yet. Only in
-    a group at epoch 0 (3.7) it stays there. So an earlier record of the member is missing.
+    A join takes the member from epoch 0 to the target's, which is a record; it gives nothing up yet, and gets what the
+    target gives it. Only where the group has no target yet the member stays at 0: at a first epoch 0, or while a client
+    assigns (3.7).
     """
     assigned = {change.member_id: change for change in evidence.assigned}
+    bump = evidence.bump
+    has_target = group.assignment_epoch > 0 or (bump is not None and bump.new_metadata_hash)
     for change in evidence.joined:
-        if evidence.bump is None and group.assignment_epoch <= 0:
-            continue
         first = assigned.get(change.member_id)
         if first is None:
-            yield f"member {change.member_id} joined without an assignment"
+            if has_target:
+                yield f"member {change.member_id} joined without an assignment"
         elif first.new_pending:
             yield f"member {change.member_id} joined and had partitions to give up"
+        elif minus(first.new_assigned, group.target_of(change.member_id)):
+            yield f"member {change.member_id} joined and got what no target gives it"
 
 
 def _nobodys_expression(
