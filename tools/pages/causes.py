@@ -109,9 +109,13 @@ than ever before and longer than its session, well before the others stopped to 
 member of a group that was gone as long after its last commit as its session and one interval last. A static member
 *left* if it committed before its interval was over and the others stopped right after (Java clients from 4.1 can be
 told to leave on closing); if more time has passed since its last generation than its session lasts, it *expired*; the
-end of a join phase drops dynamic members alone. Several members that went together, all in the middle of their rhythm,
-were *removed by an administrator*. Where all waited for about as long as the rebalance timeout, the member that stopped
-last may be the one they waited for. Otherwise it is *member departed*.
+end of a join phase drops dynamic members alone. A static member that comes back under a new id to a stable group needs
+no new generation: so if nothing else explains one, and only one came back, it had *expired* or been *removed* before.
+A dynamic member that commits on a timer *left* if its last commit came before it was due, and had not to wait for a
+join phase; if it came when it was due, after those of all others, it did not close, and *expired*. Several members that
+went together, all in the middle of their rhythm, were *removed by an administrator*. Where all waited for about as long
+as the rebalance timeout, the member that stopped last may be the one they waited for. Otherwise it is *member
+departed*.
 
 A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
 it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and

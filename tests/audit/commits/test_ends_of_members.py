@@ -223,6 +223,65 @@ def test_a_static_classic_member_leaves_for_good_only_as_it_closes(
     assert cause["cause"] == how
 
 
+@pytest.mark.parametrize(
+    ("last_ms", "rejoined_ms", "how"),
+    [
+        (46_500, None, "member_left"),
+        (49_900, None, "member_session_expired"),
+        (46_500, 46_000, "member_departed"),
+    ],
+    ids=["early", "in its rhythm", "the one before was for a join phase"],
+)
+def test_a_commit_out_of_rhythm_is_one_on_closing(
+    last_ms: int, rejoined_ms: int | None, how: str
+) -> None:
+    """B, which never commits, then takes its time to join. Members commit before they join a generation as well."""
+    members = "range A=0-2 B=3-5 session=10000 timeout=300000"
+    again = [(rejoined_ms, f"2 2 {members} state_at={rejoined_ms}")] if rejoined_ms else []
+    records = log(
+        (1_000, f"2 1 {members} state_at=1000"),
+        *commits(0, *range(5_000, 46_000, 5_000)),
+        *again,
+        *commits(0, last_ms),
+        (65_000, "2 3 range B=0-5 session=10000 timeout=300000 state_at=64990"),
+    )
+    causes = audit_log(with_rack(records, None))["rebalance_causes"]
+    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == how
+
+
+@pytest.mark.parametrize(
+    ("gone_ms", "how"), [(20_000, "member_session_expired"), (12_500, "member_removed_by_admin")]
+)
+def test_an_instance_that_comes_back_in_a_generation_of_its_own_had_been_dropped(
+    gone_ms: int, how: str
+) -> None:
+    """A return to a stable group needs no new generation: A expired, or somebody removed it."""
+    got = audit_log(
+        log(
+            (1_000, "2 1 range A@i1=0-2 B@i2=3-5 session=10000 timeout=20000 state_at=1000"),
+            *commits(0, 4_000, 6_000, 8_000),
+            (
+                gone_ms,
+                f"2 2 range C@i1=0-2 B@i2=3-5 session=10000 timeout=20000 state_at={gone_ms - 10}",
+            ),
+        )
+    )
+    (member,) = [row for row in got["members"] if row["member_id"] == "A"]
+    assert (member["left_how"], member["left_certainty"]) == (how, "probable")
+    assert member["next_member_id"] == "C"
+
+
+def test_a_record_that_another_members_return_wrote_shows_no_life() -> None:
+    """B came back within the generation; A, which never commits, had expired 19 s after that began."""
+    cause = end_of(
+        "A",
+        (1_000, "2 1 range A@i1=0-2 B@i2=3-5 session=10000 timeout=30000 state_at=1000"),
+        (15_000, "2 1 range A@i1=0-2 C@i2=3-5 session=10000 timeout=30000 state_at=1000"),
+        (20_000, "2 2 range C@i2=0-5 session=10000 timeout=30000 state_at=19990"),
+    )
+    assert cause["cause"] == "member_session_expired"
+
+
 def test_a_member_that_was_heard_a_moment_ago_did_not_expire() -> None:
     """In its rhythm to the last, 3 s before it went; no session is that short."""
     cause = end_of("A", *SETTLED, *commits(0, 3_000, 8_000, 13_000), (16_000, A_GOES))

@@ -31,6 +31,8 @@ HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
 _EXACT: Final = 1.1
 """So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
+_NEARLY: Final = 1.2
+"""So for the rhythm of a timer in which one commit more may have come early."""
 _JITTER_MS: Final = 100
 """Difference between two pauses of a timer's rhythm that means nothing."""
 
@@ -93,6 +95,26 @@ class Silence(NamedTuple):
             return usual.pause_ms >= usual.longest_ms - max(_JITTER_MS, usual.longest_ms // 20)
         return usual.pause_ms >= usual.interval_ms - usual.interval_ms // 5
 
+    def came_early(self, since_ms: int) -> bool | None:
+        """Whether the last commit came before it was due, as on closing; None if it may have.
+
+        `since_ms`: when its generation began. Members commit as they join it too, so only commits after that count.
+        """
+        usual = self.evidence.usual
+        if (
+            usual is None
+            or usual.pause_ms is None
+            or usual.commits <= COMMITS_FOR_A_RHYTHM
+            or usual.last_ms != self.evidence.last.position.record_timestamp_ms
+            or usual.last_ms - usual.pause_ms < since_ms
+            or not HABITS[self.evidence.library].on_close
+        ):
+            return False
+        due_ms = (usual.last_ms - usual.first_ms - usual.pause_ms) // (usual.commits - 2)
+        if usual.longest_ms <= _NEARLY * due_ms:
+            return usual.pause_ms < due_ms - due_ms // 5
+        return None if usual.pause_ms < due_ms // 2 else False
+
     @property
     def went_on_ms(self) -> int | None:
         """For how long after the member's last commit all members that stayed still committed; None if none did.
@@ -133,6 +155,16 @@ class Silence(NamedTuple):
         return (
             f"{name} last committed at {at}{before}; then nothing for {spell_ms(self.silent_ms)} until it was "
             "removed."
+        )
+
+    def told_early(self, name: str) -> str:
+        """A commit out of its rhythm as a sentence."""
+        usual = self.evidence.usual
+        assert usual is not None
+        at = _clock_time(self.evidence.last.position.record_timestamp_ms)
+        return (
+            f"{name} last committed at {at}, {spell_ms(usual.pause_ms or 0)} after the commit before, where it had "
+            f"paused for {spell_ms(usual.longest_ms)}: clients commit so as they close."
         )
 
     def told_close(self, name: str) -> str:
@@ -181,7 +213,8 @@ def stopped_before_join_phase(
     """Whether a classic member had stopped working before the join phase that it missed, and its session had run out.
 
     A member that leaves commits first, and the others stop committing within a heartbeat or two. If they went on for
-    longer, it stopped before. Where nobody is left there was no join phase: the timer wrote the record.
+    longer, it stopped before. Where nobody is left there was no join phase: the timer wrote the record. A member that
+    commits on a timer and last did so when it was due, after all others, did not commit on closing.
     """
     if silence.silent_ms < session_ms or not silence.is_unusual:
         return False
@@ -190,9 +223,11 @@ def stopped_before_join_phase(
     in_time = silence.silent_ms <= beyond_ms
     if not static and _polls_too_late(silence, rebalance_timeout_ms) and not in_time:
         return False
+    went_on_ms = silence.went_on_ms
+    if silence.on_timer and silence.kept_rhythm and went_on_ms is None:
+        return True
     if silence.evidence.is_empty:
         return in_time or silence.on_timer
-    went_on_ms = silence.went_on_ms
     return went_on_ms is not None and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
 
 

@@ -114,7 +114,7 @@ def judge_absence(
     if decision.cause is _DEPARTED and silence is not None:
         decision = _absence_by_commits(watch, candidates, timeout_ms, silence) or decision
     if decision.cause is _DEPARTED:
-        decision = _static_absence(watch, gone, candidates) or decision
+        decision = _static_absence(watch, gone, candidates, elapsed_ms) or decision
     facts = [
         evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
         evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
@@ -293,8 +293,16 @@ def _absence_by_commits(
             f"{session_ms} ms: it did not expire."
         )
         return _Decision(cause, rest, reason)
-    if _EXPIRED in candidates and stopped_before_join_phase(
-        silence, session_ms, identity.rebalance_timeout_ms, static=static
+    early = silence.came_early(watch.last_life.record_timestamp_ms)
+    if early and not static:
+        rest = [each for each in candidates if each is not _LEFT]
+        return _Decision(_LEFT, rest, silence.told_early(name))
+    if (
+        _EXPIRED in candidates
+        and early is False
+        and stopped_before_join_phase(
+            silence, session_ms, identity.rebalance_timeout_ms, static=static
+        )
     ):
         rest = [each for each in candidates if each is not _EXPIRED]
         return _Decision(_EXPIRED, rest, silence.told(name))
@@ -302,11 +310,18 @@ def _absence_by_commits(
 
 
 def _static_absence(
-    watch: MemberWatch, gone: Position, candidates: Sequence[RebalanceCause]
+    watch: MemberWatch,
+    gone: Position,
+    candidates: Sequence[RebalanceCause],
+    elapsed_ms: int | None,
 ) -> _Decision | None:
-    """Rule: static members leave for good only when told to, so one that had the time for it expired."""
+    """Rule: static members leave for good only when told to, so one that had the time for it expired.
+
+    The generation's record is written again when another static member returns, which is no sign of life of this one.
+    """
     stint = watch.stint
     absent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
+    absent_ms = max(absent_ms, elapsed_ms or 0)
     if stint.identity.instance_id is None or _EXPIRED not in candidates:
         return None
     if absent_ms < (stint.identity.session_timeout_ms or 0):
