@@ -20,6 +20,8 @@ QUINT := spec/node_modules/.installed
 PROMTOOL := .promtool/.fetched
 SUPERSET_VENV := .venv-superset
 SUPERSET_INSTALLED := $(SUPERSET_VENV)/.installed
+DOCS_VENV := .venv-docs
+DOCS_INSTALLED := $(DOCS_VENV)/.installed
 
 # Spark's Python workers run the interpreter of the environment, not the first python3 on PATH.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
@@ -55,6 +57,13 @@ $(SUPERSET_INSTALLED): requirements-superset.txt
 	@scripts/install $(SUPERSET_VENV) requirements-superset.txt
 	@touch $@
 
+.PHONY: setup-docs
+setup-docs: $(DOCS_INSTALLED) ## Create .venv-docs, where the pages become a site, with the packages of requirements-docs.txt
+
+$(DOCS_INSTALLED): requirements-docs.txt
+	@scripts/install $(DOCS_VENV) requirements-docs.txt
+	@touch $@
+
 .PHONY: jars
 jars: java $(JARS) ## Fetch the jars for Spark (Delta, Kafka source)
 
@@ -87,6 +96,7 @@ lock: $(INSTALLED) ## Resolve pyproject.toml into requirements*.txt (UPGRADE=--u
 	$(LOCK) pyproject.toml --all-extras --group dev -o requirements.txt
 	$(LOCK) --group airflow -o requirements-airflow.txt
 	$(LOCK) --group superset -o requirements-superset.txt
+	$(LOCK) --group docs -o requirements-docs.txt
 
 $(PROMTOOL): scripts/fetch-promtool
 	@scripts/fetch-promtool .promtool
@@ -102,11 +112,11 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
-SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-screens test-swarm
+SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-screens test-swarm test-docs
 SUITES_AT_ONCE := 3
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(QUINT) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -124,7 +134,7 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site
 
 .PHONY: test-spec
 test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
@@ -133,6 +143,10 @@ test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the
 .PHONY: test-screens
 test-screens: $(INSTALLED) ## Run the server for agents with the SDK's client, and Grafana's queries with SQLite
 	$(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
+
+.PHONY: test-docs
+test-docs: $(INSTALLED) $(DOCS_INSTALLED) ## Build the site of the pages, and look at what it loads
+	$(PY) -m pytest tests/site
 
 .PHONY: test-alerts
 test-alerts: $(INSTALLED) $(PROMTOOL) ## Check rules and metrics with Prometheus' promtool (not part of `make test`: it comes with a Debian package)
@@ -230,6 +244,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tools.pages.causes --write
 	$(PY) -m tools.pages.broker_logs --write
 	$(PY) -m tools.pages.glossary --write
+	$(PY) -m tools.pages.commands --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are up to date
@@ -241,6 +256,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.pages.causes --check
 	$(PY) -m tools.pages.broker_logs --check
 	$(PY) -m tools.pages.glossary --check
+	$(PY) -m tools.pages.commands --check
 
 .PHONY: bench
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Compare speed with Kafka's own tools (RECORDS=4000000)
@@ -255,6 +271,12 @@ scale: java $(INSTALLED) $(JARS) ## Measure what runs cost by records, groups, m
 	$(PY) -m tests.perf.reducer_shapes
 	$(PY) -m tests.perf.scale increment --more --records $(or $(RECORDS),1000000 4000000 16000000)
 	$(PY) -m tests.perf.scale shapes
+
+# --- pages ---------------------------------------------------------------------------------------
+
+.PHONY: docs
+docs: $(DOCS_INSTALLED) ## Build the pages of docs/ as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet
 
 # --- results -----------------------------------------------------------------------------------
 
@@ -272,6 +294,6 @@ dist/environment.tar.gz: requirements.txt pyproject.toml scripts/pack-environmen
 
 .PHONY: clean
 clean: ## Remove what was built; the environment and the jars stay
-	rm -rf dist build demo-lake metastore_db spark-warehouse derby.log
+	rm -rf dist build site demo-lake metastore_db spark-warehouse derby.log
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests jobs scripts -name __pycache__ -prune -exec rm -rf {} +

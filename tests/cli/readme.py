@@ -26,11 +26,16 @@ from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
-from tests.cli.call import call
+from tests.cli.call import call, segments
 from tools import generated_files
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = (ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "runbook.md")
+PAGES: Final = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("tour.md", "runbook.md", "migrate.md")),
+)
+LOGS: Final = {"went-there-and-back": segments("migration")}
+"""Logs of real brokers that pages show beside that of the demo."""
 BLOCK: Final = re.compile(
     r"(?P<head>(?:<!-- show (?P<parts>.+) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
 )
@@ -45,6 +50,8 @@ def refreshed(text: str) -> str:
     """The text with the current output of every block."""
     with tempfile.TemporaryDirectory() as folder:
         extract_to(Path(folder) / OUT / "log")
+        for name, log in LOGS.items():
+            (Path(folder) / name).symlink_to(log)
         return BLOCK.sub(
             lambda block: f"{block['head']}{_output(block, Path(folder))}```\n",
             text,

@@ -3,10 +3,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from tests.cli import readme
+from tests.support.lake_without_spark import arrow_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,3 +59,22 @@ def test_every_cause_is_explained() -> None:
     assert rows[0] == "cause"
     assert set(rows[1:]) == {cause.value for cause in RebalanceCause}
     assert len(rows) == len(set(rows))
+
+
+def test_the_comparison_of_weeks_is_sql_over_the_table_of_hours() -> None:
+    """The query of docs/migrate.md knows the columns; two hours of a group under each protocol are two rows."""
+    page = (ROOT / "docs" / "migrate.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    figures = {"rebalances": 3, "not_stable_estimate_ms": 4000, "unowned_partition_estimate_ms": 0}
+    hours = [
+        {"group_id": "g", "hour": hour * 3_600_000, "protocol": protocol, **figures}
+        for hour, protocol in enumerate(["classic", "classic", "consumer", "consumer"])
+    ]
+    with duckdb.connect() as database:
+        database.register("hours", arrow_table("gold.group_hours", hours, "blue"))
+        database.sql("CREATE SCHEMA gold")
+        database.sql("CREATE TABLE gold.group_hours AS SELECT * FROM hours")
+        assert database.sql(query).fetchall() == [
+            ("g", "classic", 2, 3.0, 4.0, 0.0),
+            ("g", "consumer", 2, 3.0, 4.0, 0.0),
+        ]
