@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rebalance_audit.readers.lake_reader import LakeReader, open_lake
     from rebalance_audit.readers.open_sql import open_sql
     from rebalance_audit.replay.state import State
+    from rebalance_audit.report.figures import plot_group, plot_lost_time
     from rebalance_audit.tables.rows import Rows
     from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -49,6 +50,8 @@ __all__ = [
     "decode_segments",
     "open_lake",
     "open_sql",
+    "plot_group",
+    "plot_lost_time",
 ]
 
 _MODULES: Final = {
@@ -70,6 +73,8 @@ _MODULES: Final = {
     "decode_segments": "local.decode",
     "open_lake": "readers.lake_reader",
     "open_sql": "readers.open_sql",
+    "plot_group": "report.figures",
+    "plot_lost_time": "report.figures",
 }
 """Public name -> the module that defines it."""
 

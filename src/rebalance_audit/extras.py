@@ -17,7 +17,7 @@ PACKAGES: Final = {
     "spark": ("pyspark", "delta"),
     "kafka": ("kafka",),
     "readers": ("deltalake", "pyarrow", "duckdb"),
-    "notebook": ("deltalake", "pyarrow", "pandas"),
+    "notebook": ("deltalake", "pyarrow", "pandas", "matplotlib"),
     "report": ("deltalake", "pyarrow", "duckdb", "jinja2"),
     "metrics": ("deltalake", "pyarrow", "duckdb", "prometheus_client"),
     "mcp": ("deltalake", "pyarrow", "duckdb", "mcp"),
