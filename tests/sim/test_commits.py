@@ -24,6 +24,8 @@ JAVA, RDKAFKA, AUTO, MANUAL = Library.JAVA, Library.LIBRDKAFKA, Committing.AUTO,
         (RDKAFKA, AUTO, Traffic.STEADY, range(9, 13), True),
         (JAVA, MANUAL, Traffic.IDLE, range(1), False),
         (JAVA, MANUAL, Traffic.STEADY, range(4, 24), False),
+        (JAVA, Committing.ON_WAKE_UP, Traffic.STEADY, range(4, 24), True),
+        (JAVA, Committing.TRANSACTIONAL, Traffic.STEADY, range(4, 24), False),
     ],
 )
 def test_clients_commit_as_their_library_does(

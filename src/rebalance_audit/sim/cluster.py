@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect, Prolonged, Response
@@ -32,6 +34,10 @@ from rebalance_audit.sim.scheduler import Scheduler
 
 def _always() -> bool:
     return True
+
+
+_FIRST_PRODUCER_ID: Final = 1_000_000
+"""Producers that are in no group have lower ones."""
 
 
 @dataclass(slots=True)
@@ -70,6 +76,8 @@ class Cluster:
         self.holdings = Holdings()
         self.committed: set[tuple[str, str]] = set()
         """Group and member id of every member of which a commit was acknowledged."""
+        self.producers = count(_FIRST_PRODUCER_ID)
+        """Producer ids of members that commit in transactions."""
         self.observers = list(observers)
         self.partitions: dict[int, ServedPartition] = {}
         self._ids = chance.stream("ids")

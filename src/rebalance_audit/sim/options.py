@@ -335,7 +335,7 @@ def _draw_group(
             if overrides.commit_interval_ms is None
             else overrides.commit_interval_ms
         ),
-        committing=chance.stream("committing").weighted(tuple(Committing), (3, 1)),
+        committing=chance.stream("committing").weighted(tuple(Committing), (9, 1, 1, 1)),
         traffic=chance.stream("traffic").weighted(tuple(Traffic), (4, 2, 2, 1)),
         assigns_for_ms=chance.stream("slow assignor").choice((0,) * 4 + (1_500,)),
         subscribes_after_ms=(

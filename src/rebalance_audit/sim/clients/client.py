@@ -16,9 +16,12 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
+from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
@@ -68,6 +71,9 @@ class Client(ABC):
         """The application is processing until then and does not poll."""
         self.served = cluster.partition_of(config.group_id)
         self._scheduler = cluster.scheduler
+        self._transactions = Transactions(
+            cluster, self.served, f"{config.name}-tx", next(cluster.producers)
+        )
         self._life = 0
         self._deferred: list[Action] = []
         self._awaited: dict[str, _Awaited] = {}
@@ -95,6 +101,7 @@ class Client(ABC):
         self._deferred.clear()
         self._awaited.clear()
         self._watched.clear()
+        self._transactions.begin_anew()
         self._begin()
         if self.config.commit_interval_ms:
             self._later(self.chance.between(1, self.config.commit_interval_ms), self._commit_round)
@@ -325,7 +332,7 @@ class Client(ABC):
             again = partial(self._run, self._life, self._commit_round)
             self._next_round = self._life, again
         pause_ms = self.config.commit_interval_ms
-        if self.config.committing is Committing.MANUAL:
+        if self.config.committing is not Committing.AUTO:
             pause_ms = self.chance.between(pause_ms // 2, 2 * pause_ms)
         self._scheduler.after(pause_ms, again)
 
@@ -342,8 +349,8 @@ class Client(ABC):
 
     def _commit_and_then(self, go: Action) -> None:
         """Commit as clients do that close, and go on once that is answered, or takes too long."""
-        auto = self.config.committing is Committing.AUTO
-        request = self._commit_request(self.owned) if auto else None
+        commits = self.config.committing in {Committing.AUTO, Committing.ON_WAKE_UP}
+        request = self._commit_request(self.owned) if commits else None
         if request is None:
             go()
             return
@@ -358,8 +365,14 @@ class Client(ABC):
             self._scheduler.after(self.config.request_timeout_ms, go_once)
 
     def _ask_commit(self, request: OffsetCommitRequest, answered: Action) -> None:
+        sent: OffsetCommitRequest | TxnOffsetCommitRequest = request
+        if self.config.committing is Committing.TRANSACTIONAL:
+            if self._transactions.is_open:
+                return
+            sent = self._in_transaction(request)
+
         def hear(response: tuple[object, ...]) -> None:
-            assert isinstance(response, OffsetCommitResponse)
+            assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse)
             if any(
                 partition.error_code is ErrorCode.NONE
                 for topic in response.topics
@@ -368,7 +381,22 @@ class Client(ABC):
                 self.cluster.committed.add((request.group_id, request.member_id))
             answered()
 
-        self.cluster.ask(self.name, self.served, request, hear, routine=True)
+        self.cluster.ask(self.name, self.served, sent, hear, routine=True)
+
+    def _in_transaction(self, request: OffsetCommitRequest) -> TxnOffsetCommitRequest:
+        """The same commit as part of a transaction, which the process ends soon, unless it dies before."""
+        life = self._life
+        sent = self._transactions.begin(
+            request.group_id,
+            request.topics,
+            request.generation_id_or_member_epoch,
+            request.member_id,
+            request.group_instance_id,
+        )
+        self._transactions.end_after(
+            self.chance.latency_ms(50), is_alive=lambda: life == self._life
+        )
+        return sent
 
     def _commit_request(self, partitions: frozenset[HeldPartition]) -> OffsetCommitRequest | None:
         """A commit of what is to commit; None if that is nothing."""

@@ -24,6 +24,14 @@ class Committing(Enum):
     """
     MANUAL = "manual"
     """The application, now and then after work, what moved; not as it closes."""
+    ON_WAKE_UP = "manual and on wake-up"
+    """The same, and once more when it is woken up to stop: `wakeup`, `commitSync`, `close`."""
+    TRANSACTIONAL = "transactional"
+    """The application's producer, in a transaction now and then, what moved (`sendOffsetsToTransaction`).
+
+    The coordinator takes it from a member of the current generation alone. A process that dies leaves its transaction
+    open until the transaction coordinator aborts it.
+    """
 
 
 @dataclass(slots=True)

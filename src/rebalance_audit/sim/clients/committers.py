@@ -1,25 +1,17 @@
 """Clients that only commit offsets: standalone ones that are in no group, and transactional producers."""
 
-from typing import Final
-
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
-    TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
-    WriteTxnMarkerRequest,
 )
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client import (
-    COMMIT_BY_NAME_VERSION,
-)
+from rebalance_audit.sim.clients.client import COMMIT_BY_NAME_VERSION
+from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
-
-_TXN_COMMIT_VERSION: Final = 4
-_TRANSACTION_TIMEOUT_MS: Final = 60_000
 
 
 class Committer:
@@ -97,45 +89,16 @@ class TransactionalCommitter(Committer):
     ) -> None:
         """Not started."""
         super().__init__(cluster, group_id, topic, interval_ms, chance)
-        self._producer_id = producer_id
-        self._producer_epoch = 0
-        self._in_transaction = False
+        self._transactions = Transactions(cluster, self._served, f"{self.name}-tx", producer_id)
 
     def _commit(self) -> None:
         topics = self._offsets()
-        if not topics or self._in_transaction:
+        if not topics or self._transactions.is_open:
             return
-        self._in_transaction = True
-        request = TxnOffsetCommitRequest(
-            f"{self.name}-tx",
-            self._group_id,
-            self._producer_id,
-            self._producer_epoch,
-            topics,
-            api_version=_TXN_COMMIT_VERSION,
-        )
+        request = self._transactions.begin(self._group_id, topics)
         self._cluster.ask(self.name, self._served, request, self._committed)
-        scheduler = self._cluster.scheduler
         if self._chance.happens(0.1):
-            # The producer hangs: the transaction coordinator fences it and aborts the transaction.
-            scheduler.after(_TRANSACTION_TIMEOUT_MS, self._timed_out)
+            self._transactions.hang()
         else:
             committed = self._chance.happens(0.8)
-            scheduler.after(
-                self._chance.latency_ms(50), lambda: self._end_transaction(committed=committed)
-            )
-
-    def _timed_out(self) -> None:
-        self._producer_epoch += 1
-        self._end_transaction(committed=False)
-
-    def _end_transaction(self, *, committed: bool) -> None:
-        """Write the marker; retry until the partition's broker accepts it."""
-        request = WriteTxnMarkerRequest(
-            self._producer_id, self._producer_epoch, committed, coordinator_epoch=0
-        )
-        if not self._served.is_active:
-            self._cluster.scheduler.after(100, lambda: self._end_transaction(committed=committed))
-            return
-        self._served.receive(request, lambda _: None)
-        self._in_transaction = False
+            self._transactions.end_after(self._chance.latency_ms(50), committed=committed)
