@@ -84,8 +84,9 @@ protocol, the first rule that applies decides:
    timeout. *member rebalance timeout*
 4. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
    come more often than that. It *left*, or was *removed by an administrator* if it is static. If it had stopped
-   committing for longer than ever before, and than two thirds of a session, while the others went on: *member session
-   expired*.
+   committing for longer than ever before, and than two thirds of a session, while the others went on, and wrote no
+   record for as long as a session: *member session expired*. A single commit in a transaction does not count, since
+   the coordinator takes those of old producers without a member id.
 5. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or

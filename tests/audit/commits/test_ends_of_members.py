@@ -127,17 +127,18 @@ def test_a_classic_member_that_committed_within_its_session_did_not_expire() -> 
     assert "member_session_expired" not in cause["alternatives"]
 
 
+def in_transactions(records: Log) -> Log:
+    """The records with all commits in transactions."""
+    return [
+        (record, position._replace(is_transactional=int(record.record_type) == 1))
+        for record, position in records
+    ]
+
+
 def test_a_commit_in_a_transaction_restarts_no_session() -> None:
     """Only plain commits restart the timer."""
     writes = [CLASSIC, (61_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=60990")]
-    records = list(log(*writes[:1], *commits(0, 59_000), *writes[1:]))
-    records = [
-        (
-            record,
-            position._replace(is_transactional=True) if int(record.record_type) == 1 else position,
-        )
-        for record, position in records
-    ]
+    records = in_transactions(log(*writes[:1], *commits(0, 59_000), *writes[1:]))
     causes = audit_log(records)["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
 
@@ -152,6 +153,52 @@ def test_the_commits_of_another_coordinator_restarted_no_session_of_this_one() -
     ]
     causes = audit_log(moved)["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
+
+
+@pytest.mark.parametrize(
+    ("times", "how"),
+    [([8_000, 10_000, 12_000], "member_left"), ([12_000], "member_departed")],
+    ids=["its own", "perhaps a stranger's"],
+)
+@pytest.mark.parametrize("is_classic", [False, True])
+def test_who_has_committed_in_transactions_for_long_is_alive(
+    times: list[int], how: str, is_classic: bool
+) -> None:
+    """A member that consumes, transforms and produces. The coordinator asks an old producer for no member id."""
+    consumer = [(1_000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")]
+    classic = [(1_000, "2 1 range A=0-2 B=3-5 session=10000 timeout=300000 state_at=1000")]
+    gone = (16_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=15990")
+    writes = [*classic, *commits(0, *times), gone]
+    if not is_classic:
+        writes = [*consumer, *commits(0, *times), (14_500, "8t A; 7t A; 5t A; 3 3")]
+    causes = audit_log(in_transactions(log(*writes)), AuditOptions(topic_name=TOPIC_NAMES.get))
+    (member,) = [row for row in causes["members"] if row["member_id"] == "A"]
+    assert (member["left_how"], member["left_certainty"]) == (how, "probable")
+
+
+def test_a_member_that_wrote_a_record_within_its_session_did_not_expire() -> None:
+    """A took up an assignment, as its heartbeat asked for, 3 s before it went, whenever it last committed."""
+    others = commits(3, *range(6_000, 60_000, 5_000))
+    took = [(56_000, "3 4; 7 A 0-1; 6 4"), (57_000, "8 A 4/3 0-1")]
+    gone = (60_000, "8t A; 7t A; 5t A; 3 5")
+    writes = [*SETTLED, *others, *commits(0, 5_000, 10_000, 15_000), *took, gone]
+    assert end_of("A", *writes)["cause"] == "member_left"
+
+
+def test_commits_after_an_instance_was_taken_over_are_the_new_members() -> None:
+    """A is fenced: what it sends is refused, and C commits. C then stops, and A's rhythm is not C's."""
+    cause = end_of(
+        "C",
+        (1_000, "2 1 range A@i1=0-2 B@i2=3-5 session=10000 timeout=30000 state_at=1000"),
+        *commits(0, 4_000, 6_000, 8_000),
+        (9_000, "2 1 range C@i1=0-2 B@i2=3-5 session=10000 timeout=30000 state_at=1000"),
+        *commits(0, 9_500),
+        (12_000, "2 2 range B@i2=0-5 session=10000 timeout=30000 state_at=11990"),
+    )
+    assert [fact["at"] for fact in cause["evidence"] if "last commit of C" in fact["fact"]] == [
+        9_500
+    ]
+    assert cause["cause"] == "member_removed_by_admin"
 
 
 def test_a_classic_member_stopped_before_the_join_phase_in_which_it_expired() -> None:

@@ -174,3 +174,14 @@ def test_a_hole_in_the_log_makes_nobody_silent() -> None:
     """An hour is missing; after it B commits first."""
     after = commits(3, HOUR + 2_000, since_ms=HOUR)
     assert not told(*group(JAVA), *commits(0, MINUTE), *commits(3, MINUTE), *after)
+
+
+def test_an_administrator_that_sets_offsets_makes_nobody_silent() -> None:
+    """`--reset-offsets` needs a group without members; the member that comes back commits as it did."""
+    gone = (MINUTE + 1, f"8t {JAVA}; 7t {JAVA}; 5t {JAVA}; 8t B; 7t B; 5t B; 3 4")
+    reset = [(2 * MINUTE, f"1 foo:{number} 7") for number in range(6)]
+    back = [(HOUR, f"5 {JAVA}; 3 5; 7 {JAVA} 0-5; 6 5; 8 {JAVA} 5/0 0-5")]
+    later = commits(0, HOUR + 10 * MINUTE, since_ms=HOUR + 5_000)
+    assert not told(
+        *group(JAVA), *commits(0, MINUTE), *commits(3, MINUTE), gone, *reset, *back, *later
+    )

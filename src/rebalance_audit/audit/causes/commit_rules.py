@@ -182,15 +182,16 @@ def silence_of(evidence: CommitEvidence | None, gone: Position) -> Silence | Non
 
 
 def too_recent(silence: Silence, session_ms: int) -> bool:
-    """Whether a member of a consumer group committed so recently that its session can hardly have run out.
+    """Whether a member committed so recently that its session can hardly have run out, though it restarted no timer.
 
-    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass. A transaction can be that of
-    a producer whose consumer is gone.
+    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass. A single transaction can be
+    that of a producer that has nothing to do with the member, as the coordinator asks old ones for no member id.
     """
-    return (
-        silence.silent_ms < session_ms - session_ms // HEARTBEATS_PER_SESSION
-        and not silence.evidence.last.position.is_transactional
+    usual = silence.evidence.usual
+    is_its_own = not silence.evidence.last.position.is_transactional or (
+        usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM
     )
+    return is_its_own and silence.silent_ms < session_ms - session_ms // HEARTBEATS_PER_SESSION
 
 
 def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None) -> bool:

@@ -112,7 +112,7 @@ def judge_absence(
             candidates.remove(_TIMED_OUT)
     decision = _decide_absence(watch, candidates, elapsed_ms)
     if decision.cause is _DEPARTED and silence is not None:
-        decision = _absence_by_commits(watch, candidates, timeout_ms, silence) or decision
+        decision = _absence_by_commits(watch, gone, candidates, timeout_ms, silence) or decision
     if decision.cause is _DEPARTED:
         decision = _static_absence(watch, gone, candidates, elapsed_ms) or decision
     facts = [
@@ -258,13 +258,15 @@ def _by_commits(
         cause = _LEFT if identity.instance_id is None else _REMOVED
         rest = [each for each in (_LEFT, *others, _EXPIRED) if each is not cause]
         return _Decision(cause, rest, silence.told_close(name))
-    if stopped(silence, session_ms, identity.rebalance_timeout_ms):
+    wrote_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
+    if wrote_ms >= session_ms and stopped(silence, session_ms, identity.rebalance_timeout_ms):
         return _Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
     return None
 
 
 def _absence_by_commits(
     watch: MemberWatch,
+    gone: Position,
     candidates: Sequence[RebalanceCause],
     timeout_ms: int | None,
     silence: Silence,
@@ -272,8 +274,13 @@ def _absence_by_commits(
     """The decision about a classic member, for which each of its commits restarted the session timer."""
     identity, name = watch.stint.identity, watch.stint.member_id
     session_ms, static = identity.session_timeout_ms, identity.instance_id is not None
-    if session_ms is None or not silence.keeps_session:
+    if session_ms is None or silence.evidence.last.position.leader_epoch != gone.leader_epoch:
         return None
+    if not silence.keeps_session:
+        if static or _TIMED_OUT in candidates or not too_recent(silence, session_ms):
+            return None
+        rest = [each for each in candidates if each is not _LEFT]
+        return _Decision(_LEFT, rest, silence.told_close(name))
     if (
         _TIMED_OUT in candidates
         and not static  # a join phase that ends drops dynamic members alone
