@@ -35,6 +35,7 @@ TRIGGERS = frozenset(
         RebalanceCause.STATIC_MEMBER_REPLACED,
         RebalanceCause.MEMBER_DEPARTED,
         RebalanceCause.MEMBER_LEFT,
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
         RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
         RebalanceCause.SUBSCRIPTION_CHANGED,
     }
