@@ -11,6 +11,7 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.local.survey import survey
 from rebalance_audit.sim.brokers.compaction import Cleaner
 from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
@@ -150,8 +151,14 @@ def truth_of(simulation: Simulation) -> Truth:
 
 def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
     """Gold tables of a folder of segments."""
-    names = read_topic_names(open_log_folder(path))
-    options = AuditOptions(topic_name=names.name_of, topic_shapes=names.shapes_of, **settings)
+    folder = open_log_folder(path)
+    names, (counted, _) = read_topic_names(folder), survey(folder)
+    options = AuditOptions(
+        topic_name=names.name_of,
+        topic_shapes=names.shapes_of,
+        is_whole=counted.is_whole,
+        **settings,
+    )
     audit = LogAudit(options)
     for record, position in records_of(path):
         audit.feed(record, position)

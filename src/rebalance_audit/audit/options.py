@@ -34,6 +34,11 @@ def nothing_logged(_group_id: str, _log_partition: int) -> Sequence[BrokerFact]:
     return ()
 
 
+def nobody_counted(_log_partition: int) -> bool | None:
+    """The default for `is_whole`: nothing is known about the rest of the partition."""
+    return None
+
+
 @dataclass(slots=True, frozen=True)
 class AuditOptions:
     """Names and times from outside the log."""
@@ -54,3 +59,5 @@ class AuditOptions:
     """Latest record timestamp of the whole log (epoch ms): the end for what still goes on; None: the group's last."""
     broker_facts: Callable[[str, int], Sequence[BrokerFact]] = nothing_logged
     """(group id, log partition) -> what the brokers logged about the group and its partition."""
+    is_whole: Callable[[int], bool | None] = nobody_counted
+    """Whether a log partition has a record at each offset from 0 to its last one; None if nobody counted."""

@@ -108,6 +108,7 @@ def audit_segments(
         topic_shapes=names.shapes_of,
         findings=finding_rules or FindingRules(),
         log_end_ms=total.last_ms,
+        is_whole=total.is_whole,
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
     feed = Feed(options, key_bytes.of_groups(groups))

@@ -28,6 +28,14 @@ _VERSION_WITH_TOPIC_ID: Final = (4).to_bytes(2)
 _TOPIC_ID_BYTES: Final = 16
 
 
+class PartitionEnd(NamedTuple):
+    """One partition of the log, or a byte range of it."""
+
+    records: int
+    next_offset: int
+    """Offset after the last record; 0 without one."""
+
+
 class Survey(NamedTuple):
     """What a log, or a byte range of it, holds."""
 
@@ -42,12 +50,19 @@ class Survey(NamedTuple):
     unfinished_ends: int
     """Segments that end in reserved space or in half a batch, as those of a running broker do."""
     topics: list[TopicName]
+    ends: dict[int, PartitionEnd]
+    """Log partition -> how much it holds."""
+
+    def is_whole(self, log_partition: int) -> bool:
+        """Whether the partition has a record at each offset from 0 to its last one."""
+        end = self.ends.get(log_partition)
+        return end is not None and end.records == end.next_offset
 
 
 def survey(folder: LogFolder) -> tuple[Survey, TopicNames]:
     """The whole folder, on all cores if it is large. Raises OSError that names the file."""
     names = read_topic_names(folder)
-    total = Survey(0, 0, 0, None, None, [], 0, [])
+    total = Survey(0, 0, 0, None, None, [], 0, [], {})
     parts = ranges_of(folder, folder.segments)
     for part in in_order(_survey_range, parts, workers_for(folder.size_bytes)):
         names.merge(part.topics)
@@ -67,14 +82,22 @@ def _joined(left: Survey, right: Survey) -> Survey:
         left.damage + right.damage,
         left.unfinished_ends + right.unfinished_ends,
         [],
+        left.ends
+        | {number: _ended(left.ends.get(number), end) for number, end in right.ends.items()},
     )
+
+
+def _ended(before: PartitionEnd | None, after: PartitionEnd) -> PartitionEnd:
+    if before is None:
+        return after
+    return PartitionEnd(before.records + after.records, max(before.next_offset, after.next_offset))
 
 
 def _survey_range(part: Range) -> Survey:
     names = _Names()
     moments: list[int] = []
     damage: list[str] = []
-    records = offset_commits = markers = unfinished_ends = 0
+    records = offset_commits = markers = unfinished_ends = next_offset = 0
     for found in part.read():
         if isinstance(found, TailNote):
             unfinished_ends += 1
@@ -82,6 +105,7 @@ def _survey_range(part: Range) -> Survey:
             damage.append(found.detail)
         elif found.log_offsets:
             records += len(found.log_offsets)
+            next_offset = found.log_offsets[-1] + 1
             markers += sum(run.record_count for run in found.runs if run.is_control)
             moments += (min(found.record_timestamps_ms), max(found.record_timestamps_ms))
             offset_commits += names.learn(found)
@@ -94,6 +118,7 @@ def _survey_range(part: Range) -> Survey:
         damage,
         unfinished_ends,
         list(names.found.values()),
+        {part.segment.log_partition: PartitionEnd(records, next_offset)},
     )
 
 

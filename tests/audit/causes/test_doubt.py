@@ -145,6 +145,21 @@ def test_a_row_with_a_gap_is_not_proven_in_a_classic_group() -> None:
     assert verdicts(told(*begins, HOLE, joins))[-1][1:] == ("gap", "member_joined", "possible")
 
 
+@pytest.mark.parametrize(
+    ("is_whole", "found"),
+    [
+        (True, [(2, "complete"), (4, "complete")]),
+        (False, [(2, "gap"), (4, "gap")]),
+        (None, [(2, "gap"), (4, "complete")]),
+    ],
+)
+def test_a_generation_without_a_record(is_whole: bool | None, found: list[tuple[int, str]]) -> None:
+    """Nobody assigned it, or its record is lost: the partition's other records tell, if somebody counts them."""
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    story = log((4_000, "2 2 range A=0-5"), (9_000, "2 4 range A=0-2 B=3-5"))
+    assert [row[:2] for row in verdicts(audit_log(story, options))] == found
+
+
 def test_what_compaction_left_at_the_start_is_the_group_as_it_was() -> None:
     """Two epochs in a row show that the cleaner had not been there: nobody has to tell anything again."""
     left = "5 A; 5 B; 8 B 4/4 3-5; 8 A 4/4 0-2; 3 5 h7; 7 A 0-2; 7 B 3-5; 6 5"

@@ -33,7 +33,8 @@ KEPT_ELSEWHERE = {
     "ClassicAudit": "_life times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
-    "Life": "_emit _states commits group_id log_partition moves on_departure on_member options ownership witness",
+    "Life": "_emit _states commits group_id is_whole log_partition moves on_departure on_member options ownership "
+    "witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
     "CommitBook": "_log_partition _parsed",
     "GroupStates": "_emit_row _group_id",

@@ -9,8 +9,12 @@ from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
+from rebalance_audit.lake.records.record_counts import count_records
+from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.sources.segment_frames import read_segments
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.local.survey import survey
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches
@@ -202,3 +206,18 @@ def test_a_file_that_is_replaced_is_told_and_one_that_grows_is_not(
     with pytest.raises(Exception, match="SourceNotReadable") as reading:
         planned.count()
     assert f"{file} was replaced while it was read" in str(explained(reading.value))
+
+
+@pytest.mark.parametrize("name", ["compacted", "offsets"])
+def test_counts_tell_where_a_record_is_missing(spark: SparkSession, name: str) -> None:
+    """Also if the log ends in offset commits that nobody read: the local audit says the same of each partition."""
+    path = capture(name).segments
+    counted, _ = survey(open_log_folder(path))
+    source = SegmentsSource(f"segments:{path}", str(path))
+    counts = count_records(source.records(spark, "c", OFFSET_COMMIT_TYPES))
+    reached = Progress(0).after(counts)
+    assert {
+        number: (part.records, part.next_offset) for number, part in reached.partitions.items()
+    } == counted.ends
+    assert reached.whole == {number for number in counted.ends if counted.is_whole(number)}
+    assert bool(reached.whole) == (name == "offsets")

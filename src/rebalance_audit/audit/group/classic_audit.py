@@ -107,10 +107,13 @@ class ClassicAudit:
 
     def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
         life, at_ms = self._life, new.position.record_timestamp_ms
-        first = old is None and (life.created_at is not None or new.generation == 1)
+        begins = life.created_at is not None or new.generation == 1 or life.is_whole is True
+        first = old is None and begins
         gap = life.gap or (old is None and not first)
         base = old.generation if old is not None else 0
         skipped = 0 if gap and old is None else new.generation - base - 1
+        # A generation that no leader assigned leaves no record. Where records are missing, its record may be one.
+        gap = gap or (skipped > 0 and life.is_whole is False)
         scene = ClassicScene(
             old,
             new,

@@ -72,6 +72,8 @@ class Life:
         facts = options.broker_facts(group_id, log_partition)
         self.witness = Witness(facts) if facts else None
         """What the brokers logged about the group; it is given to every run and is not part of the state."""
+        self.is_whole = options.is_whole(log_partition)
+        """Whether the partition lacks no record; None if nobody counted. It is given to every run, like `witness`."""
         self._emit = emit
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""

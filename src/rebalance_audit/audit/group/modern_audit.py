@@ -238,7 +238,10 @@ class ModernAudit:
         life = self._life
         if life.span is not None or (life.watches and not self._began_unnumbered):
             return Beginning.NONE
-        return beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
+        found = beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
+        if found is Beginning.LIKELY and life.is_whole:
+            return Beginning.CERTAIN
+        return found
 
     @property
     def _in_doubt(self) -> bool:

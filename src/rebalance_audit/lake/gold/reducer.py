@@ -81,10 +81,16 @@ class ReducerOptions:
     log_end_ms: int | None = None
     """Latest record time in all partitions of the log, epoch milliseconds."""
     gaps: Gaps = field(default_factory=dict)
+    whole: frozenset[int] | None = None
+    """Log partitions that lack no record; None if nobody counted."""
     with_silver: bool = True
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
     broker_log: SentLog | None = None
     """What the brokers logged, by the records' clock."""
+
+    def is_whole(self, log_partition: int) -> bool | None:
+        """Whether a partition lacks no record; None if nobody counted."""
+        return None if self.whole is None else log_partition in self.whole
 
     def broker_facts(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
         """What they logged about one group."""
@@ -152,6 +158,7 @@ class _Group:
             rules=options.rules,
             findings=options.findings,
             log_end_ms=options.log_end_ms,
+            is_whole=options.is_whole,
             broker_facts=options.broker_facts,
         )
         self._provisional = Provisional(())

@@ -107,7 +107,7 @@ def count_records(records: DataFrame) -> RecordCounts:
             (F.count_if(is_commit()) + left_out).alias("commits"),
             F.count_if(is_control()).alias("controls"),
             F.count_if(F.col("is_transactional")).alias("transactional"),
-            *_ends(),
+            *_ends("damage is null" if DAMAGE in records.columns else "true"),
         )
     )
 
@@ -129,10 +129,12 @@ def count_records_beside(records: DataFrame, small: DataFrame) -> RecordCounts:
     return _counts(found.withColumn("commits", F.col("records") - F.col("others")))
 
 
-def _ends() -> tuple[Column, ...]:
+def _ends(is_sound: str = "true") -> tuple[Column, ...]:
+    """`is_sound`: which rows have the offset of a record; the header of a damaged batch can name any."""
+    offset = F.when(F.expr(is_sound), F.col("offset"))
     return (
-        F.min("offset").alias("first_offset"),
-        (F.max("offset") + 1).alias("next_offset"),
+        F.min(offset).alias("first_offset"),
+        (F.max(offset) + 1).alias("next_offset"),
         F.unix_millis(F.min("timestamp")).alias("first_ms"),
         F.unix_millis(F.max("timestamp")).alias("last_ms"),
     )

@@ -51,9 +51,13 @@ class SegmentRows:
 
     def _passed_over(self, partition: int, chunk: ColumnChunk) -> Iterator[pa.RecordBatch]:
         if PASSED_OVER in self._columns:
-            # The time of the last one: the log reaches at least so far.
-            micros = micros_of(chunk.excluded_last_ms)
-            yield self._single(partition, passed_over=chunk.excluded_count, timestamp=micros)
+            # Time and offset of the last one: the log reaches at least so far.
+            yield self._single(
+                partition,
+                passed_over=chunk.excluded_count,
+                offset=chunk.excluded_last_offset,
+                timestamp=micros_of(chunk.excluded_last_ms),
+            )
 
     def _records(self, partition: int, chunk: ColumnChunk) -> pa.RecordBatch:
         count = len(chunk.log_offsets)

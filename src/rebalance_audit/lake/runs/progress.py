@@ -39,6 +39,13 @@ class PartitionProgress:
     """Offset after the last record that gold includes."""
     last_ms: int | None
     """Largest record time, epoch milliseconds."""
+    records: int
+    """All records so far, offset commits and markers too."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the partition has a record at each offset from 0 to its last one."""
+        return self.records == self.next_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,11 @@ class Progress:
         moments = [part.last_ms for part in self.partitions.values() if part.last_ms is not None]
         return max(moments, default=None)
 
+    @property
+    def whole(self) -> frozenset[int]:
+        """The partitions that lack no record."""
+        return frozenset(number for number, part in self.partitions.items() if part.is_whole)
+
     def has_late(self, counts: RecordCounts) -> bool:
         """Whether any partition got a record before those that are known."""
         return any(
@@ -75,10 +87,12 @@ class Progress:
         """The same when the new records of a counts are known too."""
         after = dict(self.partitions)
         for partition, found in counts.partitions.items():
-            before = after.get(partition, PartitionProgress(0, None))
+            before = after.get(partition, PartitionProgress(0, None, 0))
             moments = [at for at in (before.last_ms, found.last_ms) if at is not None]
             after[partition] = PartitionProgress(
-                max(before.next_offset, found.next_offset), max(moments, default=None)
+                max(before.next_offset, found.next_offset),
+                max(moments, default=None),
+                before.records + found.records,
             )
         return replace(self, partitions=after)
 
@@ -101,7 +115,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         for row in _rows_of(lake, TableName.RUNS, cluster, f"run_number > {number}")
         if row["run_number"] != run_number
     ]
-    if not progress[0]["table_ids"]:
+    if not progress[0]["table_ids"] or any(row["records"] is None for row in progress):
         return None  # of an earlier release: nobody can tell whether the tables are still the same
     # A run straight from a source to gold, or with other thresholds, may have changed groups that are not affected.
     if any(row["layers"] != ALL or row["rules"] != rules for row in later):
@@ -109,7 +123,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
     return Progress(
         bronze_version=version,
         partitions={
-            row["partition"]: PartitionProgress(row["replayed_to"], row["last_ms"])
+            row["partition"]: PartitionProgress(row["replayed_to"], row["last_ms"], row["records"])
             for row in progress
         },
         gaps={row["partition"]: row["lost_before"] or () for row in progress},
@@ -149,6 +163,7 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
             "last_record_at": (
                 None if part.last_ms is None else datetime.fromtimestamp(part.last_ms / 1000, UTC)
             ),
+            "records": part.records,
             "bronze_version": reached.bronze_version,
             "lost_before": list(reached.gaps.get(partition, ())) or None,
             "table_ids": ids,

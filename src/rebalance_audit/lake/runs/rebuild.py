@@ -101,9 +101,10 @@ class _Rebuild:
         unreadable = damaged if damaged_count else None
         if commits is not None:
             unreadable = commits.undecodable
+        counted_so_far = Progress(self._bronze_version or 0, gaps=gaps).after(counts)
         reached = None
         if self._bronze_version is not None and request.covers_everything:
-            reached = Progress(self._bronze_version, gaps=gaps).after(counts)
+            reached = counted_so_far
         plan = Plan(
             small=self.small,
             counts=counts,
@@ -118,6 +119,7 @@ class _Rebuild:
             unreadable=unreadable,
             damaged_stretches=damaged_count,
             gaps=gaps,
+            whole=counted_so_far.whole,
             names=names,
             log_end_ms=counts.last_ms,
             since=None,

@@ -68,6 +68,8 @@ class ColumnChunk(NamedTuple):
     """Records left out: of an excluded type, or outside the requested offsets."""
     excluded_last_ms: int | None = None
     """Largest time of a batch that had records of an excluded type; None where there was none."""
+    excluded_last_offset: int | None = None
+    """Last offset of the last of these batches."""
 
     def column(self, name: str) -> list[Any]:
         """One field of the runs, with one value per record."""
@@ -141,6 +143,7 @@ class _ChunkBuilder:
         self._run_start = 0
         self.excluded_count = 0
         self._excluded_last_ms: int | None = None
+        self._excluded_last_offset: int | None = None
         self.weight = 0
 
     def take(self) -> ColumnChunk:
@@ -154,8 +157,9 @@ class _ChunkBuilder:
             self._runs,
             self.excluded_count,
             self._excluded_last_ms,
+            self._excluded_last_offset,
         )
-        self._excluded_last_ms = None
+        self._excluded_last_ms = self._excluded_last_offset = None
         self.log_offsets, self._timestamps, self._keys, self._values = [], [], [], []
         self._runs = []
         self._run = NO_RUN
@@ -196,7 +200,7 @@ class _ChunkBuilder:
                 if rows:
                     first, last = rows[0][0], rows[-1][0]
                 if self._keep_wanted(rows):
-                    self._note_excluded(last_ms)
+                    self._note_excluded(last_ms, last)
             else:
                 timestamps, keys, values = self._timestamps, self._keys, self._values
                 for record in compiled:
@@ -238,7 +242,7 @@ class _ChunkBuilder:
             return BadBytesReason.BAD_RECORDS, records
         mark = len(self.log_offsets)
         if self._keep_wanted(records):
-            self._note_excluded(max(record[1] for record in records))
+            self._note_excluded(max(record[1] for record in records), records[-1][0])
         self.weight += len(message) * COMPRESSED_WEIGHT
         if self._is_bounded:
             self._drop_outside(mark)
@@ -262,7 +266,8 @@ class _ChunkBuilder:
                 return marker
         return None
 
-    def _note_excluded(self, last_ms: int) -> None:
+    def _note_excluded(self, last_ms: int, last_offset: int) -> None:
+        self._excluded_last_offset = last_offset
         before = self._excluded_last_ms
         self._excluded_last_ms = last_ms if before is None else max(before, last_ms)
 
