@@ -24,6 +24,10 @@ class Beginning(Enum):
     UNNUMBERED = auto()
     """The group had begun before, with a member without topics, which from 4.3 on writes no epoch record."""
 
+    def in_partition(self, *, is_whole: bool | None) -> "Beginning":
+        """The same where it is known whether the partition lacks a record: where none is missing, none came before."""
+        return Beginning.CERTAIN if is_whole and self is Beginning.LIKELY else self
+
 
 def beginning_of(
     bump: GroupEpochBumped, evidence: WriteEvidence, group: ModernGroup, *, unnumbered: bool

@@ -82,8 +82,7 @@ class ModernAudit:
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
         self._goes_on = False
-        self._missing = False
-        self._is_hidden = False
+        self._missing = self._is_hidden = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
         self._step_of: Step
@@ -239,9 +238,7 @@ class ModernAudit:
         if life.span is not None or (life.watches and not self._began_unnumbered):
             return Beginning.NONE
         found = beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
-        if found is Beginning.LIKELY and life.is_whole:
-            return Beginning.CERTAIN
-        return found
+        return found.in_partition(is_whole=life.is_whole)
 
     @property
     def _in_doubt(self) -> bool:
