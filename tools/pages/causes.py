@@ -131,6 +131,11 @@ All these are *probable*, never proven.
 - **Compaction** removes records that a later one replaces. A skipped epoch number, a missing offset
   and a member without a first record reveal it; such epochs are marked `gap`, and their causes are *possible* at best.
   Epoch 2 is taken for a group's first only if its records are those of a release that begins with 2.
+- **Generations without a record**: a classic generation to which no leader assigned anything leaves none, also in a log
+  that is whole. Whether its record may be lost is a matter of counting. Where a log partition has a record at each
+  offset from 0 on, nothing is missing: groups that begin with generation 2 began in this log. Where a record is missing
+  anywhere, because of compaction or otherwise, a generation that follows a skipped one is marked `gap`. Kafka does not
+  deliver transaction markers, so what was read from a running cluster counts as whole only up to the first of them.
 - **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
   whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
   assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
