@@ -135,7 +135,7 @@ All these are *probable*, never proven.
   that is whole. Whether its record may be lost is a matter of counting. Where a log partition has a record at each
   offset from 0 on, nothing is missing: groups that begin with generation 2 began in this log. Where a record is missing
   anywhere, because of compaction or otherwise, a generation that follows a skipped one is marked `gap`. Kafka does not
-  deliver transaction markers, so what was read from a running cluster counts as whole only up to the first of them.
+  deliver transaction markers, so a partition that has some and was read from a running cluster never counts as whole.
 - **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
   whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
   assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
