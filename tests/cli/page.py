@@ -1,5 +1,7 @@
 """A page that `report` wrote, as a browser parses it."""
 
+import base64
+import gzip
 import json
 import re
 from html.parser import HTMLParser
@@ -19,6 +21,13 @@ class Page(HTMLParser):
         self._inside = ""
         self.feed(self.source)
         self.close()
+        self.sections: list[dict[str, Any]] = []
+        if self.scripts:
+            self.sections = [_unpacked(packed) for packed in json.loads(self.scripts[2])]
+        for section in self.sections:
+            self.reset()
+            self.feed(section["html"])
+            self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note the tag, and that its text follows."""
@@ -42,6 +51,11 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.texts).split())
 
     @property
+    def lanes(self) -> dict[str, Any]:
+        """The data of the picture of all groups."""
+        return _unpacked(json.loads(self.scripts[1]))
+
+    @property
     def data(self) -> dict[str, Any]:
         """The data of the charts and the search."""
         found: dict[str, Any] = json.loads(self.scripts[0])
@@ -50,3 +64,8 @@ class Page(HTMLParser):
     def headings(self) -> list[str]:
         """Texts of the sections' headings."""
         return re.findall(r"<h2[^>]*>([^<]+)</h2>", self.source)
+
+
+def _unpacked(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(text)))
+    return found

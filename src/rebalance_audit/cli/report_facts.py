@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
-from rebalance_audit.report.html.facts import PageFacts, bucket_size
+from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
 
 FINDINGS_MAX: Final = 5
 """Findings of each kind and severity over all groups."""
@@ -25,12 +26,22 @@ DETAIL_LIMITS: Final = {
     "causes": 12,
     "slowest": 8,
     "unowned": 100,
-    "longest": 1000,
+    "longest": 10_000,
     "longest_epochs": 100,
     "longest_convergence": 2000,
     "longest_causes": 500,
 }
-"""Rows of one group that its section is made of."""
+"""Rows of one group that its section is made of, of `longest` those of all groups."""
+LANE_ROWS_MAX: Final = 1500
+LANE_ROWS_LEAST: Final = 60
+LANE_ROWS_OF_ALL: Final = 150_000
+"""Rows of one group that its lanes are made of: fewer, the more groups the page tells of."""
+MARKS_MAX: Final = 2000
+MARKS_OF_ALL: Final = 150_000
+"""Rebalances of one group, and of all of them, in the picture of all groups."""
+MARKED_GROUPS_MAX: Final = 2000
+MOVERS: Final = 10
+"""Groups that are named when one week is held against the other."""
 GROUP_FINDINGS_MAX: Final = 12
 MEMBERS_MAX: Final = 2000
 """Members of one group whose names are known; the others go by their ids."""
@@ -91,6 +102,13 @@ def report_facts(
         findings = rows.findings(FINDINGS_MAX)
         told = {row["group_id"] for row in findings if row["group_id"] is not None}
         parts = {name: rows.of_groups(name, detailed, most) for name, most in DETAIL_LIMITS.items()}
+        lane_rows = max(
+            LANE_ROWS_LEAST, min(LANE_ROWS_MAX, LANE_ROWS_OF_ALL // max(1, len(detailed)))
+        )
+        for name in ("owned", "progress"):
+            parts[name] = rows.of_groups(name, detailed, lane_rows)
+        marked = [group["group_id"] for group in groups[:MARKED_GROUPS_MAX]]
+        marks_each = max(1, min(MARKS_MAX, MARKS_OF_ALL // max(1, len(marked))))
         parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
         parts["members"] = rows.of_groups("members", sorted(told.union(detailed)), MEMBERS_MAX)
         return PageFacts(
@@ -105,6 +123,20 @@ def report_facts(
             buckets=rows.buckets(size),
             findings=findings,
             finding_counts=rows.finding_counts(),
+            marks=rows.of_groups("rebalances", marked, marks_each),
+            weeks=_weeks(rows, totals),
             detailed=detailed,
             details=parts,
         )
+
+
+def _weeks(rows: ReportRows, totals: Row) -> list[Row]:
+    """None where the log spans less than two weeks, and only groups that got worse."""
+    first_ms, last_ms = totals["first_epoch_ms"], totals["last_epoch_ms"]
+    if first_ms is None or last_ms is None or last_ms - first_ms < 14 * DAY_MS:
+        return []
+    return [
+        row
+        for row in rows.week_against_week(last_ms, MOVERS)
+        if row["unsettled_after_ms"] > row["unsettled_before_ms"]
+    ]

@@ -154,6 +154,10 @@ select * from (select (select count(distinct group_id) from (
         union all select at_ms, epoch_ms(ended_at) from rebalances
     )) as last_ms,
     (select min(at_ms) from epochs) as first_epoch_ms,
+    (select min(from_ms) from (
+        select min(at_ms) as from_ms from epochs union all select min(at_ms) from rebalances
+        union all select min(at_ms) from group_states
+    )) as first_ms,
     count(*) as rebalances, {_sum_of("took", "unsettled")},
     count(*) filter (where outcome = 'open') as still_open,
     coalesce(sum(partitions_moved), 0)::bigint as partitions_moved,
@@ -194,6 +198,19 @@ select kind, severity, count(*) as findings, count(distinct group_id) as groups 
 order by min(rank), findings desc, kind
 """
 
+_WEEKS: Final = """
+with weeks as (
+    select *, at_ms >= $middle as is_later from rebalances where at_ms >= $first and at_ms < $last
+)
+select group_id, count(*) filter (where not is_later) as rebalances_before,
+    count(*) filter (where is_later) as rebalances_after,
+    coalesce(sum(took.estimate) filter (where not is_later), 0)::bigint as unsettled_before_ms,
+    coalesce(sum(took.estimate) filter (where is_later), 0)::bigint as unsettled_after_ms
+from weeks group by group_id
+order by unsettled_after_ms - unsettled_before_ms desc, rebalances_after - rebalances_before desc, group_id
+limit $limit
+"""
+
 _LONGEST: Final = """
 create view longest as select * from rebalances where epochs > 0
 qualify row_number() over (partition by group_id order by coalesce(took.estimate, 0) desc, at_ms) <= 1
@@ -213,19 +230,19 @@ select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms
     ) as meanwhile
 from epochs e left join rebalance_causes c
     on c.group_id = e.group_id and c.incarnation = e.incarnation and c.epoch = e.epoch and c.cause_seq = 0
-where list_contains($group_ids, e.group_id)
+where e.group_id in (select unnest($group_ids))
 qualify row_number() over (partition by e.group_id order by e.incarnation desc, e.epoch desc) <= $limit
 order by e.group_id, e.incarnation, e.epoch
 """,
     "states": """
 select group_id, incarnation, group_state, at_ms as from_at, epoch_ms(to_at) as to_at, epoch
-from group_states where list_contains($group_ids, group_id)
+from group_states where group_id in (select unnest($group_ids))
 qualify row_number() over (partition by group_id order by incarnation desc, from_offset desc) <= $limit
 order by group_id, incarnation, from_offset
 """,
     "causes": """
 select group_id, primary_cause as cause, primary_certainty as certainty, count(*) as epochs
-from epochs where list_contains($group_ids, group_id) and primary_cause is not null
+from epochs where group_id in (select unnest($group_ids)) and primary_cause is not null
 group by group_id, primary_cause, primary_certainty
 qualify row_number() over (partition by group_id order by count(*) desc, cause, certainty) <= $limit
 order by group_id, epochs desc, cause, certainty
@@ -244,7 +261,7 @@ from (
     from convergence v join (
         select *, lead(at_ms) over (partition by group_id, incarnation order by epoch) as until_ms from epochs
     ) e on e.group_id = v.group_id and e.incarnation = v.incarnation and e.epoch = v.epoch
-    where list_contains($group_ids, v.group_id) and e.protocol <> 'classic'
+    where v.group_id in (select unnest($group_ids)) and e.protocol <> 'classic'
 ) v
 where v.latency_ms > 0 or (v.latency_ms is null and v.revoke_started_at is not null and v.until_ms is not null)
 group by v.group_id, who
@@ -256,23 +273,52 @@ order by v.group_id, latency_ms_max desc, who
 select group_id, epoch_ms(from_at) as to_at, unowned_before_ms, previous_member_id, member_id,
     list(struct_pack(topic := topic, topic_id := topic_id, topic_partition := topic_partition)
         order by topic, topic_id, topic_partition) as partitions
-from ownership where list_contains($group_ids, group_id) and unowned_before_ms > 0
+from ownership where group_id in (select unnest($group_ids)) and unowned_before_ms > 0
 group by group_id, from_at, unowned_before_ms, previous_member_id, member_id
 qualify row_number() over (partition by group_id order by unowned_before_ms desc, from_at, member_id) <= $limit
 order by group_id, unowned_before_ms desc, to_at, member_id
+""",
+    # What lanes of members and partitions are made of: the latest stretches, and members' ways to epochs.
+    "owned": """
+select group_id, member_id, instance_id, topic, topic_id, topic_partition, at_ms as from_at, epoch_ms(to_at) as to_at
+from ownership where group_id in (select unnest($group_ids)) and at_ms is not null
+qualify row_number() over (partition by group_id order by incarnation desc, from_offset desc) <= $limit
+order by group_id, incarnation, from_offset, topic, topic_partition
+""",
+    "progress": """
+select v.group_id, v.member_id, v.instance_id, v.epoch, epoch_ms(v.started_at) as started_at,
+    epoch_ms(v.reached_at) as reached_at, epoch_ms(v.revoke_started_at) as revoke_started_at,
+    epoch_ms(v.revoked_at) as revoked_at, v.waited_ms, v.waited_for, v.outcome, e.until_ms
+from convergence v join (
+    select group_id, incarnation, epoch, protocol,
+        lead(at_ms) over (partition by group_id, incarnation order by epoch) as until_ms
+    from epochs where group_id in (select unnest($group_ids))
+) e using (group_id, incarnation, epoch)
+where e.protocol <> 'classic' and v.started_at is not null
+    and (v.latency_ms > 0 or v.reached_at is null or v.revoke_started_at is not null or v.waited_ms > 0)
+qualify row_number() over (partition by v.group_id order by v.incarnation desc, v.epoch desc, v.member_id) <= $limit
+order by v.group_id, v.incarnation, v.epoch, v.member_id
+""",
+    "rebalances": """
+select group_id, incarnation, at_ms, protocol, epoch_ms(ended_at) as ended_at, took.least as took_min_ms,
+    took.most as took_max_ms, took.estimate as took_estimate_ms, primary_cause, primary_certainty,
+    first_epoch, last_epoch, outcome
+from rebalances where group_id in (select unnest($group_ids)) and at_ms is not null
+qualify row_number() over (partition by group_id order by at_ms desc, incarnation desc, rebalance_seq desc) <= $limit
+order by group_id, at_ms, incarnation, rebalance_seq
 """,
     "longest": """
 select group_id, incarnation, rebalance_seq, protocol, epoch_ms(started_at) as started_at,
     epoch_ms(ended_at) as ended_at, epoch_ms(started_at_earliest) as started_at_earliest, duration_ms,
     duration_min_ms, duration_max_ms,
     duration_estimate_ms, first_epoch, last_epoch, slowest_member_id
-from longest where list_contains($group_ids, group_id) limit $limit
+from longest where group_id in (select unnest($group_ids)) limit $limit
 """,
     "longest_epochs": """
 select e.group_id, e.incarnation, e.epoch, e.rebalance_seq, e.protocol, e.primary_cause, e.coordinator_epoch,
     epoch_ms(e.started_at) as started_at, epoch_ms(e.join_started_latest) as join_started_latest
 from epochs e join longest l using (group_id, incarnation, rebalance_seq)
-where list_contains($group_ids, e.group_id)
+where e.group_id in (select unnest($group_ids))
 qualify row_number() over (partition by e.group_id order by e.epoch) <= $limit
 order by e.group_id, e.epoch
 """,
@@ -282,7 +328,7 @@ select v.group_id, v.incarnation, v.epoch, v.member_id, v.waited_for, epoch_ms(v
     epoch_ms(v.revoked_at) as revoked_at
 from convergence v join epochs e using (group_id, incarnation, epoch)
     join longest l using (group_id, incarnation, rebalance_seq)
-where list_contains($group_ids, v.group_id)
+where v.group_id in (select unnest($group_ids))
 qualify row_number() over (
     partition by v.group_id order by v.epoch, v.revoke_started_at nulls last, v.member_id
 ) <= $limit
@@ -293,14 +339,14 @@ select c.group_id, c.incarnation, c.epoch, c.cause_seq, c.cause, c.certainty, c.
     c.instance_id, c.alternatives, [struct_pack(at := epoch_ms(item.at)) for item in c.evidence] as evidence
 from rebalance_causes c join epochs e using (group_id, incarnation, epoch)
     join longest l using (group_id, incarnation, rebalance_seq)
-where list_contains($group_ids, c.group_id)
+where c.group_id in (select unnest($group_ids))
 qualify row_number() over (partition by c.group_id order by c.epoch, c.cause_seq) <= $limit
 order by c.group_id, c.epoch, c.cause_seq
 """,
     # In the tables' own order, so that a member's latest life names it.
     "members": """
 select group_id, member_id, instance_id, client_id, client_host from members
-where list_contains($group_ids, group_id)
+where group_id in (select unnest($group_ids))
 qualify row_number() over (partition by group_id order by incarnation desc, last_seen_at desc, member_id) <= $limit
 order by group_id, last_seen_at, member_id
 """,
@@ -368,6 +414,11 @@ class ReportRows:
     def of_groups(self, what: str, group_ids: Sequence[str], limit: int) -> list[Row]:
         """Rows about some groups, at most `limit` for each; `what` is a key of the questions above."""
         return self._rows(_OF_GROUPS[what], group_ids=list(group_ids), limit=limit)
+
+    def week_against_week(self, last_ms: int, limit: int) -> list[Row]:
+        """Groups by how much longer they were not stable in the seven days before `last_ms` than in those before."""
+        first, middle = last_ms - 14 * DAY_MS, last_ms - 7 * DAY_MS
+        return self._rows(_WEEKS, first=first, middle=middle, last=last_ms + 1, limit=limit)
 
     def close(self) -> None:
         """Let go of the tables."""

@@ -17,7 +17,7 @@ from rebalance_audit.report import words
 if TYPE_CHECKING:
     from rebalance_audit.cli.report_facts import PageSource
 
-DETAILS: Final = 20
+DETAILS: Final = 500
 """Groups with a section of their own, unless told otherwise."""
 
 EXAMPLES: Final = """\b
@@ -54,11 +54,11 @@ Examples:
 )
 @click.option(
     "--details",
-    type=click.IntRange(0, 200),
+    type=click.IntRange(0, 5000),
     default=DETAILS,
     show_default=True,
     metavar="N",
-    help="Sections for the N groups that need attention most.",
+    help="Sections for the N groups that need attention most, as far as the page has room.",
 )
 @summarised("What the page shows, as one JSON object.")
 @configured

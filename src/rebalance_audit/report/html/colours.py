@@ -1,37 +1,74 @@
-"""Colours of the page's charts, distinct on white and on black, and for colour-blind people."""
+"""Colours of the page's charts, on white and on black: distinct for colour-blind people too.
+
+Areas have a contrast of at least 3:1 to the paper, and a group that is stable one of 3:1 to a group that is not.
+"""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 
+class Shades(NamedTuple):
+    """A colour for each kind of paper."""
+
+    light: str
+    dark: str
+
+
+LIGHT_PAPER: Final = "#ffffff"
+DARK_PAPER: Final = "#14181f"
+
+_QUIET: Final = Shades("#66a085", "#3f7359")
+_ABSENT: Final = Shades("#8a93a0", "#6b7480")
+_MOVING: Final = Shades("#7a2e00", "#ffb45c")
+_ASSIGNING: Final = Shades("#5c2a72", "#f3d35b")
+
+
 class StateLook(NamedTuple):
     """How a state of a group is drawn."""
 
-    colour: str
+    shades: Shades
     is_quiet: bool
-    """Drawn below the others: normal states must not hide the rest."""
+    """Drawn low and below the others: normal states must not hide the rest."""
 
 
 REBALANCING: Final = "rebalancing"
 """A classic group between two generations: no record tells which state it is in."""
 
 STATES: Final = {
-    "Stable": StateLook("#7fae8e", True),
-    "Empty": StateLook("#a9b3c0", True),
-    "Dead": StateLook("#6b7480", True),
-    "NotReady": StateLook("#a77bb8", False),
-    "PreparingRebalance": StateLook("#d9822b", False),
-    "CompletingRebalance": StateLook("#e0b03a", False),
-    "Assigning": StateLook("#e0b03a", False),
-    "Reconciling": StateLook("#d9822b", False),
-    REBALANCING: StateLook("#d9822b", False),
+    "Stable": StateLook(_QUIET, True),
+    "Empty": StateLook(_ABSENT, True),
+    "Dead": StateLook(_ABSENT, True),
+    "NotReady": StateLook(_ASSIGNING, False),
+    "PreparingRebalance": StateLook(_MOVING, False),
+    "CompletingRebalance": StateLook(_ASSIGNING, False),
+    "Assigning": StateLook(_ASSIGNING, False),
+    "Reconciling": StateLook(_MOVING, False),
+    REBALANCING: StateLook(_MOVING, False),
 }
 
-_CAUSES: Final = ("#3b78c2", "#d9822b", "#4b9c6b", "#b5519c", "#c9a227", "#6f62b5", "#2f9fb0")
-OTHER: Final = "#8c96a3"
+MARKS: Final = {
+    "owned": Shades("#5f8fc4", "#3f6ea3"),
+    "on_the_way": Shades("#7a2e00", "#ffb45c"),
+    "waited": Shades("#4b2a99", "#b9a6ff"),
+    "giving_up": Shades("#a5005c", "#ff8fc6"),
+    "unowned": Shades("#b3261e", "#ff8a80"),
+    "not_stable": Shades("#a8500a", "#f0a04b"),
+}
+"""Marks of a member's lane, and those of two other charts."""
+
+_CAUSES: Final = (
+    Shades("#0072b2", "#56b4e9"),
+    Shades("#c4500a", "#e69f00"),
+    Shades("#00805d", "#2fd0a0"),
+    Shades("#a8437f", "#f0a0d0"),
+    Shades("#7d6300", "#f0e442"),
+    Shades("#4b3b9e", "#b0a4ff"),
+    Shades("#2b2b2b", "#e6e6e6"),
+)
+OTHER: Final = Shades("#737c88", "#8c96a3")
 """The causes that are too rare for a colour of their own."""
 
 
-def colours_of(causes: Sequence[str]) -> dict[str, str]:
+def colours_of(causes: Sequence[str]) -> dict[str, Shades]:
     """Colours for the first causes of a list, which is in order of their weight; the rest have none."""
     return dict(zip(causes, _CAUSES, strict=False))

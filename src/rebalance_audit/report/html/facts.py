@@ -48,10 +48,16 @@ class PageFacts(NamedTuple):
     findings: Sequence[TableRow]
     """Some of each kind, over all groups."""
     finding_counts: Sequence[TableRow]
+    marks: Sequence[TableRow]
+    """Rebalances, the latest of each group: the bars of the picture of all groups."""
+    weeks: Sequence[TableRow]
+    """Groups whose last week was worse than the week before; none where the log spans less than two."""
     detailed: Sequence[str]
-    """Ids of the groups that have a section of their own."""
+    """Ids of the groups that have a section of their own, in the order of their weight."""
     details: Mapping[str, Sequence[TableRow]]
-    """epochs, states, causes, slowest, unowned and findings of these groups; members of every group on the page.
+    """epochs, states, causes, slowest, unowned, owned, progress and findings of these groups.
+
+    members are those of every group on the page.
 
     longest, longest_epochs, longest_convergence and longest_causes are about the longest rebalance of each.
     """

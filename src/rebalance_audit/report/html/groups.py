@@ -1,12 +1,13 @@
 """Sections of single groups: the group's state over time, the causes, slow members, and partitions without owner."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from rebalance_audit.report import causes, words
-from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
+from rebalance_audit.report.html.gantt import gantt
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
 from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
@@ -19,18 +20,16 @@ EPOCHS_LISTED: Final = 25
 TEXT_MAX: Final = 400
 """Most characters of one sentence: names in it may be of any length."""
 
-_STATE_NUMBERS: Final = {name: number for number, name in enumerate(STATES)}
-_RIM: Final = 0.02
-"""Margin before and after a group's story in its picture, as a share of the story's length."""
+
+def link(group_id: str) -> str:
+    """The address of a group's section within the page: it stays the same when the page is made anew."""
+    return f"#group={quote(shown(group_id), safe='')}"
 
 
-def anchors(facts: PageFacts) -> dict[str, str]:
-    """Group id -> name of its section on the page."""
-    return {group_id: f"g{number}" for number, group_id in enumerate(facts.detailed)}
-
-
-def group_sections(facts: PageFacts, names: MemberNames) -> list[dict[str, Any]]:
-    """One section per detailed group, in their order."""
+def group_sections(
+    facts: PageFacts, names: MemberNames, cause_numbers: Mapping[str, int]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """What the template makes a section of, and its picture, for each detailed group in their order."""
     of_group = {name: rows_by_group(rows) for name, rows in facts.details.items()}
     summaries = {row["group_id"]: row for row in facts.groups}
     tables = {
@@ -40,24 +39,17 @@ def group_sections(facts: PageFacts, names: MemberNames) -> list[dict[str, Any]]
         "members": facts.details["members"],
     }
     verdicts = Verdicts(tables)
-    return [
-        _section(
-            facts,
-            summaries[group_id],
-            {name: rows.get(group_id, []) for name, rows in of_group.items()},
-            names,
-            anchor,
-            verdicts,
-        )
-        for group_id, anchor in anchors(facts).items()
-    ]
+    for group_id in facts.detailed:
+        own = {name: rows.get(group_id, []) for name, rows in of_group.items()}
+        section = _section(facts, summaries[group_id], own, names, verdicts)
+        yield section, gantt(own, names, facts.totals["last_ms"], cause_numbers)
 
 
 def findings_by_kind(
     counts: Sequence[TableRow],
     rows: Sequence[TableRow],
     names: MemberNames,
-    sections: Mapping[str, str],
+    with_section: Collection[str],
 ) -> list[dict[str, Any]]:
     """Findings as the page lists them: by kind in the order of `counts`, advice that is the same for all only once.
 
@@ -79,7 +71,7 @@ def findings_by_kind(
                 "count_text": _times(count),
                 "advice": shown(min(advice)) if len(advice) == 1 else "",
                 "entries": [
-                    _finding(row, names, sections, with_advice=len(advice) > 1) for row in own
+                    _finding(row, names, with_section, with_advice=len(advice) > 1) for row in own
                 ],
                 "more": f"… and {left:,} more in the table gold.findings" if left else "",
             }
@@ -88,11 +80,13 @@ def findings_by_kind(
 
 
 def _finding(
-    row: TableRow, names: MemberNames, sections: Mapping[str, str], *, with_advice: bool
+    row: TableRow, names: MemberNames, with_section: Collection[str], *, with_advice: bool
 ) -> dict[str, Any]:
     return {
         "group": None if row["group_id"] is None else shown(row["group_id"]),
-        "anchor": sections.get(row["group_id"]),
+        "link": link(row["group_id"]) if row["group_id"] in with_section else "",
+        "from_ms": row["from_at"],
+        "to_ms": row["to_at"],
         "span": words.span(row["from_at"], row["to_at"]),
         "detail": shown(names.in_sentence(row["group_id"], row["detail"])),
         "advice": shown(row["advice"]) if with_advice else "",
@@ -123,7 +117,7 @@ def _of_one_group(
         {**row, "group_id": None, "detail": names.in_sentence(group["group_id"], row["detail"])}
         for row in rows
     ]
-    listed = findings_by_kind(counts, own, names, {})
+    listed = findings_by_kind(counts, own, names, ())
     for kind in listed:
         kind["count_text"] = ""
     left = sum(group[severity] for severity in findings.STYLES) - len(rows)
@@ -138,21 +132,6 @@ def shown(text: str) -> str:
     return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
 
 
-def timelines(facts: PageFacts, cause_numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Data of the groups' pictures, in the order of their sections; times in epoch milliseconds."""
-    of_group = {
-        name: rows_by_group(facts.details[name]) for name in ("states", "epochs", "unowned")
-    }
-    return [
-        _timeline(
-            {name: rows.get(group_id, []) for name, rows in of_group.items()},
-            facts.totals["last_ms"],
-            cause_numbers,
-        )
-        for group_id in facts.detailed
-    ]
-
-
 # --- one section ---------------------------------------------------------------------------------
 
 
@@ -161,7 +140,6 @@ def _section(
     group: TableRow,
     own: Mapping[str, list[TableRow]],
     names: MemberNames,
-    anchor: str,
     verdicts: Verdicts,
 ) -> dict[str, Any]:
     group_id = group["group_id"]
@@ -169,7 +147,6 @@ def _section(
     name = epoch_noun(epochs).capitalize()
     listed = epochs[: -EPOCHS_LISTED - 1 : -1]
     return {
-        "anchor": anchor,
         "name": shown(group_id),
         "facts": _facts(group),
         "answer": [
@@ -235,6 +212,10 @@ def _slowest(row: TableRow, names: MemberNames) -> dict[str, Any]:
     return {
         "name": shown(names.of(row["group_id"], row["member_id"])),
         "slowest": words.duration(row["latency_ms_max"]),
+        "slowest_ms": row["latency_ms_max"],
+        "mean_ms": row["latency_ms_mean"],
+        "revoke_ms": row["revoke_ms_max"],
+        "waited_ms": row["waited_ms_max"],
         "mean": words.duration(row["latency_ms_mean"]),
         "revoke": words.duration(row["revoke_ms_max"]),
         "waited": words.duration(row["waited_ms_max"] or None),
@@ -247,6 +228,7 @@ def _unowned(row: TableRow, names: MemberNames) -> dict[str, Any]:
     return {
         "until": words.moment(row["to_at"]),
         "lasted": words.duration(row["unowned_before_ms"]),
+        "lasted_ms": row["unowned_before_ms"],
         "partitions": shown(partitions_text(row["partitions"])),
         "before": shown(names.of(group_id, row["previous_member_id"])),
         "after": shown(names.of(group_id, row["member_id"])),
@@ -263,6 +245,7 @@ def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
         "detail": shown(names.in_sentence(row["group_id"], row["detail"] or "")),
         "meanwhile": ", ".join(map(causes.label, (row["meanwhile"] or "").split())),
         "took": _took(row),
+        "took_ms": row["not_stable_estimate_ms"] if is_classic(row) else row["convergence_ms"],
         "members": _members(row),
         "moved": words.number(row["partitions_moved"] or None),
     }
@@ -280,68 +263,3 @@ def _members(row: TableRow) -> str:
     changes = [f"+{row['members_joined']}"] * bool(row["members_joined"])
     changes += [f"−{row['members_left']}"] * bool(row["members_left"])  # noqa: RUF001 - for people
     return " ".join([words.number(row["members"]), *changes])
-
-
-# --- one picture ---------------------------------------------------------------------------------
-
-
-def _timeline(
-    own: Mapping[str, list[TableRow]], log_end_ms: int | None, cause_numbers: Mapping[str, int]
-) -> dict[str, Any]:
-    states = [
-        [row["from_at"], row["to_at"], _STATE_NUMBERS[row["group_state"]]]
-        for row in own["states"]
-        if row["from_at"] is not None
-    ]
-    states += [
-        [
-            row["join_started_latest"],
-            row["converged_at"],
-            _STATE_NUMBERS[REBALANCING],
-            _rebalancing_text(row),
-        ]
-        for row in own["epochs"]
-        if is_classic(row)
-        and None not in (row["join_started_latest"], row["converged_at"])
-        and row["join_started_latest"] <= row["converged_at"]
-    ]
-    epochs = [
-        [row["at_ms"], row["epoch"], cause_numbers.get(row["primary_cause"]), _epoch_text(row)]
-        for row in own["epochs"]
-        if row["at_ms"] is not None
-    ]
-    unowned = [
-        [row["to_at"] - row["unowned_before_ms"], row["to_at"], len(row["partitions"])]
-        for row in own["unowned"]
-        if row["to_at"] is not None
-    ]
-    moments = [item[0] for item in (*states, *epochs, *unowned)]
-    ends = [item[1] for item in (*states, *unowned) if item[1] is not None]
-    first = min(moments, default=0)
-    last = max([*moments, *ends, *([log_end_ms] if log_end_ms else [])], default=first)
-    rim = max(round((last - first) * _RIM), 1000)
-    return {
-        "from": first - rim,
-        "to": last + rim,
-        "states": states,
-        "epochs": epochs,
-        "epochs_name": f"{epoch_noun(own['epochs'])}s",
-        "unowned": unowned,
-    }
-
-
-def _rebalancing_text(row: TableRow) -> str:
-    """How long a classic group took to reach its next generation, as far as its record tells."""
-    least = words.duration(row["converged_at"] - row["join_started_latest"])
-    earliest_ms = row["join_started_earliest"]
-    if earliest_ms == row["join_started_latest"]:
-        return f"rebalancing, {least}"
-    most = "" if earliest_ms is None else f" to {words.duration(row['converged_at'] - earliest_ms)}"
-    return f"rebalancing, {least}{most or ' at least'}: no record says when it began"
-
-
-def _epoch_text(row: TableRow) -> str:
-    why = ""
-    if row["primary_cause"]:
-        why = f": {causes.label(row['primary_cause'])} ({row['primary_certainty']})"
-    return f"{'generation' if is_classic(row) else 'epoch'} {row['epoch']}{why}"

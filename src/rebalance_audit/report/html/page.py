@@ -1,14 +1,15 @@
 """The report as one HTML page for managers and SREs. It is self-contained: it loads nothing.
 
 Names come from the log, and whoever joins a group chooses them. They reach the page as text only: the template
-escapes them, the charts' data is JSON without a `<`, the script sets text, never HTML, and the page's policy lets
-no script run whose hash it does not list.
+escapes them, also in the sections that the script unpacks, the charts' data is JSON without a `<`, and the page's
+policy lets no script run whose hash it does not list.
 """
 
 import base64
+import gzip
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, Final
 
@@ -19,16 +20,16 @@ from markupsafe import Markup, escape
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.glossary import GLOSSARY
-from rebalance_audit.report.html.colours import OTHER, STATES, colours_of
+from rebalance_audit.report.html.colours import MARKS, OTHER, STATES, colours_of
 from rebalance_audit.report.html.facts import PageFacts, per_bucket
 from rebalance_audit.report.html.groups import (
-    anchors,
     findings_by_kind,
     group_sections,
+    link,
     shown,
     state_text,
-    timelines,
 )
+from rebalance_audit.report.html.swimlane import swimlane
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
@@ -36,6 +37,8 @@ from rebalance_audit.version import __version__
 
 LISTED_MAX: Final = 10_000
 """Groups that the page's search covers: more would make it slow to open."""
+SECTION_BYTES_MAX: Final = 3_500_000
+"""Of all sections together: with the chart library and the picture of all groups the page stays below 6 MB."""
 FIRST_GROUPS: Final = 50
 """Visible rows of the table of groups."""
 
@@ -66,14 +69,34 @@ def render_page(facts: PageFacts) -> str:
     """The whole page."""
     library, script = _file("echarts/echarts.min.js"), _file("page.js")
     names = MemberNames(facts.details["members"])
-    sections = anchors(facts)
-    template = _environment().get_template("page.html")
+    coloured = colours_of([row["cause"] for row in facts.causes])
+    numbers = {cause: number for number, cause in enumerate(coloured)}
+    cause_numbers = {row["cause"]: numbers.get(row["cause"], len(coloured)) for row in facts.causes}
+    environment = _environment()
+    sections = _sections(environment, facts, names, cause_numbers)
+    with_section = frozenset(sections)
+    group_ids = [group["group_id"] for group in facts.groups[:LISTED_MAX]]
+    legend: list[dict[str, Any]] = [
+        {"name": causes.label(cause), "shades": shades} for cause, shades in coloured.items()
+    ]
+    if len(coloured) < len(facts.causes):
+        legend.append({"name": "other causes", "shades": OTHER})
+    template = environment.get_template("page.html")
     return template.render(
         policy=_policy(library, script),
         css=_trusted(_file("page.css")),
         library=_trusted(library),
         script=_trusted(script),
-        data=_trusted(_json(_chart_data(facts))),
+        data=_trusted(_json(_chart_data(facts, legend, cause_numbers, list(sections)))),
+        lanes=_trusted(
+            _json(_packed(swimlane(group_ids, facts.marks, facts.totals, cause_numbers)))
+        ),
+        sections=_trusted(_json(list(sections.values()))),
+        legend=legend,
+        states=STATES,
+        marks=MARKS,
+        severities=[str(severity) for severity in findings.STYLES],
+        weeks=[_week(row, with_section) for row in facts.weeks],
         version=__version__,
         cluster=shown(facts.cluster),
         source=shown(facts.source),
@@ -84,12 +107,11 @@ def render_page(facts: PageFacts) -> str:
         buckets=facts.buckets,
         per_bucket=per_bucket(facts.bucket_ms),
         causes=_causes(facts.causes),
-        findings=findings_by_kind(facts.finding_counts, facts.findings, names, sections),
+        findings=findings_by_kind(facts.finding_counts, facts.findings, names, with_section),
         group_columns=[{"name": name, "right": right} for name, right in GROUP_COLUMNS],
         first_groups=[_cells(group) for group in facts.groups[:FIRST_GROUPS]],
         groups_note=_groups_note(len(facts.groups)),
-        details=group_sections(facts, names),
-        details_note=_details_note(facts),
+        details_note=_details_note(facts, len(sections)),
         notes=_notes(facts),
         glossary=GLOSSARY,
     )
@@ -150,36 +172,99 @@ def _json(value: object) -> str:
 # --- charts and search ---------------------------------------------------------------------------
 
 
-def _chart_data(facts: PageFacts) -> dict[str, Any]:
-    coloured = colours_of([row["cause"] for row in facts.causes])
-    numbers = {cause: number for number, cause in enumerate(coloured)}
-    other = len(coloured)
-    rare = any(row["cause"] not in coloured for row in facts.causes)
+def _chart_data(
+    facts: PageFacts,
+    legend: Sequence[Mapping[str, Any]],
+    cause_numbers: Mapping[str, int],
+    with_section: Sequence[str],
+) -> dict[str, Any]:
     bars: dict[int, list[Any]] = {}
     for row in facts.buckets:
-        bar = bars.setdefault(row["bucket_ms"], [row["bucket_ms"], 0, [0] * (other + rare)])
+        bar = bars.setdefault(row["bucket_ms"], [row["bucket_ms"], 0, [0] * len(legend)])
         bar[1] += row["unsettled_estimate_ms"]
         if row["cause"] is not None:
-            bar[2][numbers.get(row["cause"], other)] += row["rebalances"]
-    in_order = [bars[moment] for moment in sorted(bars)]
-    span = in_order[-1][0] - in_order[0][0] if in_order else 0
-    sections = anchors(facts)
+            bar[2][cause_numbers[row["cause"]]] += row["rebalances"]
+    section_of = {group_id: number for number, group_id in enumerate(with_section)}
     return {
         "bucket_ms": facts.bucket_ms,
-        "bucket_count": span // facts.bucket_ms + 1,
-        "buckets": in_order,
-        "cause_names": [causes.label(cause) for cause in coloured] + ["other causes"] * rare,
-        "cause_colours": [*coloured.values(), OTHER],
-        "states": [[name, look.colour, look.is_quiet] for name, look in STATES.items()],
-        "timelines": timelines(
-            facts, {row["cause"]: numbers.get(row["cause"], other) for row in facts.causes}
-        ),
+        "buckets": [bars[moment] for moment in sorted(bars)],
+        "from": facts.totals["first_ms"],
+        "to": facts.totals["last_ms"],
+        "cause_names": [entry["name"] for entry in legend],
+        "cause_shades": [list(entry["shades"]) for entry in legend],
+        "states": [[name, list(look.shades), look.is_quiet] for name, look in STATES.items()],
+        "marks": {name: list(shades) for name, shades in MARKS.items()},
         "right": [right for _, right in GROUP_COLUMNS],
         "groups": [
-            {"cells": _cells(group), "anchor": sections.get(group["group_id"])}
+            {
+                "cells": _cells(group),
+                "keys": _keys(group),
+                "found": [str(each) for each in findings.STYLES if group[each]],
+                "section": section_of.get(group["group_id"]),
+                "link": link(group["group_id"]) if group["group_id"] in section_of else "",
+            }
             for group in facts.groups[:LISTED_MAX]
         ],
     }
+
+
+def _packed(value: object) -> str:
+    """JSON, compressed, as text: browsers unpack it without help."""
+    return base64.b64encode(gzip.compress(orjson.dumps(value), 9, mtime=0)).decode()
+
+
+def _sections(
+    environment: jinja2.Environment,
+    facts: PageFacts,
+    names: MemberNames,
+    cause_numbers: Mapping[str, int],
+) -> dict[str, str]:
+    """Group id -> its packed section, for as many groups as the page has room for."""
+    template = environment.get_template("section.html")
+    room = SECTION_BYTES_MAX
+    found: dict[str, str] = {}
+    for group_id, (group, picture) in zip(
+        facts.detailed, group_sections(facts, names, cause_numbers), strict=True
+    ):
+        packed = _packed({"html": template.render(group=group), "gantt": picture})
+        room -= len(packed)
+        if room < 0:
+            break
+        found[group_id] = packed
+    return found
+
+
+def _week(row: TableRow, with_section: Collection[str]) -> dict[str, Any]:
+    group_id = row["group_id"]
+    return {
+        "group": shown(group_id),
+        "link": link(group_id) if group_id in with_section else "",
+        "before": words.duration(row["unsettled_before_ms"]),
+        "before_ms": row["unsettled_before_ms"],
+        "after": words.duration(row["unsettled_after_ms"]),
+        "after_ms": row["unsettled_after_ms"],
+        "more": words.duration(row["unsettled_after_ms"] - row["unsettled_before_ms"]),
+        "more_ms": row["unsettled_after_ms"] - row["unsettled_before_ms"],
+        "rebalances_before": row["rebalances_before"],
+        "rebalances_after": row["rebalances_after"],
+    }
+
+
+def _keys(group: TableRow) -> list[Any]:
+    """What the table of groups is sorted by, for each of GROUP_COLUMNS."""
+    name, protocol, state, _, _, _, _, top_cause, _ = _cells(group)
+    found = [group[severity] for severity in findings.STYLES]
+    return [
+        name,
+        protocol,
+        state,
+        group["rebalances"],
+        group["unsettled_estimate_ms"],
+        group["longest_estimate_ms"] or 0,
+        group["unowned_partition_estimate_ms"],
+        top_cause,
+        sum(count * 1000**rank for rank, count in enumerate(reversed(found))),
+    ]
 
 
 def _cells(group: TableRow) -> list[str]:
@@ -280,15 +365,14 @@ def _groups_note(count: int) -> str:
     return ""
 
 
-def _details_note(facts: PageFacts) -> str:
+def _details_note(facts: PageFacts, sections: int) -> str:
     told = (
-        "Green is stable, orange on the way there; a diamond is an epoch or a generation in the colour of its cause,"
-        " red are partitions without owner. Point at a mark to read it, drag the slider's ends to zoom."
+        "Open a group in the table, in the picture above, or from a finding; the first one is open."
     )
-    if len(facts.detailed) < len(facts.groups):
+    if sections < len(facts.groups):
         told = (
-            f"{len(facts.detailed):,} of {words.counted(len(facts.groups), 'group')}, those that need attention most;"
-            f" others with --group or --details. {told}"
+            f"{sections:,} of {words.counted(len(facts.groups), 'group')} can be opened, those that need attention"
+            f" most; others with --group. {told}"
         )
     return told
 
