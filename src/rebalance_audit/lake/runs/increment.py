@@ -100,7 +100,7 @@ class _Increment:
         known_before.merge(context.known_topics)
         news = News(
             records,
-            _lowest_new(gaps, since.gaps) | _judged_otherwise(reached, since),
+            _lowest_new(gaps, since.gaps) | dict.fromkeys(reached.turned_since(since), 0),
             _differing(known_before, names),
             reached.last_ms,
             context.rules,
@@ -228,12 +228,6 @@ def _differing(before: TopicNames, after: TopicNames) -> frozenset[str]:
     """Ids and names of topics about which something else is known now."""
     then, now = answers(before), answers(after)
     return frozenset(topic for topic, answer in now.items() if then.get(topic) != answer)
-
-
-def _judged_otherwise(now: Progress, before: Progress) -> dict[int, int]:
-    """Log partition -> 0, where only now a record is missing, or none any more: each of its groups may differ."""
-    changed = {*before.partitions} & (now.whole ^ before.whole)
-    return dict.fromkeys(changed, 0)
 
 
 def _lowest_new(now: Gaps, before: Mapping[int, object]) -> dict[int, int]:

@@ -75,6 +75,10 @@ class Progress:
         """The partitions that lack no record."""
         return frozenset(number for number, part in self.partitions.items() if part.is_whole)
 
+    def turned_since(self, before: "Progress") -> frozenset[int]:
+        """The partitions that were known, and came to lack a record since, or lack none any more."""
+        return (self.whole ^ before.whole) & before.partitions.keys()
+
     def has_late(self, counts: RecordCounts) -> bool:
         """Whether any partition got a record before those that are known."""
         return any(
