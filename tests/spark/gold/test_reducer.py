@@ -9,6 +9,8 @@ from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups, wit
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.sources.source_spec import parse_source
+from rebalance_audit.local.survey import survey
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.spark.in_process import gold_of, in_order, names_of, rows_of
 from tests.support.log_entries import records_of
 from tests.wire.golden import CAPTURE_NAMES, capture
@@ -26,7 +28,9 @@ def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, n
     """Rows of all groups of a real log come out of the reducer as they come out of `audit_segments`."""
     names = names_of(capture(name).segments)
     log = [position.record_timestamp_ms for _, position in records_of(capture(name).segments)]
-    options = ReducerOptions(names, log_end_ms=max(log))
+    counted, _ = survey(open_log_folder(capture(name).segments))
+    whole = frozenset(number for number in counted.ends if counted.is_whole(number))
+    options = ReducerOptions(names, log_end_ms=max(log), whole=whole)
     stream = reduce_groups(reducer_input(spark, name), options).persist()
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:
