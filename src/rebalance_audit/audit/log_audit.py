@@ -8,18 +8,23 @@ from rebalance_audit.audit.commits.summary import summary_of
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Row
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Emit, Row
+from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.records import Record, encode_key, group_id_of
 
 
 class LogAudit:
-    """Feed it the records of any groups, in log order per partition; `tables()` finishes and returns the rows."""
+    """Feed it the records of any groups, in log order per partition; `tables()` finishes and returns the rows.
 
-    def __init__(self, options: AuditOptions | None = None) -> None:
+    With `emit` it keeps no row: each goes there as soon as it is final.
+    """
+
+    def __init__(self, options: AuditOptions | None = None, emit: Emit | None = None) -> None:
         self._options = replace(options or AuditOptions(), with_findings=True)
         self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
+        self._emit = emit or self._keep
         self._audits: dict[str, GroupAudit] = {}
 
     def feed(self, record: Record, position: Position) -> None:
@@ -49,6 +54,27 @@ class LogAudit:
             if audit.anomalies
         }
 
+    def open_rows(self, group_id: str, log_end_ms: int | None) -> dict[str, list[Row]]:
+        """Table name -> the rows of a group that would follow if the log ended at `log_end_ms` (epoch ms).
+
+        The audit goes on as if nobody had asked.
+        """
+        rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
+        audit = self._audits.get(group_id)
+        if audit is not None:
+            twin = twin_of(audit, lambda table, row: rows[table].append(row), log_end_ms)
+            twin.finish()
+        return rows
+
+    def forget(self, group_id: str) -> None:
+        """The group's records so far turn out not to be in the log."""
+        self._audits.pop(group_id, None)
+
+    @property
+    def lacks_names(self) -> bool:
+        """Whether rows so far had to leave a topic unnamed."""
+        return any(audit.unnamed for audit in self._audits.values())
+
     def tables(self) -> dict[str, list[Row]]:
         """Table name -> rows, for every gold table that the audit fills. Call it once, at the end of the log."""
         for audit in self._audits.values():
@@ -64,7 +90,7 @@ class LogAudit:
             self._audits[group_id] = audit
         return audit
 
-    def _emit(self, table: str, row: Row) -> None:
+    def _keep(self, table: str, row: Row) -> None:
         self._rows[table].append(row)
 
 

@@ -28,6 +28,7 @@ JAVA_TRACE: Final = "\n\tat "
 COMMANDS: Final = {
     "demo": "Audit a bundled real log with local Spark, and print what happened.",
     "inspect": "Audit a folder of segments in this process, and print what happened.",
+    "watch": "Tell of each rebalance of a live cluster or a growing log folder when it ends.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
     "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
     "maintain": "Rewrite small files of a lake, remove unused ones, delete rows past their retention.",

@@ -94,7 +94,7 @@ def _ended(before: PartitionEnd | None, after: PartitionEnd) -> PartitionEnd:
 
 
 def _survey_range(part: Range) -> Survey:
-    names = _Names()
+    names = TopicLearner()
     moments: list[int] = []
     damage: list[str] = []
     records = offset_commits = markers = unfinished_ends = next_offset = 0
@@ -122,12 +122,18 @@ def _survey_range(part: Range) -> Survey:
     )
 
 
-class _Names:
+class TopicLearner:
     """Learns topic names from at most one offset commit per topic."""
 
     def __init__(self) -> None:
         self.found = TopicNames()
         self._seen: set[bytes] = set()
+
+    def take(self) -> list[TopicName]:
+        """What was learned since the last call."""
+        learned = list(self.found.values())
+        self.found = TopicNames()
+        return learned
 
     def learn(self, chunk: ColumnChunk) -> int:
         """Look at every record; returns how many are offset commits."""

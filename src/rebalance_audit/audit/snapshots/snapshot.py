@@ -5,6 +5,7 @@ A snapshot is human-readable: one entry per part of the audit, with its differen
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Final, NamedTuple, TypeAlias
@@ -90,6 +91,22 @@ def resumed(
     if news is not None:
         raise SnapshotNotUsable(f"the snapshot of group {group_id!r} is out of date: {news}")
     return audit
+
+
+def twin_of(audit: GroupAudit, emit: Emit, log_end_ms: int | None) -> GroupAudit:
+    """Another audit with the same state, for a log that ends at `log_end_ms` (epoch ms); the two share nothing."""
+    twin = GroupAudit(
+        audit.group_id, audit.log_partition, emit, replace(audit.options, log_end_ms=log_end_ms)
+    )
+    beginnings, parts = _beginnings(_rules_of(audit.options)), twin.parts()
+    for name, part in audit.parts().items():
+        codec, beginning = beginnings[name]
+        plain = codec.plain(part)
+        changed = {key: value for key, value in plain.items() if value != beginning[key]}
+        if changed:
+            codec.restore(parts[name], orjson.loads(orjson.dumps(changed)))
+    twin.resumed()
+    return twin
 
 
 def shapes() -> str:

@@ -1,0 +1,155 @@
+"""`rebalance-audit watch`: each rebalance of a live cluster, or of a broker's log folder, as it happens."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+import orjson
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.cli import options
+from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.live_source import live_source
+from rebalance_audit.cli.live_watch import Watch
+from rebalance_audit.cli.rounds import asked_to_end
+from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
+from rebalance_audit.report import words
+from rebalance_audit.report.live_text import rebalance_sentence
+from rebalance_audit.steps import Tell
+from rebalance_audit.tables.json_values import JSON_VERSION
+
+RECENT_MS: Final = 600_000
+"""Rebalances that ended so long before the start are told of, unless --since says otherwise."""
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit watch kafka:broker-1:9092
+  rebalance-audit watch kafka:broker-1:9092 --group checkout --since -1d
+  rebalance-audit watch segments:/var/lib/kafka/data
+  rebalance-audit watch kafka:broker-1:9092 --json | jq -r .sentence
+
+\b
+Ctrl-C or SIGTERM ends it with exit code 0.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("spec", metavar="SOURCE", cls=options.NeededArgument)
+@options.groups
+@options.cluster
+@options.time_option(
+    "--since",
+    "since_ms",
+    text="Tell of rebalances that ended then or later; by default of the last ten minutes'.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each rebalance.")
+@configured
+def watch(
+    invocation: Invocation,
+    spec: str,
+    group_ids: tuple[str, ...],
+    cluster: str | None,
+    since_ms: int | None,
+    as_json: bool,
+) -> None:
+    """Tell of each rebalance of SOURCE when it ends, with what inspect says of it.
+
+    SOURCE is kafka:HOST:PORT, a live cluster, or segments:DIR, a broker's log folder or a copy that grows. Nothing is
+    written to either: no group is joined, no offset committed.
+
+    The log is read from its beginning, so that nothing is taken for unknown that it tells. What a later record
+    shows of a rebalance that was told of already is told in one more line.
+    """
+    settings = audit_settings(invocation, cluster)
+    with bad_arguments():
+        source = live_source(invocation, spec)
+    names = source.names
+    audit_options = AuditOptions(
+        topic_name=names.name_of,
+        rules=settings.departure_rules,
+        topic_deleted_at=names.deleted_at_ms,
+        topic_lives=names.lives_of,
+        topic_shapes=names.shapes_of,
+        findings=settings.finding_rules,
+    )
+    since_ms = int(time.time() * 1000) - RECENT_MS if since_ms is None else since_ms
+    audit = LiveAudit(audit_options, names, group_ids, since_ms)
+    teller = Teller(settings.cluster, as_json=as_json)
+    try:
+        with asked_to_end(goes_on=True) as asked, _notes(invocation) as tell:
+            watched = Watch(source, audit, tell)
+            for news in watched.news(asked):
+                teller.tell(news)
+    except KeyboardInterrupt:
+        pass  # how people end it
+    finally:
+        source.log.close()
+    teller.end()
+
+
+class Teller:
+    """Prints what there is to tell, a line for each rebalance."""
+
+    def __init__(self, cluster: str, *, as_json: bool) -> None:
+        self._cluster = cluster
+        self._as_json = as_json
+        self._told = 0
+        self._going_on: set[str] = set()
+
+    def tell(self, news: list[GroupNews]) -> None:
+        """The rebalances of one round, in order of their end."""
+        found = []
+        for group in news:
+            (self._going_on.add if group.open else self._going_on.discard)(group.group_id)
+            found += [(row["ended_at"] or 0, group, row, times) for row, times in group.ended]
+        for _, group, row, times in sorted(found, key=lambda each: each[0]):
+            self._told += times == 0
+            sentence = rebalance_sentence(row, group.tables, times)
+            self._print(self._shape(group, row, times, sentence) if self._as_json else sentence)
+        if found:
+            sys.stdout.flush()
+
+    def end(self) -> None:
+        """The last line."""
+        told, still = words.counted(self._told, "rebalance"), len(self._going_on)
+        if self._as_json:
+            last = {"schema_version": JSON_VERSION, "event": "end"}
+            self._print({**last, "rebalances": self._told, "going_on": still})
+        else:
+            self._print(f"Watched until now: {told}, {still:,} still going on.")
+
+    def _shape(
+        self, group: GroupNews, row: dict[str, Any], times: int, sentence: str
+    ) -> dict[str, Any]:
+        return {
+            "schema_version": JSON_VERSION,
+            "event": "rebalance",
+            "times_told": times,
+            "may_change": row not in group.settled,
+            "sentence": sentence,
+            "rebalance": row_for_programs("rebalances", row, self._cluster),
+            "causes": [
+                row_for_programs("rebalance_causes", cause, self._cluster)
+                for cause in group.causes_of(row)
+            ],
+        }
+
+    def _print(self, what: str | dict[str, Any]) -> None:
+        click.echo(what if isinstance(what, str) else orjson.dumps(what))
+
+
+@contextmanager
+def _notes(invocation: Invocation) -> Iterator[Tell]:
+    """Progress and troubles go to stderr as lines: they would mingle with the rebalances otherwise."""
+
+    def tell(note: str) -> None:
+        if not invocation.quiet:
+            click.echo(f"{words.clock(int(time.time() * 1000))}  {note}", err=True)
+
+    yield tell

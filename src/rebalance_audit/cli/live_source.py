@@ -1,0 +1,70 @@
+"""The SOURCE of `watch`: a log that is being written, and the names of its topics."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.requirements import require_packages_of
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.local.live.growing_segments import GrowingSegments
+from rebalance_audit.local.live.growth import LiveLog
+from rebalance_audit.local.survey import survey
+from rebalance_audit.wire.segments.folder import open_log_folder
+from rebalance_audit.wire.topic_names import TopicNames
+
+SPELLINGS: Final = "segments:DIR or kafka:HOST:PORT"
+_NOT_OF_AIOKAFKA: Final = "ssl_check_hostname"
+"""The context says it too."""
+
+
+class LiveSource(NamedTuple):
+    """What a SOURCE names."""
+
+    log: LiveLog
+    names: TopicNames
+    """Names of topics known at the start; the records tell more."""
+    more_names: Callable[[], TopicNames]
+    """Asks the source for names again. Raises SourceNotReadable."""
+
+
+def live_source(invocation: Invocation, spec: str) -> LiveSource:
+    """The log that a SOURCE names. Raises BadRequest, ConfigError, MissingExtra and SourceNotReadable."""
+    kind, colon, place = spec.partition(":")
+    if not colon or not place or kind not in {"segments", "kafka"}:
+        raise BadRequest(f"{spec!r} names no log that can be watched: write {SPELLINGS}.")
+    return _of_segments(Path(place)) if kind == "segments" else _of_kafka(invocation, place)
+
+
+def _of_segments(path: Path) -> LiveSource:
+    def names() -> TopicNames:
+        return survey(open_log_folder(path))[1]
+
+    return LiveSource(GrowingSegments(path), names(), names)
+
+
+def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
+    require_packages_of("kafka")
+    from rebalance_audit.lake.sources.kafka_cluster import (  # noqa: PLC0415 - only live clusters need it
+        KafkaCluster,
+        KafkaSettings,
+    )
+    from rebalance_audit.lake.sources.kafka_login import login  # noqa: PLC0415
+    from rebalance_audit.local.live.growing_topic import (  # noqa: PLC0415 - imports the client
+        CLIENT_ID,
+        GrowingTopic,
+    )
+
+    kafka = invocation.config().source.kafka
+    settings = KafkaSettings(
+        timeout_ms=kafka.timeout_ms,
+        options=kafka.client_options(),
+        admin=kafka.admin_options(),
+    )
+    cluster = KafkaCluster(servers, settings)
+    wanted = login(cluster.options)
+    wanted.pop(_NOT_OF_AIOKAFKA, None)
+    cluster.view()  # whether the topic is there and may be described, in one sentence
+    client_id = cluster.options.get("client.id", CLIENT_ID)
+    log = GrowingTopic(cluster.servers, wanted, kafka.timeout_ms, client_id)
+    return LiveSource(log, cluster.topic_names(), cluster.topic_names)

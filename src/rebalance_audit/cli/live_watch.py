@@ -1,0 +1,73 @@
+"""The rounds of `watch`: read what is new, and hand on what is known of each group that changed."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from rebalance_audit.cli.live_source import LiveSource
+from rebalance_audit.cli.rounds import rounds
+from rebalance_audit.garbage import collecting_less
+from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
+from rebalance_audit.steps import Tell
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+
+ROUND_S: Final = 0.25
+"""A rebalance is told of within two of these, and the time that reading takes."""
+NAMES_S: Final = 30.0
+"""Between two questions for the names of topics that came later."""
+
+
+class Watch:
+    """A live log and its audit."""
+
+    def __init__(self, source: LiveSource, audit: LiveAudit, tell: Tell) -> None:
+        """`tell` hears of progress, and of a source that does not answer."""
+        self._source = source
+        self._audit = audit
+        self._tell = tell
+        self._problem = ""
+        self._names_due = time.monotonic() + NAMES_S
+        self.is_at_end = False
+        """Whether everything that was in the log at the start has been read."""
+
+    def news(self, asked: threading.Event) -> Iterator[list[GroupNews]]:
+        """One item a round, until `asked` is set. Raises SourceNotReadable."""
+        for _ in rounds(ROUND_S, None, asked):
+            yield from self._round(asked)
+
+    def _round(self, asked: threading.Event) -> Iterator[list[GroupNews]]:
+        log, audit = self._source.log, self._audit
+        with collecting_less():
+            while True:
+                for log_partition, found in log.read():
+                    audit.take(log_partition, found)
+                    full = list(audit.full())
+                    if full:
+                        yield full
+                self._tell_of_problem()
+                if log.is_at_end or asked.is_set() or self._problem:
+                    break
+                if not self.is_at_end:
+                    self._tell(f"Read {audit.records:,} records")
+        self._learn_names()
+        if log.is_at_end:
+            self.is_at_end = True
+            yield list(audit.news())
+        else:
+            yield []
+
+    def _tell_of_problem(self) -> None:
+        problem = self._source.log.problem
+        if problem != self._problem:
+            self._tell(f"Waiting for the log: {problem}" if problem else "The log is read again")
+            self._problem = problem
+
+    def _learn_names(self) -> None:
+        if time.monotonic() < self._names_due or not self._audit.lacks_names:
+            return
+        self._names_due = time.monotonic() + NAMES_S
+        try:
+            self._audit.learn_names(self._source.more_names())
+        except SourceNotReadable as error:
+            self._tell(f"Names of topics are not known for now: {error}")

@@ -1,0 +1,1 @@
+"""A log that is being written: what is new in it, and the rebalances that end meanwhile."""

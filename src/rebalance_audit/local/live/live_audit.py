@@ -1,0 +1,208 @@
+"""The audit of a log that is being written: it tells of each rebalance when it ends.
+
+The same audit as that of a whole log takes the records. What is still open is asked of a twin for which the log ends
+now, so that a rebalance is told of before the next record of its group shows that it is over.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from rebalance_audit.audit.commits.collect import set_apart
+from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import (
+    CONVERGENCE,
+    EPOCHS,
+    FINDINGS,
+    GROUP_STATES,
+    MEMBERS,
+    OWNERSHIP,
+    REBALANCE_CAUSES,
+    REBALANCES,
+    Row,
+)
+from rebalance_audit.local.feed import Feed
+from rebalance_audit.local.live.growth import Break
+from rebalance_audit.local.survey import TopicLearner
+from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.segments.bad_bytes import BadBytes
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.topic_names import TopicNames
+
+_OF_EPOCHS: Final = (EPOCHS, CONVERGENCE, REBALANCE_CAUSES)
+_HELD: Final = (*_OF_EPOCHS, REBALANCES, MEMBERS)
+"""Tables whose final rows wait until the rebalance that they belong to has been told of."""
+_DROPPED: Final = frozenset({OWNERSHIP, GROUP_STATES, FINDINGS})
+HELD_ROWS_MAX: Final = 500
+"""Rows of one group; with more, it is settled although the log goes on."""
+
+_Epoch: TypeAlias = tuple[int, int]
+"""Incarnation and epoch."""
+_Rebalance: TypeAlias = tuple[int, int]
+"""Incarnation and number of the rebalance."""
+
+
+class GroupNews(NamedTuple):
+    """One group as far as the log goes: rebalances that ended, and what goes on."""
+
+    group_id: str
+    tables: Mapping[str, list[Row]]
+    """Rows of the rebalances not told of before and of the open one, by gold table."""
+    ended: list[tuple[Row, int]]
+    """Row of gold.rebalances, and how many times it was told of before with other values."""
+    settled: list[Row]
+    """Rows of gold.rebalances that no record can change any more, each once."""
+    open: Row | None
+    """The rebalance that goes on."""
+
+    def causes_of(self, rebalance: Row) -> list[Row]:
+        """Rows of gold.rebalance_causes of its epochs."""
+        number = _number(rebalance)
+        epochs = {_epoch(row) for row in self.tables[EPOCHS] if _number(row) == number}
+        return [row for row in self.tables[REBALANCE_CAUSES] if _epoch(row) in epochs]
+
+
+@dataclass(slots=True)
+class _Held:
+    """What is kept of a group besides its audit."""
+
+    rows: dict[str, list[Row]] = field(default_factory=lambda: {table: [] for table in _HELD})
+    told: dict[_Rebalance, tuple[int, Any]] = field(default_factory=dict)
+    """Rebalances told of that may still change -> how many times, and with what."""
+
+
+class LiveAudit:
+    """Feed it what a LiveLog reads, then ask for news."""
+
+    def __init__(
+        self,
+        options: AuditOptions,
+        names: TopicNames,
+        groups: Collection[str] = (),
+        since_ms: int | None = None,
+    ) -> None:
+        """`options` ask `names`, which learn from the log. `groups`: only these; all if empty.
+
+        `since_ms`: rebalances that ended before are not told of (epoch ms).
+        """
+        self._feed = Feed(options, key_bytes.of_groups(groups), self._emit)
+        self._names = names
+        self._learner = TopicLearner()
+        self._since_ms = since_ms
+        self._held: dict[str, _Held] = {}
+        self._changed: set[str] = set()
+        self._full: set[str] = set()
+        self.log_end_ms: int | None = None
+        """Latest record timestamp so far (epoch ms)."""
+        self.records = 0
+
+    def take(self, log_partition: int, found: ColumnChunk | BadBytes | Break) -> None:
+        """The next piece of a partition."""
+        if isinstance(found, ColumnChunk):
+            if found.log_offsets:
+                self._learn(found)
+            self._feed.take(log_partition, set_apart(found))
+        elif found is Break.TRUNCATED:
+            for group_id in self._feed.forget(log_partition):
+                self._held.pop(group_id, None)
+                self._changed.discard(group_id)
+        elif found is Break.LOST:
+            self._feed.miss(log_partition)
+        elif isinstance(found, BadBytes):
+            self._feed.take(log_partition, found)
+
+    def full(self) -> Iterator[GroupNews]:
+        """News of groups that hold many rows; ask while a long log is being read."""
+        full, self._full = self._full, set()
+        for group_id in sorted(full):
+            yield self._news_of(group_id)
+
+    def news(self) -> Iterator[GroupNews]:
+        """News of every group that has records since the last call."""
+        changed = self._changed | self._feed.take_changed()
+        self._changed = set()
+        for group_id in sorted(changed):
+            yield self._news_of(group_id)
+
+    @property
+    def lacks_names(self) -> bool:
+        """Whether a group has topics that are known by their ids alone."""
+        return self._feed.audit.lacks_names
+
+    def learn_names(self, names: TopicNames) -> None:
+        """Names from elsewhere; rows that are open take them."""
+        self._names.merge(names.values())
+
+    def _learn(self, chunk: ColumnChunk) -> None:
+        self.records += len(chunk.log_offsets)
+        latest = max(chunk.record_timestamps_ms)
+        self.log_end_ms = latest if self.log_end_ms is None else max(self.log_end_ms, latest)
+        self._learner.learn(chunk)
+        self._names.merge(self._learner.take())
+
+    def _emit(self, table: str, row: Row) -> None:
+        if table in _DROPPED:
+            return
+        group_id = row["group_id"]
+        held = self._held.setdefault(group_id, _Held())
+        held.rows[table].append(row)
+        self._changed.add(group_id)
+        if len(held.rows[EPOCHS]) + len(held.rows[CONVERGENCE]) > HELD_ROWS_MAX:
+            self._full.add(group_id)
+
+    def _news_of(self, group_id: str) -> GroupNews:
+        held = self._held.setdefault(group_id, _Held())
+        still_open = self._feed.audit.open_rows(group_id, self.log_end_ms)
+        tables = {table: held.rows[table] + still_open[table] for table in _HELD}
+        tables[MEMBERS] = merge_stints(tables[MEMBERS])
+        tables[GROUP_STATES] = still_open[GROUP_STATES]
+        tables[FINDINGS] = still_open[FINDINGS]
+        news = GroupNews(group_id, tables, [], [], None)
+        going_on, ended = None, news.ended
+        for row in tables[REBALANCES]:
+            if row["outcome"] == "open":
+                going_on = row
+            elif self._since_ms is None or (row["ended_at"] or 0) >= self._since_ms:
+                number = _number(row)
+                times, before = held.told.get(number, (0, None))
+                now = (row, news.causes_of(row))
+                if before != now:
+                    held.told[number] = (times + 1, now)
+                    ended.append((row, times))
+        return news._replace(settled=_settle(held, still_open), open=going_on)
+
+
+def _number(row: Row) -> _Rebalance:
+    return row["incarnation"], row["rebalance_seq"]
+
+
+def _epoch(row: Row) -> _Epoch:
+    return row["incarnation"], row["epoch"]
+
+
+def _settle(held: _Held, still_open: Mapping[str, list[Row]]) -> list[Row]:
+    """Drop the rows of rebalances of which nothing is open any more; returns the rebalances."""
+    open_epochs = {_epoch(row) for table in _OF_EPOCHS for row in still_open[table]}
+    open_numbers = {_number(row) for row in (*still_open[EPOCHS], *still_open[REBALANCES])}
+    rows = held.rows
+    open_numbers |= {_number(row) for row in rows[EPOCHS] if _epoch(row) in open_epochs}
+    settled = [row for row in rows[REBALANCES] if _number(row) not in open_numbers]
+    over = {_number(row) for row in settled}
+    gone = {
+        _epoch(row)
+        for row in rows[EPOCHS]
+        if _number(row) in over or (row["rebalance_seq"] is None and _epoch(row) not in open_epochs)
+    }
+    for table in _OF_EPOCHS:
+        rows[table] = [row for row in rows[table] if _epoch(row) not in gone]
+    rows[REBALANCES] = [row for row in rows[REBALANCES] if _number(row) not in over]
+    for number in over:
+        held.told.pop(number, None)
+    begun = [row["started_at"] for row in settled if row["started_at"] is not None]
+    if begun:
+        # Whoever left before the last of them began can be named in none that is still to come.
+        rows[MEMBERS] = [
+            row for row in rows[MEMBERS] if row["left_at"] is None or row["left_at"] >= max(begun)
+        ]
+    return settled

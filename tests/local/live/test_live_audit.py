@@ -1,0 +1,98 @@
+"""Logs of real brokers that grow in steps: `watch` says of each rebalance what the audit of the whole log says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.local.live.growing_segments import GrowingSegments
+from rebalance_audit.local.live.growth import Break
+from rebalance_audit.local.live.live_audit import LiveAudit
+from rebalance_audit.local.survey import survey
+from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.support.golden import CAPTURES
+
+STEPS = 9
+
+
+@pytest.mark.parametrize("capture", ["classic-cooperative", "compacted", "failover"])
+def test_growing_log(capture: str, tmp_path: Path) -> None:
+    """Cut anywhere, also inside a batch: the last thing said of a rebalance is what the whole log tells."""
+    whole = CAPTURES / capture / "segments"
+    names = survey(open_log_folder(whole))[1]
+    options = AuditOptions(
+        topic_name=names.name_of,
+        topic_deleted_at=names.deleted_at_ms,
+        topic_lives=names.lives_of,
+        topic_shapes=names.shapes_of,
+    )
+    live = LiveAudit(options, names)
+    told: dict[tuple[str, int, int], dict[str, Any]] = {}
+    log = None
+    for _ in grown(whole, tmp_path):
+        log = log or GrowingSegments(tmp_path)
+        for log_partition, found in log.read():
+            live.take(log_partition, found)
+        for news in live.news():
+            told |= {key_of(row): row for row, _ in news.ended}
+    rebalances = audit_segments(whole).tables["rebalances"]
+    assert told == {key_of(row): row for row in rebalances if row["outcome"] != "open"}
+
+
+def test_truncated_log(tmp_path: Path) -> None:
+    """A segment that ends before what was read, as after an unclean election, is read again from its beginning."""
+    partition = grown_once(tmp_path)
+    log = GrowingSegments(tmp_path)
+    first = list(log.read())
+    text = partition.read_bytes()
+    partition.write_bytes(text[: len(text) // 2])
+    assert [found for _, found in log.read()] == [Break.TRUNCATED]
+    again = list(log.read())
+    offsets = first[0][1].log_offsets
+    assert again[0][1].log_offsets == offsets[: len(again[0][1].log_offsets)]
+
+
+def test_lost_log(tmp_path: Path) -> None:
+    """Segments that are gone before they were read leave a gap, and what follows is read."""
+    file = grown_once(tmp_path)
+    log = GrowingSegments(tmp_path)
+    assert list(log.read())
+    file.rename(file.with_name("00000000000000900000.log"))
+    assert [found for _, found in log.read()][0] is Break.LOST
+
+
+def key_of(row: dict[str, Any]) -> tuple[str, int, int]:
+    """The key of gold.rebalances."""
+    return row["group_id"], row["incarnation"], row["rebalance_seq"]
+
+
+def grown_once(folder: Path) -> Path:
+    """A copy of the largest partition; returns its file."""
+    files = (CAPTURES / "failover" / "segments").glob("__consumer_offsets-*/*.log")
+    file = max(files, key=lambda each: each.stat().st_size)
+    copy = folder / file.parent.name / file.name
+    copy.parent.mkdir()
+    copy.write_bytes(file.read_bytes())
+    return copy
+
+
+def grown(whole: Path, folder: Path) -> Iterator[None]:
+    """The partitions grow side by side, each segment of one after the other."""
+    partitions = []
+    for partition in sorted(whole.glob("__consumer_offsets-*")):
+        (folder / partition.name).mkdir()
+        files = [(file.name, file.read_bytes()) for file in sorted(partition.glob("*.log"))]
+        partitions.append((folder / partition.name, files))
+    for step in range(1, STEPS + 1):
+        for partition, files in partitions:
+            left = sum(len(text) for _, text in files) * step // STEPS
+            for name, text in files:
+                if left > 0 or not text:
+                    (partition / name).touch()
+                    with (partition / name).open("r+b") as file:
+                        file.write(text[:left])
+                left -= len(text)
+        yield
