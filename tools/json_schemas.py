@@ -66,6 +66,7 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
     }
     return {
         "inspect": ("inspect --json", _object({}, optional=tables)),
+        "watch": ("a line of watch --json", _watched()),
         "brief": ("inspect --json --brief", _brief()),
         "explain": ("explain --json", explained),
         "state": ("state", _state()),
@@ -75,6 +76,32 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
         ),
         "finding": ("what notify --format json sends", _object(notice)),
     }
+
+
+def _watched() -> dict[str, Any]:
+    """A rebalance, or the last line."""
+    rebalance = {
+        "schema_version": _VERSION,
+        "event": {"const": "rebalance"},
+        "times_told": {
+            **_INTEGER,
+            "description": "How often the rebalance was told of with other values before this line",
+        },
+        "may_change": {
+            "type": "boolean",
+            "description": "Whether a later record of the group may still show more of it",
+        },
+        "sentence": _TEXT,
+        "rebalance": _row("gold.rebalances"),
+        "causes": _list(_row("gold.rebalance_causes")),
+    }
+    end = {
+        "schema_version": _VERSION,
+        "event": {"const": "end"},
+        "rebalances": _INTEGER,
+        "going_on": _INTEGER,
+    }
+    return {"oneOf": [_object(rebalance), _object(end)]}
 
 
 def _brief() -> dict[str, Any]:

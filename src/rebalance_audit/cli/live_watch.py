@@ -46,16 +46,12 @@ class Watch:
                     if full:
                         yield full
                 self._tell_of_problem()
-                if log.is_at_end or asked.is_set() or self._problem:
+                self.is_at_end = self.is_at_end or log.is_at_end
+                if self.is_at_end or asked.is_set() or self._problem:
                     break
-                if not self.is_at_end:
-                    self._tell(f"Read {audit.records:,} records")
+                self._tell(f"Read {audit.records:,} records")
         self._learn_names()
-        if log.is_at_end:
-            self.is_at_end = True
-            yield list(audit.news())
-        else:
-            yield []
+        yield list(audit.news()) if self.is_at_end else []
 
     def _tell_of_problem(self) -> None:
         problem = self._source.log.problem

@@ -13,7 +13,7 @@ from rebalance_audit.local.live.growth import Break
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.local.survey import survey
 from rebalance_audit.wire.segments.folder import open_log_folder
-from tests.support.golden import CAPTURES
+from tests.cli.call import CAPTURES
 
 STEPS = 9
 
@@ -61,7 +61,7 @@ def test_lost_log(tmp_path: Path) -> None:
     log = GrowingSegments(tmp_path)
     assert list(log.read())
     file.rename(file.with_name("00000000000000900000.log"))
-    assert [found for _, found in log.read()][0] is Break.LOST
+    assert next(found for _, found in log.read()) is Break.LOST
 
 
 def key_of(row: dict[str, Any]) -> tuple[str, int, int]:

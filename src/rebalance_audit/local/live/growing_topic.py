@@ -10,7 +10,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from aiokafka import TopicPartition
 from aiokafka.client import AIOKafkaClient
@@ -37,6 +37,10 @@ RESPONSE_BYTES: Final = 32 << 20
 _READ_UNCOMMITTED: Final = 0
 _EARLIEST: Final = -2
 _LATEST: Final = -1
+
+
+_Answer: TypeAlias = tuple[int, bytes | Break, int]
+"""Partition, its batches, and the end of its log; a Break leaves the end open."""
 
 
 class GrowingTopic:
@@ -68,11 +72,14 @@ class GrowingTopic:
             raise SourceNotReadable(
                 f"Kafka at {','.join(self._servers)} does not let this user read {OFFSETS_TOPIC}."
             ) from None
-        for number, answer in answers:
+        for number, answer, end in answers:
             if isinstance(answer, Break):
                 yield number, answer
             else:
-                yield from self._pieces(number, answer)
+                if answer:
+                    yield from self._pieces(number, answer)
+                if self._next[number] >= end:
+                    self._behind.discard(number)
 
     @property
     def is_at_end(self) -> bool:
@@ -87,7 +94,7 @@ class GrowingTopic:
         self._loop.close()
         self._spool.close()
 
-    async def _round(self) -> list[tuple[int, bytes | Break]]:
+    async def _round(self) -> list[_Answer]:
         try:
             client = await self._connected()
             by_leader = await self._by_leader(client)
@@ -98,7 +105,7 @@ class GrowingTopic:
             return []
         asked = (self._fetch(client, node, numbers) for node, numbers in by_leader.items())
         found = await asyncio.gather(*asked, return_exceptions=True)
-        answers: list[tuple[int, bytes | Break]] = []
+        answers: list[_Answer] = []
         self.problem = ""
         for each in found:
             if isinstance(each, TopicAuthorizationFailedError):
@@ -173,13 +180,13 @@ class GrowingTopic:
 
     async def _fetch(
         self, client: AIOKafkaClient, leader: int, numbers: Sequence[int]
-    ) -> list[tuple[int, bytes | Break]]:
+    ) -> list[_Answer]:
         wanted = [(number, self._next[number], PARTITION_BYTES) for number in numbers]
         request = FetchRequest(
             WAIT_MS, 1, RESPONSE_BYTES, _READ_UNCOMMITTED, [(OFFSETS_TOPIC, wanted)]
         )
         response = await client.send(leader, request)
-        answers: list[tuple[int, bytes | Break]] = []
+        answers: list[_Answer] = []
         for _, partitions in response.topics:
             for number, code, high_watermark, *_, batches in partitions:
                 error = for_code(code)
@@ -190,27 +197,23 @@ class GrowingTopic:
                 elif error is not NoError:
                     await self._troubled(_sentence(error(OFFSETS_TOPIC)))
                 else:
-                    if batches:
-                        answers.append((number, batches))
-                    if self._next[number] >= high_watermark:
-                        self._behind.discard(number)
-                    else:
-                        self._behind.add(number)
+                    self._behind.add(number)
+                    answers.append((number, batches or b"", high_watermark))
         return answers
 
     async def _out_of_range(
         self, client: AIOKafkaClient, leader: int, number: int
-    ) -> list[tuple[int, bytes | Break]]:
+    ) -> list[_Answer]:
         """The log begins later than what comes next, or ends before it."""
         begin = (await self._ends(client, leader, [number], _EARLIEST))[number]
         end = (await self._ends(client, leader, [number], _LATEST))[number]
         self._behind.add(number)
         if self._next[number] < begin:
             self._next[number] = begin
-            return [(number, Break.LOST)]
+            return [(number, Break.LOST, end)]
         if self._next[number] > end:
             self._next[number] = begin
-            return [(number, Break.TRUNCATED)]
+            return [(number, Break.TRUNCATED, end)]
         return []
 
     def _pieces(self, number: int, batches: bytes) -> Iterator[Growth]:

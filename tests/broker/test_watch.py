@@ -1,0 +1,120 @@
+"""`watch` beside a real broker with groups at work: what it says of each rebalance, how soon, and when it is killed."""
+
+import json
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.tables.schemas import table_schemas
+from tests.cli.call import PROGRAM
+from tests.support.broker import Broker
+from tests.support.live_groups import work
+
+SOON_S: Final = 2.0
+PATIENCE_S: Final = 60
+
+Rebalance = dict[str, Any]
+
+
+class Watching:
+    """A process that watches, and what it printed when."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.lines: list[tuple[float, dict[str, Any]]] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append((time.time(), json.loads(line)))
+
+    def told(self) -> dict[tuple[Any, ...], Rebalance]:
+        """The last thing said of each rebalance."""
+        rows = [line["rebalance"] for _, line in self.lines if line["event"] == "rebalance"]
+        return {key_of(row): row for row in rows}
+
+    def end(self, how: signal.Signals) -> int:
+        """Its exit code, once all that it printed has been read."""
+        self.process.send_signal(how)
+        code = self.process.wait(PATIENCE_S)
+        self._reader.join()
+        return code
+
+
+def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
+    """It survives the broker's restart, is killed and started again, and says what the audit of the log says."""
+    with watching(broker) as first:
+        until(lambda: bool(first.told()))
+        began = time.time()
+        work(broker, "before", commits=2)
+        broker.restart()
+        work(broker, "after", commits=2)
+        until(lambda: first.told().keys() >= ended(broker, tmp_path / "one").keys())
+        first.end(signal.SIGKILL)
+        late = [at - end_s(line) for at, line in first.lines if end_s(line) > began]
+        assert late
+        assert max(late) < SOON_S
+    with watching(broker) as second:
+        work(broker, "again", commits=2)
+        truth = ended(broker, tmp_path / "two")
+        until(lambda: second.told() == truth)
+        assert second.end(signal.SIGINT) == 0
+    assert second.told() == truth
+    assert first.told().keys() <= truth.keys()
+    assert second.lines[-1][1]["event"] == "end"
+
+
+@contextmanager
+def watching(broker: Broker) -> Iterator[Watching]:
+    """A process that tells of every rebalance of the log."""
+    source = f"kafka:{broker.bootstrap_servers}"
+    command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", "--quiet"]
+    watched = Watching(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    try:
+        yield watched
+    finally:
+        if watched.process.poll() is None:
+            watched.end(signal.SIGKILL)
+
+
+def ended(broker: Broker, folder: Path) -> dict[tuple[Any, ...], Rebalance]:
+    """What the audit of a copy of the log says of every rebalance that is over."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for partition in (broker.folder / "data").glob("__consumer_offsets-*"):
+        shutil.copytree(partition, folder / partition.name)
+    rows = audit_segments(folder).table("gold.rebalances")
+    shaped = [json.loads(json.dumps(row, default=iso)) for row in rows]
+    return {key_of(row): row for row in shaped if row["outcome"] != "open"}
+
+
+def iso(moment: datetime) -> str:
+    """As JSON has it."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def key_of(row: Rebalance) -> tuple[Any, ...]:
+    """The key of gold.rebalances."""
+    return tuple(row[column] for column in table_schemas()["gold.rebalances"].key)
+
+
+def end_s(line: dict[str, Any]) -> float:
+    """When the rebalance of a line was over, in seconds since 1970."""
+    return datetime.fromisoformat(line["rebalance"]["ended_at"]).timestamp()
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for it."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

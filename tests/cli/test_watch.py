@@ -1,0 +1,35 @@
+"""`rebalance-audit watch`."""
+
+import json
+import signal
+import subprocess
+
+from tests.cli.call import PROGRAM, call, segments
+from tests.tools.test_json_schemas import checked
+
+
+def test_ctrl_c_ends_it_with_a_last_line_and_0() -> None:
+    """Every line is as its schema says, and the last one counts them."""
+    source = f"segments:{segments('broker-4.0')}"
+    command = [*PROGRAM, "watch", source, "--json", "--since", "2020-01-01"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        told = [json.loads(watching.stdout.readline())]
+        watching.send_signal(signal.SIGINT)
+        told += [json.loads(line) for line in watching.stdout]
+    for line in told:
+        checked("watch", line)
+    *rebalances, end = told
+    assert (watching.returncode, end["event"]) == (0, "end")
+    assert len(rebalances) == end["rebalances"] > 0
+
+
+def test_a_source_that_cannot_be_watched_is_one_sentence() -> None:
+    """2 for what is no source, 3 for one that is not there."""
+    assert call("watch", "delta:somewhere") == (
+        2,
+        "",
+        "Error: 'delta:somewhere' names no log that can be watched: write segments:DIR or kafka:HOST:PORT.\n",
+    )
+    missing = call("watch", "segments:/nowhere")
+    assert (missing.code, missing.err) == (3, "Error: /nowhere does not exist.\n")
