@@ -17,7 +17,7 @@ PAGE: Final = "docs/commands.md"
 _HEAD: Final = """\
 # Commands
 
-What `rebalance-audit COMMAND --help` says, of all commands. What they print: [a tour](tour.md). All of them end with
+What `--help` says of each command. What they print: [a tour](tour.md). All of them end with
 0 when they are done, 2 for bad arguments or settings, 3 for a source or lake that cannot be read, 4 if a quality check
 failed, and 1 for anything else.
 
@@ -40,7 +40,8 @@ def page() -> str:
 
 def _section(name: str, command: click.Command, context: click.Context) -> Iterator[str]:
     yield f"## {name}\n"
-    yield f"```\n{' '.join(command.get_usage(context).removeprefix('Usage: ').split())}\n```\n"
+    usage = command.get_usage(context).removeprefix(f"Usage: {PROGRAM} ")
+    yield f"```\n{' '.join(usage.split())}\n```\n"
     yield from _paragraphs(command.help or "")
     yield "| flag | meaning |\n|---|---|"
     for parameter in command.get_params(context):
