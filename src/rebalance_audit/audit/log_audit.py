@@ -26,6 +26,7 @@ class LogAudit:
         self._rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
         self._emit = emit or self._keep
         self._audits: dict[str, GroupAudit] = {}
+        self._unnamed_by_twins: frozenset[bytes] = frozenset()
 
     def feed(self, record: Record, position: Position) -> None:
         """Apply one record."""
@@ -64,6 +65,7 @@ class LogAudit:
         if audit is not None:
             twin = twin_of(audit, lambda table, row: rows[table].append(row), log_end_ms)
             twin.finish()
+            self._unnamed_by_twins |= twin.unnamed
         return rows
 
     def forget(self, group_id: str) -> None:
@@ -71,9 +73,9 @@ class LogAudit:
         self._audits.pop(group_id, None)
 
     @property
-    def lacks_names(self) -> bool:
-        """Whether rows so far had to leave a topic unnamed."""
-        return any(audit.unnamed for audit in self._audits.values())
+    def unnamed(self) -> frozenset[bytes]:
+        """Ids of topics that rows so far had to leave unnamed."""
+        return self._unnamed_by_twins.union(*(audit.unnamed for audit in self._audits.values()))
 
     def tables(self) -> dict[str, list[Row]]:
         """Table name -> rows, for every gold table that the audit fills. Call it once, at the end of the log."""

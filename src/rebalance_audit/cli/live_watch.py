@@ -14,8 +14,10 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 ROUND_S: Final = 0.25
 """A rebalance is told of within two of these, and the time that reading takes."""
-NAMES_S: Final = 30.0
-"""Between two questions for the names of topics that came later."""
+NAMES_S: Final = 1.0
+"""Between two looks whether topics have come that have no name yet."""
+OPEN_S: Final = 5.0
+"""Between two looks at groups that rebalance and have no new record."""
 
 
 class Watch:
@@ -27,7 +29,10 @@ class Watch:
         self._audit = audit
         self._tell = tell
         self._problem = ""
-        self._names_due = time.monotonic() + NAMES_S
+        self._open_due = 0.0
+        self._names_due = 0.0
+        self._nameless: frozenset[bytes] = frozenset()
+        """Topics that the source could not name when it was asked."""
         self.is_at_end = False
         """Whether everything that was in the log at the start has been read."""
 
@@ -50,8 +55,22 @@ class Watch:
                 if self.is_at_end or asked.is_set() or self._problem:
                     break
                 self._tell(f"Read {audit.records:,} records")
-        self._learn_names()
-        yield list(audit.news()) if self.is_at_end else []
+        if self.is_at_end:
+            self._learn_names()
+        yield list(audit.news(with_open=self._is_open_due())) if self.is_at_end else []
+
+    @property
+    def reads(self) -> bool:
+        """Whether the log can be read at present."""
+        return not self._problem
+
+    def _is_open_due(self) -> bool:
+        """Whether it is time to look again at groups that rebalance: some findings come with time alone."""
+        now = time.monotonic()
+        if now < self._open_due:
+            return False
+        self._open_due = now + OPEN_S
+        return True
 
     def _tell_of_problem(self) -> None:
         problem = self._source.log.problem
@@ -60,9 +79,14 @@ class Watch:
             self._problem = problem
 
     def _learn_names(self) -> None:
-        if time.monotonic() < self._names_due or not self._audit.lacks_names:
+        now = time.monotonic()
+        if now < self._names_due:
             return
-        self._names_due = time.monotonic() + NAMES_S
+        self._names_due = now + NAMES_S
+        unnamed = self._audit.unnamed
+        if unnamed <= self._nameless:
+            return
+        self._nameless = unnamed
         try:
             self._audit.learn_names(self._source.more_names())
         except SourceNotReadable as error:

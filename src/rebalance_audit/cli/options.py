@@ -60,6 +60,16 @@ def seconds(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     return click.option(*names, type=positive, metavar="SECONDS", help=text)
 
 
+groups_max: Final = click.option(
+    "--groups-max",
+    type=click.IntRange(min=0),
+    default=500,
+    show_default=True,
+    metavar="N",
+    help="Series of their own for the N groups of a cluster that need attention most.",
+)
+"""Of metrics."""
+
 broker_logs: Final = click.option(
     "--broker-log",
     "broker_logs",

@@ -22,7 +22,7 @@ from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import TableName
 
-_PREFIX: Final = "rebalance_audit_"
+PREFIX: Final = "rebalance_audit_"
 _LAST_RUN: Final = "last_run_timestamp_seconds"
 
 _CHOSEN: Final = """
@@ -113,6 +113,8 @@ _METRICS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Metric without its prefix -> what it means, and a query for its labels and its `value`."""
 
+MEANINGS: Final = {name: meaning for name, (meaning, _) in _METRICS.items()}
+
 _OF_RUNS: Final = """
 select cluster, epoch_ms(max(ended_at)) / 1000.0 as value from runs where outcome = 'done' group by cluster
 """
@@ -152,7 +154,7 @@ class _Answers(Collector):
             found = self._sql.sql(query)
             *columns, _ = found.columns
             labels = [_LABELS.get(column, column) for column in columns]
-            family = GaugeMetricFamily(_PREFIX + name, meaning, labels=labels)
+            family = GaugeMetricFamily(PREFIX + name, meaning, labels=labels)
             for *values, value in sorted(found.fetchall(), key=str):
                 if value is not None:
                     family.add_metric(values, float(value))

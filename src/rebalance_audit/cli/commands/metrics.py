@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.summaries import write_file
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
-
-GROUPS_MAX: Final = 500
 
 EXAMPLES: Final = """\b
 Examples:
@@ -28,14 +27,7 @@ Examples:
     metavar="FILE.prom",
     help="Write to this file, atomically, in place of stdout.",
 )
-@click.option(
-    "--groups-max",
-    type=click.IntRange(min=0),
-    default=GROUPS_MAX,
-    show_default=True,
-    metavar="N",
-    help="Series of their own for the N groups of a cluster that need attention most.",
-)
+@options.groups_max
 @reads_gold("metrics")
 @configured
 def metrics(_invocation: object, /, gold: "GoldRows", out: Path | None, groups_max: int) -> None:

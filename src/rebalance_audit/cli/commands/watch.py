@@ -3,8 +3,8 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import orjson
@@ -16,14 +16,21 @@ from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.live_watch import Watch
+from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
 from rebalance_audit.report import words
 from rebalance_audit.report.live_text import rebalance_sentence
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.json_values import JSON_VERSION
 
+if TYPE_CHECKING:
+    from rebalance_audit.readers.live_metrics import LiveMetrics
+
+METRICS_S: Final = 1.0
+"""Between two states of the metrics."""
 RECENT_MS: Final = 600_000
 """Rebalances that ended so long before the start are told of, unless --since says otherwise."""
 
@@ -32,6 +39,7 @@ Examples:
   rebalance-audit watch kafka:broker-1:9092
   rebalance-audit watch kafka:broker-1:9092 --group checkout --since -1d
   rebalance-audit watch segments:/var/lib/kafka/data
+  rebalance-audit watch kafka:broker-1:9092 --metrics-port 9187
   rebalance-audit watch kafka:broker-1:9092 --json | jq -r .sentence
 
 \b
@@ -49,6 +57,20 @@ Ctrl-C or SIGTERM ends it with exit code 0.
     text="Tell of rebalances that ended then or later; by default of the last ten minutes'.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each rebalance.")
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve metrics for Prometheus at this port; 0 for any that is free.",
+)
+@click.option(
+    "--metrics-address",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Where to serve them; 0.0.0.0 lets other hosts ask.",
+)
+@options.groups_max
 @configured
 def watch(
     invocation: Invocation,
@@ -57,6 +79,9 @@ def watch(
     cluster: str | None,
     since_ms: int | None,
     as_json: bool,
+    metrics_port: int | None,
+    metrics_address: str,
+    groups_max: int,
 ) -> None:
     """Tell of each rebalance of SOURCE when it ends, with what inspect says of it.
 
@@ -80,17 +105,49 @@ def watch(
     )
     since_ms = int(time.time() * 1000) - RECENT_MS if since_ms is None else since_ms
     audit = LiveAudit(audit_options, names, group_ids, since_ms)
-    teller = Teller(settings.cluster, as_json=as_json)
+    cluster_name = settings.cluster
+    teller, groups = Teller(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
     try:
-        with asked_to_end(goes_on=True) as asked, _notes(invocation) as tell:
+        with ExitStack() as held:
+            asked = held.enter_context(asked_to_end(goes_on=True))
+            tell = held.enter_context(_notes(invocation))
+            metrics, metrics_due = None, 0.0
+            if metrics_port is not None:
+                metrics = held.enter_context(_metrics(metrics_address, metrics_port, tell))
             watched = Watch(source, audit, tell)
             for news in watched.news(asked):
                 teller.tell(news)
+                groups.take(news)
+                if metrics is not None and time.monotonic() >= metrics_due:
+                    metrics_due = time.monotonic() + METRICS_S
+                    metrics.take(
+                        [*groups.samples(groups_max), *_of_watch(watched, audit, cluster_name)]
+                    )
     except KeyboardInterrupt:
         pass  # how people end it
     finally:
         source.log.close()
     teller.end()
+
+
+@contextmanager
+def _metrics(address: str, port: int, tell: Tell) -> Iterator["LiveMetrics"]:
+    """The endpoint. Raises MissingExtra and BadRequest."""
+    require_packages_of("metrics")
+    from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - an extra
+
+    metrics = LiveMetrics()
+    with served(metrics, address, port) as at_port:
+        tell(f"Metrics at http://{address}:{at_port}/metrics")
+        yield metrics
+
+
+def _of_watch(watched: Watch, audit: LiveAudit, cluster: str) -> Iterator[Sample]:
+    """How the watching itself fares."""
+    labels = {"cluster": cluster}
+    yield "watch_reads_the_log", labels, int(watched.reads)
+    if audit.log_end_ms is not None:
+        yield "watch_log_end_timestamp_seconds", labels, audit.log_end_ms / 1000
 
 
 class Teller:

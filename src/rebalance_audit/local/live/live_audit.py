@@ -93,6 +93,8 @@ class LiveAudit:
         self._held: dict[str, _Held] = {}
         self._changed: set[str] = set()
         self._full: set[str] = set()
+        self._open: set[str] = set()
+        """Groups that rebalance."""
         self.log_end_ms: int | None = None
         """Latest record timestamp so far (epoch ms)."""
         self.records = 0
@@ -107,6 +109,7 @@ class LiveAudit:
             for group_id in self._feed.forget(log_partition):
                 self._held.pop(group_id, None)
                 self._changed.discard(group_id)
+                self._open.discard(group_id)
         elif found is Break.LOST:
             self._feed.miss(log_partition)
         elif isinstance(found, BadBytes):
@@ -118,17 +121,17 @@ class LiveAudit:
         for group_id in sorted(full):
             yield self._news_of(group_id)
 
-    def news(self) -> Iterator[GroupNews]:
-        """News of every group that has records since the last call."""
-        changed = self._changed | self._feed.take_changed()
+    def news(self, *, with_open: bool = False) -> Iterator[GroupNews]:
+        """News of every group that has records since the last call; `with_open`: of every one that rebalances, too."""
+        changed = self._changed | self._feed.take_changed() | (self._open if with_open else set())
         self._changed = set()
         for group_id in sorted(changed):
             yield self._news_of(group_id)
 
     @property
-    def lacks_names(self) -> bool:
-        """Whether a group has topics that are known by their ids alone."""
-        return self._feed.audit.lacks_names
+    def unnamed(self) -> frozenset[bytes]:
+        """Ids of topics that nothing has named so far though a row needed it."""
+        return self._feed.audit.unnamed - self._names.keys()
 
     def learn_names(self, names: TopicNames) -> None:
         """Names from elsewhere; rows that are open take them."""
@@ -170,6 +173,7 @@ class LiveAudit:
                 if before != now:
                     held.told[number] = (times + 1, now)
                     ended.append((row, times))
+        (self._open.add if going_on else self._open.discard)(group_id)
         return news._replace(settled=_settle(held, still_open), open=going_on)
 
 

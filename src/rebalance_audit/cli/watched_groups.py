@@ -1,0 +1,138 @@
+"""What `watch` knows of each group at present, and sums over its rebalances so far: for the screen and for metrics."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from rebalance_audit.audit.rows import FINDINGS, GROUP_STATES, MEMBERS, REBALANCES, Row
+from rebalance_audit.local.live.live_audit import GroupNews
+from rebalance_audit.report.present import Present, present_of
+
+_PARTS = ("min", "max", "estimate")
+
+Sample: TypeAlias = tuple[str, Mapping[str, str], float]
+"""Name of a metric, labels, value."""
+
+
+class Lost(NamedTuple):
+    """Milliseconds not stable; `most` is None where a part has no upper bound."""
+
+    least: int = 0
+    most: int | None = 0
+    estimate: int = 0
+
+    def plus(self, rebalance: Row) -> "Lost":
+        """With one more rebalance; one that goes on has no duration yet."""
+        least, most, estimate = (rebalance[f"duration_{part}_ms"] for part in _PARTS)
+        if least is None:
+            return self
+        return Lost(
+            self.least + least,
+            None if self.most is None or most is None else self.most + most,
+            self.estimate + estimate,
+        )
+
+
+@dataclass(slots=True)
+class WatchedGroup:
+    """One group."""
+
+    group_id: str
+    present: Present | None = None
+    """None: it has no record of its own any more."""
+    open: Row | None = None
+    news: GroupNews | None = None
+    """The last news: the rows of what goes on."""
+    settled_causes: Counter[str] = field(default_factory=Counter)
+    settled_lost: Lost = field(default_factory=Lost)
+    unsettled: list[Row] = field(default_factory=list)
+    last: Row | None = None
+    """The rebalance that ended last."""
+    findings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(kind, severity) -> findings that go on."""
+
+    @property
+    def causes(self) -> Counter[str]:
+        """Rebalances by primary cause, with the one that goes on."""
+        return self.settled_causes + Counter(map(_cause, self.unsettled))
+
+    @property
+    def lost(self) -> Lost:
+        """Time not stable so far."""
+        lost = self.settled_lost
+        for row in self.unsettled:
+            lost = lost.plus(row)
+        return lost
+
+    @property
+    def trouble(self) -> tuple[bool, int, int, str]:
+        """Sort key: groups in need of attention first."""
+        critical = sum(count for (_, how), count in self.findings.items() if how == "critical")
+        return self.open is None, -critical, -self.lost.estimate, self.group_id
+
+
+class WatchedGroups:
+    """All groups; give it every piece of news once."""
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        self._groups: dict[str, WatchedGroup] = {}
+
+    def take(self, news: Iterable[GroupNews]) -> None:
+        """What is new."""
+        for each in news:
+            group = self._groups.setdefault(each.group_id, WatchedGroup(each.group_id))
+            tables = each.tables
+            group.present = present_of(tables[GROUP_STATES], tables[MEMBERS])
+            group.open, group.news = each.open, each
+            for row in each.settled:
+                group.settled_causes[_cause(row)] += 1
+                group.settled_lost = group.settled_lost.plus(row)
+            group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
+            over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
+            group.last = max(over, key=lambda row: row["ended_at"] or 0, default=group.last)
+            group.findings = Counter(
+                (row["kind"], row["severity"]) for row in tables[FINDINGS] if row["to_at"] is None
+            )
+
+    def by_trouble(self) -> list[WatchedGroup]:
+        """Groups that exist, those in need of attention first."""
+        there = [group for group in self._groups.values() if group.present is not None]
+        return sorted(there, key=lambda group: group.trouble)
+
+    def samples(self, groups_max: int) -> Iterator[Sample]:
+        """Metrics, by the names and labels of `readers.metrics`; series of single groups for the first `groups_max`."""
+        there = self.by_trouble()
+        cluster = {"cluster": self._cluster}
+        states = Counter(group.present.group_state for group in there if group.present)
+        for state, count in states.items():
+            yield "groups", {**cluster, "state": state}, count
+        yield "groups_without_series", cluster, max(0, len(there) - groups_max)
+        causes = sum((group.causes for group in self._groups.values()), Counter[str]())
+        for cause, count in causes.items():
+            yield "cluster_rebalances", {**cluster, "cause": cause}, count
+        for group in there[:groups_max]:
+            yield from _samples_of(group, {**cluster, "group": group.group_id})
+
+
+def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Sample]:
+    present = group.present
+    assert present is not None
+    state = {"protocol": present.protocol, "state": present.group_state}
+    yield "group_state", {**labels, **state}, 1
+    yield "group_members", labels, present.members
+    if group.open is not None and group.open["started_at"] is not None:
+        since_s = group.open["started_at"] / 1000
+        yield "group_rebalancing_since_timestamp_seconds", labels, since_s
+    for cause, count in group.causes.items():
+        yield "group_rebalances", {**labels, "cause": cause}, count
+    for bound, lost_ms in zip(_PARTS, group.lost, strict=True):
+        if lost_ms is not None:
+            yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
+    for (kind, severity), count in group.findings.items():
+        yield "group_open_findings", {**labels, "kind": kind, "severity": severity}, count
+
+
+def _cause(row: Mapping[str, Any]) -> str:
+    return row["primary_cause"] or "unknown"

@@ -1,0 +1,79 @@
+"""The endpoint of `watch` has the metrics that `metrics` has for the same log."""
+
+import urllib.request
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.live_source import live_source
+from rebalance_audit.cli.watched_groups import WatchedGroups
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.local.live.live_audit import LiveAudit
+from rebalance_audit.readers.live_metrics import LiveMetrics, served
+from rebalance_audit.readers.metrics import metrics_text
+from tests.cli.call import segments
+
+LOG = segments("consumer-protocol")
+GROUPS_MAX = 100
+NOT_LIVE = {
+    "newest_change_timestamp_seconds",
+    "group_unowned_partition_seconds",
+    "cluster_findings",
+}
+
+Sample = tuple[str, tuple[tuple[str, str], ...], float]
+
+
+def test_the_endpoint_has_what_metrics_has() -> None:
+    """Scraped over HTTP as a Prometheus server does."""
+    metrics = LiveMetrics()
+    metrics.take(list(groups().samples(GROUPS_MAX)))
+    with served(metrics, "127.0.0.1", 0) as port:
+        asked = urllib.request.Request(
+            f"http://127.0.0.1:{port}/metrics", headers={"Accept": "application/openmetrics-text"}
+        )
+        with urllib.request.urlopen(asked) as answer:  # noqa: S310 - our own server
+            scraped = samples(answer.read().decode())
+    expected = samples(metrics_text(audit_segments(LOG, cluster="blue"), GROUPS_MAX).decode())
+    assert scraped == {each for each in expected if each[0] not in NOT_LIVE}
+
+
+def test_series_of_groups_are_bounded() -> None:
+    """The others are counted."""
+    watched = groups()
+    told = list(watched.samples(1))
+    assert len({labels["group"] for name, labels, _ in told if "group" in labels}) == 1
+    (without,) = [value for name, _, value in told if name == "groups_without_series"]
+    assert without == len(watched.by_trouble()) - 1 > 0
+
+
+def groups() -> WatchedGroups:
+    """All groups of the log."""
+    source = live_source(Invocation(), f"segments:{LOG}")
+    names = source.names
+    options = AuditOptions(
+        topic_name=names.name_of,
+        topic_deleted_at=names.deleted_at_ms,
+        topic_lives=names.lives_of,
+        topic_shapes=names.shapes_of,
+    )
+    live, found = LiveAudit(options, names), WatchedGroups("blue")
+    for log_partition, piece in source.log.read():
+        live.take(log_partition, piece)
+    found.take(live.news())
+    return found
+
+
+def samples(text: str) -> set[Sample]:
+    """Name without prefix, labels and value of every sample."""
+    families = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+    return {
+        (
+            sample.name.removeprefix("rebalance_audit_"),
+            tuple(sorted(sample.labels.items())),
+            sample.value,
+        )
+        for family in families
+        for sample in family.samples
+    }
