@@ -46,6 +46,8 @@ class Watch:
         with collecting_less():
             while True:
                 for log_partition, found in log.read():
+                    if asked.is_set():
+                        return
                     audit.take(log_partition, found)
                     full = list(audit.full())
                     if full:

@@ -8,17 +8,28 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def asked_to_end(*, goes_on: bool) -> Iterator[threading.Event]:
-    """Set when the process gets SIGTERM, as from a scheduler; a command that `goes_on` then ends its current round."""
+def asked_to_end(*, goes_on: bool, by_ctrl_c: bool = False) -> Iterator[threading.Event]:
+    """Set when the process gets SIGTERM, as from a scheduler; a command that `goes_on` then ends its current round.
+
+    `by_ctrl_c`: the first SIGINT is such a request, too; the second one interrupts.
+    """
     asked = threading.Event()
     if not goes_on:
         yield asked
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: asked.set())
+
+    def ask(number: int, _: object) -> None:
+        asked.set()
+        if number == signal.SIGINT:
+            signal.signal(number, signal.default_int_handler)
+
+    wanted = (signal.SIGTERM, signal.SIGINT) if by_ctrl_c else (signal.SIGTERM,)
+    before = {number: signal.signal(number, ask) for number in wanted}
     try:
         yield asked
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def rounds(every_s: float, stop_after_s: float | None, asked: threading.Event) -> Iterator[None]:

@@ -109,7 +109,7 @@ def watch(
     teller, groups = Teller(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
     try:
         with ExitStack() as held:
-            asked = held.enter_context(asked_to_end(goes_on=True))
+            asked = held.enter_context(asked_to_end(goes_on=True, by_ctrl_c=True))
             tell = held.enter_context(_notes(invocation))
             metrics, metrics_due = None, 0.0
             if metrics_port is not None:
@@ -123,8 +123,6 @@ def watch(
                     metrics.take(
                         [*groups.samples(groups_max), *_of_watch(watched, audit, cluster_name)]
                     )
-    except KeyboardInterrupt:
-        pass  # how people end it
     finally:
         source.log.close()
     teller.end()
