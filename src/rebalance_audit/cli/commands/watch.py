@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +19,12 @@ from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
 from rebalance_audit.report import words
 from rebalance_audit.report.live_text import rebalance_sentence
+from rebalance_audit.report.terminal.terminal import stdout_console
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.json_values import JSON_VERSION
 
@@ -39,6 +41,7 @@ Examples:
   rebalance-audit watch kafka:broker-1:9092
   rebalance-audit watch kafka:broker-1:9092 --group checkout --since -1d
   rebalance-audit watch segments:/var/lib/kafka/data
+  rebalance-audit watch kafka:broker-1:9092 --screen
   rebalance-audit watch kafka:broker-1:9092 --metrics-port 9187
   rebalance-audit watch kafka:broker-1:9092 --json | jq -r .sentence
 
@@ -57,6 +60,12 @@ Ctrl-C or SIGTERM ends it with exit code 0.
     text="Tell of rebalances that ended then or later; by default of the last ten minutes'.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each rebalance.")
+@click.option(
+    "--screen",
+    "on_screen",
+    is_flag=True,
+    help="Show groups by trouble, and what goes on, on the whole terminal, in place of lines.",
+)
 @click.option(
     "--metrics-port",
     type=click.IntRange(0, 65535),
@@ -79,6 +88,7 @@ def watch(
     cluster: str | None,
     since_ms: int | None,
     as_json: bool,
+    on_screen: bool,
     metrics_port: int | None,
     metrics_address: str,
     groups_max: int,
@@ -91,6 +101,8 @@ def watch(
     The log is read from its beginning, so that nothing is taken for unknown that it tells. What a later record
     shows of a rebalance that was told of already is told in one more line.
     """
+    if on_screen and (as_json or not sys.stdout.isatty()):
+        raise click.UsageError("--screen goes with a terminal, and not with --json.")
     settings = audit_settings(invocation, cluster)
     with bad_arguments():
         source = live_source(invocation, spec)
@@ -110,14 +122,20 @@ def watch(
     try:
         with ExitStack() as held:
             asked = held.enter_context(asked_to_end(goes_on=True, by_ctrl_c=True))
-            tell = held.enter_context(_notes(invocation))
+            screen = WatchScreen(spec, groups) if on_screen else None
+            tell = _notes(invocation) if screen is None else screen.note
             metrics, metrics_due = None, 0.0
             if metrics_port is not None:
                 metrics = held.enter_context(_metrics(metrics_address, metrics_port, tell))
+            live = None if screen is None else held.enter_context(screen.shown(stdout_console()))
+            if screen is not None:
+                teller.say = screen.ended
             watched = Watch(source, audit, tell)
             for news in watched.news(asked):
-                teller.tell(news)
                 groups.take(news)
+                teller.tell(news)
+                if screen is not None and live is not None:
+                    screen.refresh(live)
                 if metrics is not None and time.monotonic() >= metrics_due:
                     metrics_due = time.monotonic() + METRICS_S
                     metrics.take(
@@ -125,6 +143,7 @@ def watch(
                     )
     finally:
         source.log.close()
+    teller.say = click.echo
     teller.end()
 
 
@@ -154,6 +173,8 @@ class Teller:
     def __init__(self, cluster: str, *, as_json: bool) -> None:
         self._cluster = cluster
         self._as_json = as_json
+        self.say: Callable[[str], None] = click.echo
+        """Takes each line."""
         self._told = 0
         self._going_on: set[str] = set()
 
@@ -196,15 +217,14 @@ class Teller:
         }
 
     def _print(self, what: str | dict[str, Any]) -> None:
-        click.echo(what if isinstance(what, str) else orjson.dumps(what))
+        self.say(what if isinstance(what, str) else orjson.dumps(what).decode())
 
 
-@contextmanager
-def _notes(invocation: Invocation) -> Iterator[Tell]:
+def _notes(invocation: Invocation) -> Tell:
     """Progress and troubles go to stderr as lines: they would mingle with the rebalances otherwise."""
 
     def tell(note: str) -> None:
         if not invocation.quiet:
             click.echo(f"{words.clock(int(time.time() * 1000))}  {note}", err=True)
 
-    yield tell
+    return tell

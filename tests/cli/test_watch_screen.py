@@ -1,0 +1,67 @@
+"""The full-screen view of `watch`, drawn at a moment of a real log."""
+
+import io
+
+from rich.console import Console
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.live_source import live_source
+from rebalance_audit.cli.watch_screen import WatchScreen
+from rebalance_audit.cli.watched_groups import WatchedGroups
+from rebalance_audit.local.live.live_audit import LiveAudit
+from rebalance_audit.report.live_text import rebalance_sentence
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from tests.cli.call import segments
+
+SHARE = 0.42
+"""Of each partition: then three groups rebalance."""
+
+
+def test_it_says_who_is_waited_for_and_fits_80_columns() -> None:
+    """The member that holds what another waits for is named, and since when."""
+    text = drawn(80, 24)
+    assert len(text) <= 24
+    assert max(map(len, text)) <= 80
+    assert "6 groups, 3 rebalancing" in text[0]
+    wide = drawn(140, 60)
+    assert "  free-0 waits for stuck-0 since 09:25:16.421 (3.1 s)" in wide
+    (state,) = [line.split() for line in wide if line.startswith("stuck   ")]
+    assert state == ["stuck", "Reconciling", "(1)", "2", "0", "ms", "member", "joined", "2×"]
+
+
+def drawn(width: int, height: int) -> list[str]:
+    """The lines three seconds after the last record."""
+    source = live_source(Invocation(), f"segments:{segments('consumer-protocol')}")
+    live = LiveAudit(AuditOptions(topic_name=source.names.name_of), source.names)
+    groups = WatchedGroups("default")
+    screen = WatchScreen("kafka:broker-1:9092", groups)
+    for log_partition, found in source.log.read():
+        assert isinstance(found, ColumnChunk)
+        live.take(log_partition, first(found, int(len(found.log_offsets) * SHARE)))
+    news = list(live.news())
+    groups.take(news)
+    for group in news:
+        for row, times in group.ended:
+            screen.ended(rebalance_sentence(row, group.tables, times))
+    assert live.log_end_ms is not None
+    console = Console(file=io.StringIO(), width=width, height=height, color_system=None)
+    with console.capture() as captured:
+        console.print(screen.drawn(live.log_end_ms + 3000, width, height))
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def first(chunk: ColumnChunk, count: int) -> ColumnChunk:
+    """Its first records."""
+    runs, left = [], count
+    for run in chunk.runs:
+        if left > 0:
+            runs.append(run._replace(record_count=min(left, run.record_count)))
+        left -= run.record_count
+    return chunk._replace(
+        log_offsets=chunk.log_offsets[:count],
+        record_timestamps_ms=chunk.record_timestamps_ms[:count],
+        keys=chunk.keys[:count],
+        values=chunk.values[:count],
+        runs=runs,
+    )
