@@ -14,6 +14,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
@@ -26,7 +27,6 @@ from rebalance_audit.report.explanation import (
 )
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport
-from rebalance_audit.report.terminal.terminal import stdout_console
 from rebalance_audit.tables.json_values import JSON_VERSION
 
 EXAMPLES: Final = """\b
@@ -112,7 +112,8 @@ def explain(
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name))
     else:
-        _print(ConsoleReport(stdout_console(), own), explanation, group_id)
+        with paged_console() as console:
+            _print(ConsoleReport(console, own), explanation, group_id)
 
 
 def _rows_of(

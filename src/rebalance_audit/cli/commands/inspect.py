@@ -10,13 +10,13 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
     print_report,
-    stdout_console,
 )
 
 EXAMPLES: Final = """\b
@@ -124,14 +124,15 @@ def inspect(
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
-        print_report(
-            stdout_console(),
-            audit.tables,
-            audit.facts,
-            group_ids,
-            everything=everything,
-            every_epoch=every_epoch,
-        )
+        with paged_console() as console:
+            print_report(
+                console,
+                audit.tables,
+                audit.facts,
+                group_ids,
+                everything=everything,
+                every_epoch=every_epoch,
+            )
 
 
 def _inspect_lake(
@@ -160,11 +161,12 @@ def _inspect_lake(
         sys.stdout.buffer.write(wanted.json(tables, name))
     else:
         source = f"{path}, cluster {name}"
-        print_lake_report(
-            stdout_console(),
-            tables,
-            source,
-            group_ids,
-            everything=everything,
-            every_epoch=every_epoch,
-        )
+        with paged_console() as console:
+            print_lake_report(
+                console,
+                tables,
+                source,
+                group_ids,
+                everything=everything,
+                every_epoch=every_epoch,
+            )

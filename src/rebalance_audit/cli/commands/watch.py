@@ -135,6 +135,8 @@ def watch(
                 groups.take(news)
                 teller.tell(news)
                 if screen is not None and live is not None:
+                    if watched.reads and watched.is_at_end:
+                        screen.note("")
                     screen.refresh(live)
                 if metrics is not None and time.monotonic() >= metrics_due:
                     metrics_due = time.monotonic() + METRICS_S
