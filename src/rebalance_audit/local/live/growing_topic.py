@@ -95,6 +95,7 @@ class GrowingTopic:
         self._spool.close()
 
     async def _round(self) -> list[_Answer]:
+        self.problem = ""
         try:
             client = await self._connected()
             by_leader = await self._by_leader(client)
@@ -106,7 +107,6 @@ class GrowingTopic:
         asked = (self._fetch(client, node, numbers) for node, numbers in by_leader.items())
         found = await asyncio.gather(*asked, return_exceptions=True)
         answers: list[_Answer] = []
-        self.problem = ""
         for each in found:
             if isinstance(each, TopicAuthorizationFailedError):
                 raise each
@@ -146,12 +146,15 @@ class GrowingTopic:
     async def _by_leader(self, client: AIOKafkaClient) -> dict[int, list[int]]:
         """Broker -> partitions that it leads and whose next offset is known."""
         by_leader: dict[int, list[int]] = defaultdict(list)
+        without: int | None = None
         for number in sorted(client.cluster.partitions_for_topic(OFFSETS_TOPIC) or ()):
             leader = client.cluster.leader_for_partition(TopicPartition(OFFSETS_TOPIC, number))
             if leader is None or leader == -1:
-                await self._troubled(f"partition {number} of {OFFSETS_TOPIC} has no leader")
+                without = number
             else:
                 by_leader[leader].append(number)
+        if without is not None:
+            await self._troubled(f"partition {without} of {OFFSETS_TOPIC} has no leader")
         for leader, numbers in by_leader.items():
             new = [number for number in numbers if number not in self._next]
             if new:
@@ -187,6 +190,7 @@ class GrowingTopic:
         )
         response = await client.send(leader, request)
         answers: list[_Answer] = []
+        trouble = ""
         for _, partitions in response.topics:
             for number, code, high_watermark, *_, batches in partitions:
                 error = for_code(code)
@@ -195,10 +199,12 @@ class GrowingTopic:
                 elif error is TopicAuthorizationFailedError:
                     raise error(OFFSETS_TOPIC)
                 elif error is not NoError:
-                    await self._troubled(_sentence(error(OFFSETS_TOPIC)))
+                    trouble = _sentence(error(OFFSETS_TOPIC))
                 else:
                     self._behind.add(number)
                     answers.append((number, batches or b"", high_watermark))
+        if trouble:
+            await self._troubled(trouble)
         return answers
 
     async def _out_of_range(
