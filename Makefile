@@ -17,6 +17,7 @@ AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
 QUINT := spec/node_modules/.installed
+TLC := jars/tlc/.fetched
 PROMTOOL := .promtool/.fetched
 SUPERSET_VENV := .venv-superset
 SUPERSET_INSTALLED := $(SUPERSET_VENV)/.installed
@@ -116,7 +117,7 @@ SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-s
 SUITES_AT_ONCE := 3
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -137,7 +138,7 @@ test-fast: $(INSTALLED) ## Run the tests that need no JVM
 	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site
 
 .PHONY: test-spec
-test-spec: node $(INSTALLED) $(QUINT) ## Hold handlers and real logs against the specifications, a small part of `make spec`
+test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
 	$(PY) -m pytest tests/spec
 
 .PHONY: test-screens
@@ -196,7 +197,7 @@ swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0), and try many exa
 
 .PHONY: spec
 spec: export CAPTURES := $(CAPTURES)
-spec: node $(INSTALLED) $(QUINT) ## Hold captures (of a folder: CAPTURES=…), simulations and traces (TRACES=10000) against the specifications, and explore them
+spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold captures (of a folder: CAPTURES=…), simulations and traces (TRACES=10000) against the specifications, and explore them
 	$(PY) -m tests.spec.main --traces $(or $(TRACES),10000) --seeds $(or $(SEEDS),40) --states $(or $(STATES),20000)
 	SPEC_FULL=1 $(PY) -m pytest tests/spec
 

@@ -10,13 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from tests.spec import tlc
 from tests.spec.classic_player import play_classic
 from tests.spec.consumer_player import DifferenceError, play
 from tests.spec.engine import CLASSIC, CONSUMER, ask, traces
 from tests.spec.logs import RUNS, captures, judge_capture, judge_seed, judges
 from tests.spec.observed import Verdict
+from tools.tlaplus.modules import MODULES
 
 FIRST_SEED: Final = 100_000
 STEPS: Final = 50
@@ -55,6 +58,17 @@ def explore(states: int) -> bool:
         )
         good &= found["broken"] is None
         say(module, found)
+    return good
+
+
+def explore_in_tlaplus() -> bool:
+    """Every state of the modules that are translated to TLA+, by TLC."""
+    good = True
+    for module in MODULES:
+        with TemporaryDirectory() as folder:
+            found = tlc.explore(module.name, Path(folder))
+        good &= not found.broken
+        say(module.name, found)
     return good
 
 
@@ -109,6 +123,7 @@ def main() -> None:
         partial(drive, "classicRuns", CLASSIC, play_classic, given.traces),
         partial(drive, RUNS, CONSUMER, play, given.traces),
         partial(explore, given.states),
+        explore_in_tlaplus,
     )
     good = [timed(part) for part in parts]
     sys.exit(0 if all(good) else 1)

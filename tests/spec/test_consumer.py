@@ -75,7 +75,9 @@ def test_a_mistake_in_the_handlers_is_seen(
         sum(map(play, recorded))
 
 
-@pytest.mark.parametrize(("mistake", "seed"), RARELY_SEEN, ids=str)
+@pytest.mark.parametrize(
+    ("mistake", "seed"), RARELY_SEEN, ids=lambda each: getattr(each, "__name__", str(each))
+)
 def test_a_mistake_that_few_traces_see(
     mistake: Patch, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
