@@ -1,7 +1,6 @@
 """What is drawn of a group is what the tables say of it."""
 
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,7 +76,7 @@ def test_any_group_can_be_drawn(capture: str) -> None:
     ra.plot_lost_time(audit).draw_without_rendering()
 
 
-def test_a_group_that_is_not_there(tmp_path: Path) -> None:
-    """The error names it."""
-    with pytest.raises(ra.UnknownGroup):
-        ra.plot_group(ra.audit_segments(segments("failover")), str(tmp_path))
+def test_a_group_that_is_not_there() -> None:
+    """The error names it, and the nearest that is."""
+    with pytest.raises(ra.UnknownGroup, match="did you mean 'neu'"):
+        ra.plot_group(ra.audit_segments(segments("failover")), "ne")

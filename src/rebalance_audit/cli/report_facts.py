@@ -13,9 +13,11 @@ import pyarrow.dataset as ds
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
+from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
+from rebalance_audit.tables.gold_rows import GoldRows
 
 FINDINGS_MAX: Final = 5
 """Findings of each kind and severity over all groups."""
@@ -58,13 +60,20 @@ class PageSource(NamedTuple):
     open_gold: Callable[[str], pa.Table | ds.Dataset]
     require_cluster: Callable[[], None]
     """Raises LakeNotReadable where nothing was ever written about the cluster."""
+    gold: GoldRows
+    """The same tables row by row."""
 
 
 def of_lake(lake: str, cluster: str) -> PageSource:
     """The tables that `run` left in a lake."""
     arguments = f"--lake {shlex.quote(lake)} --cluster {shlex.quote(cluster)}"
     return PageSource(
-        lake, cluster, arguments, partial(open_table, lake), partial(require_cluster, lake, cluster)
+        lake,
+        cluster,
+        arguments,
+        partial(open_table, lake),
+        partial(require_cluster, lake, cluster),
+        open_lake(lake, cluster),
     )
 
 
@@ -74,7 +83,9 @@ def of_audit(segments: Path, audit: Audit) -> PageSource:
     def rows(name: str) -> pa.Table:
         return audit.table(name).to_arrow()
 
-    return PageSource(str(segments), audit.cluster, shlex.quote(str(segments)), rows, lambda: None)
+    return PageSource(
+        str(segments), audit.cluster, shlex.quote(str(segments)), rows, lambda: None, audit
+    )
 
 
 def report_facts(

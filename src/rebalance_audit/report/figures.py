@@ -52,7 +52,8 @@ def plot_group(
 
     members = list(gold.members.where([group_id]))
     epochs = list(gold.epochs.where([group_id]))
-    require_known([group_id], {row["group_id"] for row in (*members, *epochs)})
+    if not (members or epochs):
+        require_known([group_id], {row["group_id"] for row in gold.epochs})
     names, owned = MemberNames(members), list(gold.ownership.where([group_id]))
     asked = list(gold.convergence.where([group_id]))
     span = _span((start, end), _moments(members, epochs, owned))

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.report.explanation import Explanation
+from rebalance_audit.report.markdown import markdown_of
+from rebalance_audit.report.names import MemberNames
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
@@ -155,3 +158,22 @@ def test_a_group_or_cluster_that_the_lake_does_not_have(
     outcome = call("explain", "--lake", lake, "--cluster", cluster, group_id)
     assert outcome.code == code
     assert said in outcome.err
+
+
+def test_markdown_for_a_ticket() -> None:
+    """The sentences of the terminal under headings; what looks like markup in a name stays text."""
+    told = call("explain", *SLOW, "--markdown").out
+    lines = told.splitlines()
+    assert lines[0].startswith("**slow is ")
+    assert "### How often" in lines
+    plain = " ".join(call("explain", *SLOW).out.split())
+    for line in lines:
+        if line.startswith("- "):
+            assert " ".join(line[2:].replace("\\", "").split()) in plain
+    assert call("explain", *SLOW, "--markdown", "--json").code == 2
+
+
+def test_names_are_no_markup() -> None:
+    """Markdown leaves them as they are."""
+    explanation = Explanation("a*b* is Stable.", [], {})
+    assert markdown_of(explanation, "a*b*", MemberNames([])) == "**a\\*b\\* is Stable.**\n"

@@ -342,3 +342,16 @@ def test_a_section_begins_with_who_held_the_longest_rebalance_up(tmp_path: Path)
     said = report(tmp_path).text.partition("How to read this")[2]
     assert "Held up by stuck-0 at 127.0.0.1 for 6.0 s of" in said.partition("Slowest members")[0]
     assert re.search(r"Last to arrive\s+stuck-0\s", said)
+
+
+def test_a_picture_for_a_ticket(lake: Path, tmp_path: Path) -> None:
+    """From segments and from a lake; of a group that is there."""
+    for source in ([segments("failover")], ["--lake", lake, *BLUE]):
+        out = tmp_path / "folder" / "neu.png"
+        outcome = call("report", *source, "--png", "neu", "--out", out)
+        assert (outcome.code, outcome.out) == (0, f"{out}\n"), outcome.err
+        assert out.read_bytes().startswith(b"\x89PNG")
+        out.unlink()
+    wrong = call("report", segments("failover"), "--png", "ne", "--out", tmp_path / "x.png")
+    assert (wrong.code, (tmp_path / "x.png").exists()) == (2, False)
+    assert "did you mean 'neu'?" in wrong.err

@@ -25,6 +25,8 @@ from rebalance_audit.report.explanation import (
     explain_epoch,
     explain_group,
 )
+from rebalance_audit.report.markdown import markdown_of
+from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.tables.json_values import JSON_VERSION
@@ -34,6 +36,7 @@ Examples:
   rebalance-audit explain copy-of-log checkout
   rebalance-audit explain copy-of-log checkout --epoch 17
   rebalance-audit explain --lake /data/lake checkout --at 2026-11-21T03:12Z
+  rebalance-audit explain copy-of-log checkout --epoch 17 --markdown
 """
 
 _TABLE_OF: Final = {
@@ -69,6 +72,7 @@ _TABLE_OF: Final = {
     "--incarnation", type=int, metavar="N", help="This life of the group id; else the last."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: sentences and their rows.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="The sentences for a ticket.")
 @configured
 def explain(
     invocation: Invocation,
@@ -82,6 +86,7 @@ def explain(
     at_ms: int | None,
     incarnation: int | None,
     as_json: bool,
+    as_markdown: bool,
 ) -> None:
     """Tell in sentences why GROUP rebalanced, how long it took, who held it up, and what is not known.
 
@@ -96,6 +101,8 @@ def explain(
         raise click.UsageError(
             "--epochs is about the group as a whole; leave --epoch and --at out."
         )
+    if as_json and as_markdown:
+        raise click.UsageError("Give --json or --markdown, not both.")
     with bad_arguments(group="GROUP"):
         own, group_id, cluster_name = _rows_of(
             invocation, where, lake, cluster, broker_logs, broker_log_zone
@@ -111,6 +118,8 @@ def explain(
     )
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name))
+    elif as_markdown:
+        click.echo(markdown_of(explanation, group_id, MemberNames(own["members"])), nl=False)
     else:
         with paged_console() as console:
             _print(ConsoleReport(console, own), explanation, group_id)

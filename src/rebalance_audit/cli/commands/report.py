@@ -1,6 +1,7 @@
 """`rebalance-audit report`: an audit, or the tables of a lake, as one page for a browser."""
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ from rebalance_audit.report import words
 if TYPE_CHECKING:
     from rebalance_audit.cli.report_facts import PageSource
 
+PNG_DOTS_PER_INCH: Final = 144
 DETAILS: Final = 500
 """Groups with a section of their own, unless told otherwise."""
 
@@ -26,6 +28,7 @@ Examples:
   rebalance-audit report --lake lake --out report.html
   rebalance-audit report --lake /data/lake --cluster blue --from -7d --out week.html
   rebalance-audit report --lake lake --group checkout --group billing --out two.html
+  rebalance-audit report copy-of-log --png checkout --out checkout.png
 """
 
 
@@ -37,8 +40,8 @@ Examples:
     cls=options.NeededOption,
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    metavar="FILE.html",
-    help="The page; its folder is made.",
+    metavar="FILE",
+    help="The page, or the picture of --png; its folder is made.",
 )
 @options.cluster
 @options.broker_logs
@@ -60,6 +63,12 @@ Examples:
     metavar="N",
     help="Sections for the N groups that need attention most, as far as the page has room.",
 )
+@click.option(
+    "--png",
+    "drawn",
+    metavar="GROUP",
+    help="In place of the page, a picture of this group for a ticket: members, owners, partitions without owner.",
+)
 @summarised("What the page shows, as one JSON object.")
 @configured
 def report(
@@ -72,6 +81,7 @@ def report(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     hand_out: HandOut,
+    drawn: str | None,
     **wanted: Any,
 ) -> None:
     """Write a page about groups: rebalances, their causes, findings with advice, each group in detail.
@@ -84,6 +94,10 @@ def report(
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
     source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone)
+    if drawn is not None:
+        _draw(source, drawn, wanted["from_ms"], wanted["to_ms"], out)
+        hand_out({"group": drawn, "out": str(out)}, str(out))
+        return
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports the templates
 
@@ -112,6 +126,19 @@ def report(
         f"{words.counted(summary['findings'], 'finding')}; {words.size(len(page))}"
     )
     hand_out(summary, text)
+
+
+def _draw(
+    source: "PageSource", group_id: str, from_ms: int | None, to_ms: int | None, out: Path
+) -> None:
+    from rebalance_audit.report.figures import plot_group  # noqa: PLC0415 - the page needs none
+
+    with bad_arguments(group="--png"):
+        source.require_cluster()
+        figure = plot_group(source.gold, group_id, start=from_ms, end=to_ms)
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=PNG_DOTS_PER_INCH)
+    write_file(picture.getvalue(), out)
 
 
 def _source(
