@@ -35,6 +35,19 @@ class PartitionEnd(NamedTuple):
     next_offset: int
     """Offset after the last record; 0 without one."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a record at each offset from 0 to the last one."""
+        return self.records == self.next_offset
+
+    def after(self, before: "PartitionEnd | None") -> "PartitionEnd":
+        """Both parts together."""
+        if before is None:
+            return self
+        return PartitionEnd(
+            before.records + self.records, max(before.next_offset, self.next_offset)
+        )
+
 
 class Survey(NamedTuple):
     """What a log, or a byte range of it, holds."""
@@ -56,7 +69,7 @@ class Survey(NamedTuple):
     def is_whole(self, log_partition: int) -> bool:
         """Whether the partition has a record at each offset from 0 to its last one."""
         end = self.ends.get(log_partition)
-        return end is not None and end.records == end.next_offset
+        return end is not None and end.is_whole
 
 
 def survey(folder: LogFolder) -> tuple[Survey, TopicNames]:
@@ -83,14 +96,8 @@ def _joined(left: Survey, right: Survey) -> Survey:
         left.unfinished_ends + right.unfinished_ends,
         [],
         left.ends
-        | {number: _ended(left.ends.get(number), end) for number, end in right.ends.items()},
+        | {number: end.after(left.ends.get(number)) for number, end in right.ends.items()},
     )
-
-
-def _ended(before: PartitionEnd | None, after: PartitionEnd) -> PartitionEnd:
-    if before is None:
-        return after
-    return PartitionEnd(before.records + after.records, max(before.next_offset, after.next_offset))
 
 
 def _survey_range(part: Range) -> Survey:

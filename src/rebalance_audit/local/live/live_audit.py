@@ -5,7 +5,7 @@ now, so that a rebalance is told of before the next record of its group shows th
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.collect import set_apart
@@ -24,7 +24,7 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.local.feed import Feed
 from rebalance_audit.local.live.growth import Break
-from rebalance_audit.local.survey import TopicLearner
+from rebalance_audit.local.survey import PartitionEnd, TopicLearner
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -86,7 +86,9 @@ class LiveAudit:
 
         `since_ms`: rebalances that ended before are not told of (epoch ms).
         """
-        self._feed = Feed(options, key_bytes.of_groups(groups), self._emit)
+        self._ends: dict[int, PartitionEnd] = {}
+        counting = replace(options, is_whole=self._is_whole)
+        self._feed = Feed(counting, key_bytes.of_groups(groups), self._emit)
         self._names = names
         self._learner = TopicLearner()
         self._since_ms = since_ms
@@ -103,9 +105,10 @@ class LiveAudit:
         """The next piece of a partition."""
         if isinstance(found, ColumnChunk):
             if found.log_offsets:
-                self._learn(found)
+                self._learn(log_partition, found)
             self._feed.take(log_partition, set_apart(found))
         elif found is Break.TRUNCATED:
+            self._ends.pop(log_partition, None)
             for group_id in self._feed.forget(log_partition):
                 self._held.pop(group_id, None)
                 self._changed.discard(group_id)
@@ -137,8 +140,15 @@ class LiveAudit:
         """Names from elsewhere; rows that are open take them."""
         self._names.merge(names.values())
 
-    def _learn(self, chunk: ColumnChunk) -> None:
+    def _is_whole(self, log_partition: int) -> bool | None:
+        """As far as it was read; a hole further on is not known yet."""
+        end = self._ends.get(log_partition)
+        return None if end is None else end.is_whole
+
+    def _learn(self, log_partition: int, chunk: ColumnChunk) -> None:
         self.records += len(chunk.log_offsets)
+        end = PartitionEnd(len(chunk.log_offsets), chunk.log_offsets[-1] + 1)
+        self._ends[log_partition] = end.after(self._ends.get(log_partition))
         latest = max(chunk.record_timestamps_ms)
         self.log_end_ms = latest if self.log_end_ms is None else max(self.log_end_ms, latest)
         self._learner.learn(chunk)
