@@ -596,6 +596,18 @@ q_step ==
 oneMayCommit ==
   \A a_147 \in ids : (\A b_148 \in ids : (\/ (\/ (\/ (a_147 = b_148) \/ ((((clients[a_147]).owned) \intersect ((clients[b_148]).owned)) = {})) \/ (commitError(group, a_147, instanceOf(a_147), ((clients[a_147]).generation)) /= "")) \/ (commitError(group, b_148, instanceOf(b_148), ((clients[b_148]).generation)) /= "")))
 
+\* A commit is accepted of members alone, in the generation that goes on, and not while its assignment is awaited.
+commitsAreCurrent ==
+  LET matched_149 == event IN
+  CASE matched_149.tag = "OffsetCommit" ->
+      LET e_150 == matched_149.of_OffsetCommit IN
+      \/ (((answers[(e_150.member)]).error) /= "")
+      \/ (/\ ((e_150.member) \in (DOMAIN (group.members)))
+          /\ ((e_150.generation) = (group.generation))
+          /\ ((group.phase) /= "COMPLETING"))
+  [] OTHER ->
+      TRUE
+
 \* Generations never fall, but for a fail-over: those that were never recorded are counted again.
 generationsGrow ==
   \/ ((group.generation) >= (before.generation))
@@ -612,31 +624,32 @@ leaderIsMember ==
     (group.leader) \in (DOMAIN (group.members))
 
 nobodyWaitsInVain ==
-  \A id_149 \in (DOMAIN (group.members)) : (/\ ((((group.members)[id_149]).joined) => ((group.phase) = "PREPARING")) /\ ((((group.members)[id_149]).syncing) => ((group.phase) = "COMPLETING")))
+  \A id_152 \in (DOMAIN (group.members)) : (/\ ((((group.members)[id_152]).joined) => ((group.phase) = "PREPARING")) /\ ((((group.members)[id_152]).syncing) => ((group.phase) = "COMPLETING")))
 
 emptyMeansEmpty ==
   ((group.phase) = "EMPTY") => ((group.members) = [x \in {} |-> 0])
 
 \* A stable group is the one that was recorded.
 stableIsRecorded ==
-  ((group.phase) = "STABLE") => (/\ (((group.recorded).generation) = (group.generation)) /\ (((group.recorded).leader) = (group.leader)) /\ ((DOMAIN ((group.recorded).members)) = (DOMAIN (group.members))) /\ (\A id_150 \in (DOMAIN (group.members)) : (((((group.recorded).members)[id_150]).assignment) = (((group.members)[id_150]).assignment))))
+  ((group.phase) = "STABLE") => (/\ (((group.recorded).generation) = (group.generation)) /\ (((group.recorded).leader) = (group.leader)) /\ ((DOMAIN ((group.recorded).members)) = (DOMAIN (group.members))) /\ (\A id_153 \in (DOMAIN (group.members)) : (((((group.recorded).members)[id_153]).assignment) = (((group.members)[id_153]).assignment))))
 
 \* No partition has two owners in a stable group. Whether each has one is the leader's doing, and departures void it.
 nothingIsShared ==
-  ((group.phase) = "STABLE") => (\A p_151 \in PARTITIONS : (Cardinality({id_152 \in (DOMAIN (group.members)) : (p_151 \in (((group.members)[id_152]).assignment))}) <= 1))
+  ((group.phase) = "STABLE") => (\A p_154 \in PARTITIONS : (Cardinality({id_155 \in (DOMAIN (group.members)) : (p_154 \in (((group.members)[id_155]).assignment))}) <= 1))
 
 \* KIP-345: a static member that is back in time, in a stable group, moves nothing.
 returnMovesNothing ==
-  LET news_153 ==
+  LET news_156 ==
       (DOMAIN (group.members)) \ (DOMAIN (before.members))
   IN
-    LET back_154 ==
-        {id_155 \in news_153 : (/\ (/\ ((before.phase) = "STABLE") /\ (holderOf(before, instanceOf(id_155)) /= "")) /\ (instanceOf(id_155) /= ""))}
+    LET back_157 ==
+        {id_158 \in news_156 : (/\ (/\ ((before.phase) = "STABLE") /\ (holderOf(before, instanceOf(id_158)) /= "")) /\ (instanceOf(id_158) /= ""))}
     IN
-      \A id_156 \in back_154 : (/\ ((group.phase) = "STABLE") /\ ((group.generation) = (before.generation)) /\ ((((group.members)[id_156]).assignment) = (((before.members)[holderOf(before, instanceOf(id_156))]).assignment)) /\ (\A i_157 \in ((DOMAIN (before.members)) \ {holderOf(before, instanceOf(id_156))}) : (/\ (i_157 \in (DOMAIN (group.members))) /\ (((group.members)[i_157]) = ((before.members)[i_157])))))
+      \A id_159 \in back_157 : (/\ ((group.phase) = "STABLE") /\ ((group.generation) = (before.generation)) /\ ((((group.members)[id_159]).assignment) = (((before.members)[holderOf(before, instanceOf(id_159))]).assignment)) /\ (\A i_160 \in ((DOMAIN (before.members)) \ {holderOf(before, instanceOf(id_159))}) : (/\ (i_160 \in (DOMAIN (group.members))) /\ (((group.members)[i_160]) = ((before.members)[i_160])))))
 
 safe ==
   /\ (oneMayCommit)
+  /\ (commitsAreCurrent)
   /\ (generationsGrow)
   /\ (recordedGenerationsGrow)
   /\ (leaderIsMember)
@@ -646,68 +659,68 @@ safe ==
   /\ (nothingIsShared)
   /\ (returnMovesNothing)
 
-given(s_158, o_159, now_160) ==
-  [group |-> (o_159.group), clients |-> [id_161 \in ids |-> (IF (id_161 \in (DOMAIN (o_159.answers))) THEN heard((now_160[id_161]), ((o_159.answers)[id_161])) ELSE now_160[id_161])]]
+given(s_161, o_162, now_163) ==
+  [group |-> (o_162.group), clients |-> [id_164 \in ids |-> (IF (id_164 \in (DOMAIN (o_162.answers))) THEN heard((now_163[id_164]), ((o_162.answers)[id_164])) ELSE now_163[id_164])]]
 
 \* Without faults: each process does what its place asks for; who has no process ends.
-quietTurn(s_162, id_163) ==
-  LET c_164 ==
-      (s_162.clients)[id_163]
+quietTurn(s_165, id_166) ==
+  LET c_167 ==
+      (s_165.clients)[id_166]
   IN
-    LET g_165 ==
-        s_162.group
+    LET g_168 ==
+        s_165.group
     IN
-      LET known_166 ==
-          \/ (id_163 \in (DOMAIN (g_165.members)))
-          \/ (id_163 \in (g_165.pending))
+      LET known_169 ==
+          \/ (id_166 \in (DOMAIN (g_168.members)))
+          \/ (id_166 \in (g_168.pending))
       IN
-        IF ((c_164.place) = "OUT")
+        IF ((c_167.place) = "OUT")
         THEN
-          IF known_166
+          IF known_169
           THEN
-            given(s_162, sessionEnds([g_165 EXCEPT !.members = (IF (id_163 \in (DOMAIN (g_165.members))) THEN Put((g_165.members), id_163, [[((g_165.members)[id_163]) EXCEPT !.joined = FALSE] EXCEPT !.syncing = FALSE]) ELSE g_165.members)], id_163), (s_162.clients))
+            given(s_165, sessionEnds([g_168 EXCEPT !.members = (IF (id_166 \in (DOMAIN (g_168.members))) THEN Put((g_168.members), id_166, [[((g_168.members)[id_166]) EXCEPT !.joined = FALSE] EXCEPT !.syncing = FALSE]) ELSE g_168.members)], id_166), (s_165.clients))
           ELSE
-            s_162
+            s_165
         ELSE
-          IF (\/ ((c_164.place) = "PENDING") \/ ((c_164.place) = "REJOIN"))
+          IF (\/ ((c_167.place) = "PENDING") \/ ((c_167.place) = "REJOIN"))
           THEN
-            given(s_162, join(g_165, [member |-> id_163, instance |-> instanceOf(id_163), metadata |-> (c_164.metadata), fresh |-> id_163]), Put((s_162.clients), id_163, [[c_164 EXCEPT !.place = "JOINING"] EXCEPT !.owned = {}]))
+            given(s_165, join(g_168, [member |-> id_166, instance |-> instanceOf(id_166), metadata |-> (c_167.metadata), fresh |-> id_166]), Put((s_165.clients), id_166, [[c_167 EXCEPT !.place = "JOINING"] EXCEPT !.owned = {}]))
           ELSE
-            IF ((c_164.place) = "JOINED")
+            IF ((c_167.place) = "JOINED")
             THEN
-              given(s_162, sync(g_165, id_163, instanceOf(id_163), (c_164.generation), ((id_163 :> PARTITIONS))), Put((s_162.clients), id_163, [c_164 EXCEPT !.place = "SYNCING"]))
+              given(s_165, sync(g_168, id_166, instanceOf(id_166), (c_167.generation), ((id_166 :> PARTITIONS))), Put((s_165.clients), id_166, [c_167 EXCEPT !.place = "SYNCING"]))
             ELSE
-              IF ((c_164.place) = "IN")
+              IF ((c_167.place) = "IN")
               THEN
-                LET told_167 ==
-                    heartbeatError(g_165, id_163, instanceOf(id_163), (c_164.generation))
+                LET told_170 ==
+                    heartbeatError(g_168, id_166, instanceOf(id_166), (c_167.generation))
                 IN
-                  IF (told_167 = "")
+                  IF (told_170 = "")
                   THEN
-                    s_162
+                    s_165
                   ELSE
-                    given(s_162, refused(g_165, id_163, told_167), (s_162.clients))
+                    given(s_165, refused(g_168, id_166, told_170), (s_165.clients))
               ELSE
-                IF (\/ (\/ (~known_166) \/ (/\ ((c_164.place) = "JOINING") /\ (~(((g_165.members)[id_163]).joined)))) \/ (/\ ((c_164.place) = "SYNCING") /\ (~(((g_165.members)[id_163]).syncing))))
+                IF (\/ (\/ (~known_169) \/ (/\ ((c_167.place) = "JOINING") /\ (~(((g_168.members)[id_166]).joined)))) \/ (/\ ((c_167.place) = "SYNCING") /\ (~(((g_168.members)[id_166]).syncing))))
                 THEN
-                  [s_162 EXCEPT !.clients = Put((s_162.clients), id_163, [[c_164 EXCEPT !.place = "REJOIN"] EXCEPT !.owned = {}])]
+                  [s_165 EXCEPT !.clients = Put((s_165.clients), id_166, [[c_167 EXCEPT !.place = "REJOIN"] EXCEPT !.owned = {}])]
                 ELSE
-                  s_162
+                  s_165
 
 \* A round: every process has its turn, then the join phase's time is up.
-quietRounds(s_168, rounds_169) ==
-  FoldSeq(LAMBDA now_170, any_171 : (LET turned_172 == FoldSeq(LAMBDA each_173, id_174 : quietTurn(each_173, id_174), now_170, IDS) IN IF (((turned_172.group).phase) = "PREPARING") THEN given(turned_172, endJoinPhase((turned_172.group)), (turned_172.clients)) ELSE turned_172), s_168, RangeOf(0, rounds_169))
+quietRounds(s_171, rounds_172) ==
+  FoldSeq(LAMBDA now_173, any_174 : (LET turned_175 == FoldSeq(LAMBDA each_176, id_177 : quietTurn(each_176, id_177), now_173, IDS) IN IF (((turned_175.group).phase) = "PREPARING") THEN given(turned_175, endJoinPhase((turned_175.group)), (turned_175.clients)) ELSE turned_175), s_171, RangeOf(0, rounds_172))
 
 ROUNDS ==
   8
 
 \* From here, without further faults, the group is stable or empty within some rounds.
 converges ==
-  LET after_175 ==
+  LET after_178 ==
       quietRounds([group |-> group, clients |-> clients], ROUNDS).group
   IN
-    \/ ((after_175.phase) = "STABLE")
-    \/ ((after_175.phase) = "EMPTY")
+    \/ ((after_178.phase) = "STABLE")
+    \/ ((after_178.phase) = "EMPTY")
 
 q_inv ==
   /\ (/\ (safe)

@@ -37,6 +37,15 @@ CLASSIC_SEEN_BY_PROPERTIES: Final = (
         "recorded: g.recorded, generation: g.recorded.generation,",
         "recorded: g.recorded, generation: 0,",
     ),
+    Mistake(
+        "commits of older generations are taken",
+        '    else if (generation != g.generation) "ILLEGAL_GENERATION"\n'
+        '    else if (g.phase == "COMPLETING") "REBALANCE_IN_PROGRESS"\n'
+        '    else ""\n',
+        '    else if (generation < g.generation - 1) "ILLEGAL_GENERATION"\n'
+        '    else if (g.phase == "COMPLETING") "REBALANCE_IN_PROGRESS"\n'
+        '    else ""\n',
+    ),
 )
 """Each is seen by a property of classic.qnt."""
 
@@ -65,6 +74,10 @@ CLASSIC_SEEN_BY_CAPTURES: Final = (
 """Logs of real brokers contradict these."""
 
 CLASSIC_SEEN_SOON: Final = frozenset(
-    {"a leader that goes leads on", "a static return is a rebalance"}
+    {
+        "a leader that goes leads on",
+        "a static return is a rebalance",
+        "commits of older generations are taken",
+    }
 )
 """Those of `CLASSIC_SEEN_BY_PROPERTIES` that a few runs suffice for."""

@@ -9,7 +9,7 @@ import pytest
 from rebalance_audit.resources import checkout_root
 from tests.spec import tlc
 from tests.spec.spec_mistakes import SEEN_BY_PROPERTIES, SEEN_SOON, Mistake
-from tools.tlaplus.modules import FOLDER, MODULES, Module, tlaplus_of
+from tools.tlaplus.modules import CONFIGURATION, FOLDER, MODULES, Module, tlaplus_of
 
 pytestmark = pytest.mark.spec
 
@@ -18,7 +18,10 @@ SMALL: Final = MODULES[0]
 LOOKED_AT: Final = MODULES if IS_FULL else (SMALL,)
 STATES_BY_QUINT: Final = (13_957, 1_190, 0, 7)
 """What `spec/engine.js` says of consumerSmall: transitions, states, none left, steps to the furthest state."""
-MISTAKES: Final = [each for each in SEEN_BY_PROPERTIES if each.name in SEEN_SOON][:1]
+ELSEWHERE: Final = {"grown topics go unnoticed", "who is no member may commit"}
+"""In the small module nothing grows, and no client outlives its membership."""
+SEEN: Final = [each for each in SEEN_BY_PROPERTIES if each.name not in ELSEWHERE]
+MISTAKES: Final = SEEN if IS_FULL else [each for each in SEEN if each.name in SEEN_SOON][:1]
 
 
 @pytest.mark.parametrize("module", LOOKED_AT, ids=lambda each: each.name)
@@ -26,6 +29,8 @@ def test_the_files_are_what_the_specifications_say(module: Module) -> None:
     """`python -m tools.tlaplus --write` makes them."""
     written = (checkout_root() / FOLDER / f"{module.name}.tla").read_text(encoding="utf-8")
     assert written == tlaplus_of(module)
+    configured = (checkout_root() / FOLDER / f"{module.name}.cfg").read_text(encoding="utf-8")
+    assert configured == CONFIGURATION
 
 
 @pytest.mark.parametrize("module", LOOKED_AT, ids=lambda each: each.name)
