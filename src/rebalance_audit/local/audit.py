@@ -1,16 +1,14 @@
-"""The audit of a folder of segments without Spark: workers read, this process replays and judges.
+"""The audit of a folder of segments without Spark.
 
-Nothing is kept but the state of the groups and the rows of the answer.
+Kept are the state of the groups, the rows of the answer, and a bounded part of what waits to be replayed (`one_look`).
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
@@ -19,23 +17,18 @@ from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
-from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.local.clocks import aligned_with
 from rebalance_audit.local.feed import Feed
+from rebalance_audit.local.one_look import OneLook
 from rebalance_audit.local.state import group_ids_of, segment_state
-from rebalance_audit.local.survey import Survey, survey
+from rebalance_audit.local.survey import Survey
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order
 from rebalance_audit.wire import key_bytes
-from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
-
-SUMMED_UP_AT_ONCE: Final = 4
-"""Ranges of the log, since commits of one partition in one range become one summary."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +91,8 @@ def audit_segments(
     """
     folder = open_log_folder(path)
     log = read_broker_logs([Path(each) for each in broker_logs], broker_log_time_zone, groups)
-    total, names = survey(folder)
+    look = OneLook(folder)
+    total, names = look.total, look.names
     clocks = None if log is None else aligned_with(folder, log)
     options = AuditOptions(
         topic_name=names.name_of,
@@ -112,11 +106,9 @@ def audit_segments(
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
     feed = Feed(options, key_bytes.of_groups(groups))
-    parts = ranges_of(folder, folder.segments, SUMMED_UP_AT_ONCE)
     with collecting_less():
-        for found in in_order(_set_apart, parts, workers_for(folder.size_bytes)):
-            for log_partition, piece in found:
-                feed.take(log_partition, piece)
+        for log_partition, piece in look.pieces():
+            feed.take(log_partition, piece)
         tables = feed.audit.tables()
     group_ids = feed.group_ids()
     if not group_ids.issuperset(groups):
@@ -169,11 +161,4 @@ def _topics(names: TopicNames) -> list[Row]:
             ],
         }
         for topic in names.values()
-    ]
-
-
-def _set_apart(part: Range) -> list[tuple[int, CommitsApart | BadBytes | TailNote]]:
-    return [
-        (part.segment.log_partition, set_apart(each) if isinstance(each, ColumnChunk) else each)
-        for each in part.read()
     ]

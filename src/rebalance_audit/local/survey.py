@@ -4,6 +4,7 @@ Any record may tell a topic's name, and the first cause that mentions a topic ne
 pass.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
@@ -24,6 +25,7 @@ _TOPIC_LISTS: Final = key_bytes.of_types(
         RecordType.STREAMS_GROUP_PARTITION_METADATA,
     )
 )
+_NAMING: Final = (*key_bytes.OFFSET_COMMIT_PREFIXES, *_TOPIC_LISTS)
 _VERSION_WITH_TOPIC_ID: Final = (4).to_bytes(2)
 _TOPIC_ID_BYTES: Final = 16
 
@@ -71,48 +73,52 @@ class Survey(NamedTuple):
         end = self.ends.get(log_partition)
         return end is not None and end.is_whole
 
+    def joined(self, right: "Survey") -> "Survey":
+        """This part and a later one; the topics of neither are in it."""
+        moments = [self.first_ms, self.last_ms, right.first_ms, right.last_ms]
+        known = [moment for moment in moments if moment is not None]
+        return Survey(
+            self.records + right.records,
+            self.offset_commits + right.offset_commits,
+            self.transaction_markers + right.transaction_markers,
+            min(known, default=None),
+            max(known, default=None),
+            self.damage + right.damage,
+            self.unfinished_ends + right.unfinished_ends,
+            [],
+            self.ends
+            | {number: end.after(self.ends.get(number)) for number, end in right.ends.items()},
+        )
+
+
+NOTHING: Final = Survey(0, 0, 0, None, None, [], 0, [], {})
+
 
 def survey(folder: LogFolder) -> tuple[Survey, TopicNames]:
     """The whole folder, on all cores if it is large. Raises OSError that names the file."""
     names = read_topic_names(folder)
-    total = Survey(0, 0, 0, None, None, [], 0, [], {})
+    total = NOTHING
     parts = ranges_of(folder, folder.segments)
     for part in in_order(_survey_range, parts, workers_for(folder.size_bytes)):
         names.merge(part.topics)
-        total = _joined(total, part)
+        total = total.joined(part)
     return total, names
 
 
-def _joined(left: Survey, right: Survey) -> Survey:
-    moments = [left.first_ms, left.last_ms, right.first_ms, right.last_ms]
-    known = [moment for moment in moments if moment is not None]
-    return Survey(
-        left.records + right.records,
-        left.offset_commits + right.offset_commits,
-        left.transaction_markers + right.transaction_markers,
-        min(known, default=None),
-        max(known, default=None),
-        left.damage + right.damage,
-        left.unfinished_ends + right.unfinished_ends,
-        [],
-        left.ends
-        | {number: end.after(left.ends.get(number)) for number, end in right.ends.items()},
-    )
-
-
-def _survey_range(part: Range) -> Survey:
+def survey_of(log_partition: int, pieces: Iterable[ColumnChunk | BadBytes | TailNote]) -> Survey:
+    """What these pieces of a partition hold."""
     names = TopicLearner()
     moments: list[int] = []
     damage: list[str] = []
     records = offset_commits = markers = unfinished_ends = next_offset = 0
-    for found in part.read():
+    for found in pieces:
         if isinstance(found, TailNote):
             unfinished_ends += 1
         elif isinstance(found, BadBytes):
             damage.append(found.detail)
         elif found.log_offsets:
             records += len(found.log_offsets)
-            next_offset = found.log_offsets[-1] + 1
+            next_offset = max(next_offset, max(found.log_offsets) + 1)
             markers += sum(run.record_count for run in found.runs if run.is_control)
             moments += (min(found.record_timestamps_ms), max(found.record_timestamps_ms))
             offset_commits += names.learn(found)
@@ -125,8 +131,12 @@ def _survey_range(part: Range) -> Survey:
         damage,
         unfinished_ends,
         list(names.found.values()),
-        {part.segment.log_partition: PartitionEnd(records, next_offset)},
+        {log_partition: PartitionEnd(records, next_offset)},
     )
+
+
+def _survey_range(part: Range) -> Survey:
+    return survey_of(part.segment.log_partition, part.read())
 
 
 class TopicLearner:
@@ -157,10 +167,21 @@ class TopicLearner:
                 topic_id = value[-_TOPIC_ID_BYTES:]
                 if topic_id in seen:
                     continue
-                seen.add(topic_id)
-            elif value is None or not key.startswith(_TOPIC_LISTS):
-                continue
-            record = decode_record(key, value)
-            if not isinstance(record, Undecodable):
-                self.found.add_record(record.key, record.value, timestamp_ms)
+                if self._learn_from(key, value, timestamp_ms):
+                    seen.add(topic_id)
+            elif value is not None and key.startswith(_TOPIC_LISTS):
+                self._learn_from(key, value, timestamp_ms)
         return offset_commits
+
+    def learn_from(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> None:
+        """Look at (offset, record timestamp in ms, key, value) of some records that may tell a name, in log order."""
+        for _, timestamp_ms, key, value in rows:
+            if key is not None and value is not None and key.startswith(_NAMING):
+                self._learn_from(key, value, timestamp_ms)
+
+    def _learn_from(self, key: bytes, value: bytes, timestamp_ms: int) -> bool:
+        record = decode_record(key, value)
+        if isinstance(record, Undecodable):
+            return False
+        self.found.add_record(record.key, record.value, timestamp_ms)
+        return True

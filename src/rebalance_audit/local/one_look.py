@@ -1,0 +1,145 @@
+"""A log that is read once: its counts and the names of its topics first, then its records without the commits.
+
+The audit can begin only when every name is known. So what it needs of the log, one record in a hundred and what the
+commits between them were, waits in memory. Of a log where that is too much, the rest is read once more.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
+from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.local.survey import (
+    NOTHING,
+    PartitionEnd,
+    Survey,
+    TopicLearner,
+    survey_of,
+)
+from rebalance_audit.scan.available import room_for
+from rebalance_audit.wire.metadata_log import read_topic_names
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.folder import LogFolder
+
+if TYPE_CHECKING:
+    from rebalance_audit.scan.segment_scan import Walked
+
+Piece: TypeAlias = tuple[int, CommitsApart | BadBytes | TailNote]
+"""Log partition, and what is in a stretch of it."""
+
+KEPT_BYTES_MAX: Final = 128 << 20
+"""What waits for the audit takes about so much memory at most."""
+_SUMMED_UP_AT_ONCE: Final = 4
+"""Ranges of the log, since commits of one partition in one range become one summary."""
+_RECORD_BYTES: Final = 250
+_SUMMARY_BYTES: Final = 350
+"""Memory of a record beside its value, and of a summary."""
+
+
+class _Found(NamedTuple):
+    """A stretch of the log."""
+
+    survey: Survey
+    pieces: list[Piece]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Memory, about."""
+        return sum(
+            _RECORD_BYTES * len(piece.chunk.keys)
+            + sum(map(len, filter(None, piece.chunk.values)))
+            + _SUMMARY_BYTES * sum(len(summaries) for _, _, summaries in piece.commits)
+            for _, piece in self.pieces
+            if isinstance(piece, CommitsApart)
+        )
+
+
+class OneLook:
+    """What a log holds. Reads it when it is made; raises OSError that names the file."""
+
+    def __init__(self, folder: LogFolder) -> None:
+        self._folder = folder
+        self.names = read_topic_names(folder)
+        """Of all topics that any record names."""
+        self.total = NOTHING
+        """Counts of the whole log."""
+        self._kept: list[list[Piece]] = []
+        kept_bytes = 0
+        for found in _looks(folder):
+            self.names.merge(found.survey.topics)
+            self.total = self.total.joined(found.survey)
+            if kept_bytes < KEPT_BYTES_MAX:
+                kept_bytes += found.weight_bytes
+                self._kept.append(found.pieces)
+        self._is_all_kept = kept_bytes < KEPT_BYTES_MAX
+
+    def pieces(self) -> Iterator[Piece]:
+        """The log, in order of partition and offset. Can be asked for once. Raises OSError that names the file."""
+        kept_pieces = len(self._kept)
+        for number in range(kept_pieces):
+            yield from self._kept[number]
+            self._kept[number] = []  # the audit goes on in the memory that it leaves
+        if not self._is_all_kept:
+            for found in islice(_looks(self._folder), kept_pieces, None):
+                yield from found.pieces
+
+
+def _looks(folder: LogFolder) -> Iterator[_Found]:
+    room = room_for(folder.size_bytes)
+    if room is None:
+        parts = ranges_of(folder, folder.segments, _SUMMED_UP_AT_ONCE)
+        yield from in_order(_look_at, parts, workers_for(folder.size_bytes))
+        return
+    from rebalance_audit.scan.segment_scan import Walked, scan  # noqa: PLC0415 - see room_for
+
+    for log_partition, segments in folder.segments.items():
+        yield _found(log_partition, [])  # it has an end even if its files are empty
+        for segment in segments:
+            for found in scan(room, segment.path, end_offset=segment.end_offset):
+                if isinstance(found, Walked):
+                    yield _Found(
+                        stretch_survey(log_partition, found), [(log_partition, found.apart)]
+                    )
+                else:
+                    yield _found(log_partition, [found])
+
+
+def _look_at(part: Range) -> _Found:
+    return _found(part.segment.log_partition, list(part.read()))
+
+
+def _found(log_partition: int, read: list[ColumnChunk | BadBytes | TailNote]) -> _Found:
+    pieces: list[Piece] = [
+        (
+            log_partition,
+            set_apart(each)
+            if isinstance(each, ColumnChunk)
+            else each._replace(log_partition=log_partition),
+        )
+        for each in read
+    ]
+    return _Found(survey_of(log_partition, read), pieces)
+
+
+def stretch_survey(log_partition: int, found: "Walked") -> Survey:
+    """What a stretch that the compiled walk took holds."""
+    chunk = found.apart.chunk
+    others = zip(
+        chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+    )
+    learner = TopicLearner()
+    learner.learn_from(sorted([*found.naming, *others], key=itemgetter(0)))
+    return Survey(
+        found.records,
+        found.offset_commits,
+        found.transaction_markers,
+        found.first_ms,
+        found.last_ms,
+        [],
+        0,
+        learner.take(),
+        {log_partition: PartitionEnd(found.records, found.next_offset)},
+    )

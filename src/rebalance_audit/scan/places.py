@@ -1,0 +1,33 @@
+"""Words between the compiled walk and those who read its arrays: why it stopped, and what is in which column."""
+
+from typing import Final
+
+DONE: Final = 0
+"""Every batch that begins before the end was taken."""
+CUT: Final = 1
+"""The batch reaches beyond the window."""
+FULL: Final = 2
+"""The arrays may not have room for the batch."""
+COMPRESSED: Final = 3
+"""The batch has its checksum; its records are compressed."""
+ODD: Final = 4
+"""The batch is left to the readers of `wire.segments`."""
+
+RECORDS, COMMITS, MARKERS, FIRST_MS, LAST_MS, NEXT_OFFSET = range(6)
+"""Places in `tally`: what the batches held. Times and offset are those of any record."""
+KEPT, KEPT_BEFORE, RUNS, KEYS, GROUPS, SUMMARIES, KEY_BYTES, CUTS, NAMING, TOPIC_IDS = range(6, 16)
+"""Places in `tally`: how many rows of the arrays are in use. KEPT_BEFORE: records that were taken out of `kept`."""
+TALLIES: Final = 16
+
+ROW_OFFSET, ROW_MS, ROW_KEY, ROW_KEY_BYTES, ROW_VALUE, ROW_VALUE_BYTES = range(6)
+"""Columns of `kept`, `naming` and `batch`; a length of -1 is null."""
+EPOCH, PRODUCER_ID, PRODUCER_EPOCH, BITS, RUN_RECORDS = range(5)
+"""Columns of `runs`."""
+KEY_AT, KEY_SIZE, KEY_GROUP, KEY_OPEN, KEY_HASH = range(5)
+"""Columns of `keys`; KEY_OPEN: row of `summaries` that still grows, or -1."""
+GROUP_KEY, GROUP_FIRST, GROUP_LAST, GROUP_HASH = range(4)
+"""Columns of `groups`: a key of the group, and the first and last of its open summaries, or -1."""
+FIRST_AT, LAST_AT, FIRST, LAST, COUNT, LONGEST, PAUSE, LEADER, TRANSACTION, KEY, NEXT = range(11)
+"""Columns of `summaries`; NEXT: the group's next one, or -1."""
+CUT_AT, CUT_GROUP, CUT_FIRST = range(3)
+"""Columns of `cuts`: the kept record before which a group's summaries end, the group, the first summary."""

@@ -1,0 +1,181 @@
+"""One segment file through the compiled walk, and through the readers of `wire.segments` where the walk stops.
+
+Windows of the file are read, not mapped: a running broker may cut the file short, and a mapped page that is gone ends
+the process. What a compressed batch holds is walked as if it had been written plain.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rebalance_audit.audit.commits.collect import CommitsApart
+from rebalance_audit.scan import places
+from rebalance_audit.scan.room import Room, Row
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.batches import (
+    ATTRIBUTES,
+    CODEC_MASK,
+    HEADER,
+    LENGTH,
+    LOG_OVERHEAD_BYTES,
+)
+from rebalance_audit.wire.segments.codecs import CompressionError, decompress
+from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.walk import SegmentWalk
+
+WINDOW_BYTES: Final = 8 << 20
+_NO_END: Final = 1 << 62
+_LEFT_BYTES_MIN: Final = 64 << 10
+_LEFT_BYTES_MAX: Final = 16 << 20
+_STRETCH_BYTES: Final = 32 << 20
+"""Of keys and values of group records in one stretch, about."""
+
+
+class Walked(NamedTuple):
+    """Batches that the compiled walk took, and their counts."""
+
+    apart: CommitsApart
+    records: int
+    offset_commits: int
+    transaction_markers: int
+    first_ms: int
+    last_ms: int
+    next_offset: int
+    """After the highest offset."""
+    naming: list[Row]
+    """Offset commits that may be the first to name a topic's id."""
+
+
+Scanned: TypeAlias = Walked | ColumnChunk | BadBytes | TailNote
+"""A chunk: what today's readers made of batches that the walk left to them."""
+
+
+def scan(
+    room: Room,
+    path: str | Path,
+    start_byte: int = 0,
+    end_byte: int | None = None,
+    *,
+    end_offset: int | None = None,
+) -> Iterator[Scanned]:
+    """The batches that begin in [start_byte, end_byte), in file order, below `end_offset`.
+
+    Start and end as for `wire.segments.columns.read_columns`, which gives the same records, damage and counts. Raises
+    OSError that names the file.
+    """
+    room.forget_topic_ids()
+    with _Window(path) as window:
+        end = window.file_bytes if end_byte is None else min(end_byte, window.file_bytes)
+        limit = _NO_END if end_offset is None else end_offset
+        at, left_bytes = start_byte, 0
+        naming: list[Row] = []
+        while at < end:
+            begun = at
+            window.hold(at)
+            status, stopped = room.walk(
+                window.data, at - window.origin, end - window.origin, window.loaded, limit
+            )
+            at = window.origin + stopped
+            naming += room.draw(window.data)
+            if status == places.COMPRESSED:
+                plain, size_bytes = window.unpacked(at)
+                if plain is None:
+                    status = places.ODD
+                else:
+                    status, _ = room.walk(plain, 0, len(plain), len(plain), limit, proven=True)
+                    naming += room.draw(plain)
+                    at += size_bytes if status == places.DONE else 0
+            if status == places.CUT and at > window.origin:
+                window.load(at)
+                continue
+            if status in {places.DONE, places.FULL}:
+                if status == places.FULL or room.drawn_bytes > _STRETCH_BYTES:
+                    yield _taken(room, naming)
+                    naming = []
+                continue
+            if not room.is_empty:
+                yield _taken(room, naming)
+                naming = []
+            # Where nearly every batch is odd, their readers get ever more at once.
+            left_bytes = 0 if at - begun > left_bytes else max(2 * left_bytes, _LEFT_BYTES_MIN)
+            end_of_odd = _stop_after(path, at, end, min(left_bytes, _LEFT_BYTES_MAX))
+            yield from read_columns(path, at, end_of_odd, end_offset=end_offset)
+            at = end_of_odd
+        if not room.is_empty:
+            yield _taken(room, naming)
+
+
+def _taken(room: Room, naming: list[Row]) -> Walked:
+    records, commits, markers, first_ms, last_ms, next_offset = room.tally[:6].tolist()
+    return Walked(room.take(), records, commits, markers, first_ms, last_ms, next_offset, naming)
+
+
+def _stop_after(path: str | Path, at: int, end: int, left_bytes: int) -> int:
+    """The first stop of the walk that is after `at` and not within `left_bytes`, or the end."""
+    with SegmentWalk(path, at, end) as walk:
+        for position, _, _ in walk.steps():
+            if position > at and position - at >= left_bytes:
+                return position
+    return end
+
+
+class _Window:
+    """A stretch of the file in memory. A context manager; raises OSError that names the file."""
+
+    file_bytes: int
+    """Size of the file when it was opened."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = str(path)
+        self.data = np.empty(WINDOW_BYTES, np.uint8)
+        self.origin = self.loaded = 0
+
+    def __enter__(self) -> Self:
+        self._file = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self.file_bytes = os.fstat(self._file).st_size
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+    def hold(self, position: int) -> None:
+        """Load what begins at a position, unless it is there."""
+        if not self.origin <= position < self.origin + self.loaded:
+            self.load(position)
+
+    def load(self, position: int) -> None:
+        """Fill the window from a position on."""
+        self.origin, self.loaded = position, 0
+        room = self.data.data
+        try:
+            while self.loaded < len(room):
+                read = os.preadv(self._file, [room[self.loaded :]], position + self.loaded)
+                if not read:
+                    return
+                self.loaded += read
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from error
+
+    def unpacked(self, position: int) -> tuple[NDArray[np.uint8] | None, int]:
+        """The compressed batch at a position as a plain one, or None; and its size in the file."""
+        begin = position - self.origin
+        fields = list(HEADER.unpack_from(self.data.data, begin))
+        size_bytes = LOG_OVERHEAD_BYTES + fields[LENGTH]
+        packed = self.data[begin + HEADER.size : begin + size_bytes].tobytes()
+        try:
+            blob = decompress(fields[ATTRIBUTES] & CODEC_MASK, packed)
+        except CompressionError:
+            return None, size_bytes
+        fields[LENGTH] = HEADER.size - LOG_OVERHEAD_BYTES + len(blob)
+        fields[ATTRIBUTES] &= ~CODEC_MASK
+        return np.frombuffer(bytearray(HEADER.pack(*fields) + blob), np.uint8), size_bytes
