@@ -1,12 +1,13 @@
 """Numbers and times in words for people."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from rebalance_audit.audit.group.bounds import Bounds
 
 NOTHING: Final = "–"
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written with its zone where a reader needs it
 """Shown where a value is unknown or does not apply."""
 
 _SECOND_MS: Final = 1000
@@ -95,7 +96,7 @@ def share(part: int, whole: int) -> str:
 
 def moment(timestamp_ms: int | None) -> str:
     """`2026-11-21 11:14:05.123` in UTC; the heading or the sentence around it names the zone."""
-    return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%Y-%m-%d %H:%M:%S", "")
+    return NOTHING if timestamp_ms is None else _written(timestamp_ms, " ")
 
 
 def utc(timestamp_ms: int | None) -> str:
@@ -123,12 +124,12 @@ def day(timestamp_ms: int) -> str:
 
 def clock(timestamp_ms: int | None) -> str:
     """`11:14:05.123` in UTC: for tables whose heading has the day."""
-    return NOTHING if timestamp_ms is None else _written(timestamp_ms, "%H:%M:%S", "")
+    return moment(timestamp_ms).rpartition(" ")[2]
 
 
 def iso(timestamp_ms: int | None) -> str | None:
     """ISO 8601 in UTC with milliseconds, `2026-11-21T11:14:05.123Z`, for programs; None stays None."""
-    return None if timestamp_ms is None else _written(timestamp_ms, "%Y-%m-%dT%H:%M:%S", "Z")
+    return None if timestamp_ms is None else _written(timestamp_ms, "T", "Z")
 
 
 def visible(text: str) -> str:
@@ -138,10 +139,10 @@ def visible(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def _written(timestamp_ms: int, form: str, zone: str) -> str:
+def _written(timestamp_ms: int, between: str, zone: str = "") -> str:
     """The number itself for what no calendar holds: a corrupt record may contain any."""
     try:
-        whole_second = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
-    except (ValueError, OverflowError, OSError):
+        found = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
         return str(timestamp_ms)
-    return f"{whole_second.strftime(form)}.{timestamp_ms % 1000:03d}{zone}"
+    return found.isoformat(between, "milliseconds") + zone

@@ -4,6 +4,8 @@ The current incarnation of a group comes before its earlier ones.
 """
 
 from collections.abc import Iterable
+from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from rebalance_audit.tables.schemas import table_schemas
@@ -17,12 +19,15 @@ def in_key_order(table: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, A
 
     Null comes first.
     """
-    key = table_schemas()[f"gold.{table}"].key[1:]  # without the cluster
+    ordered = list(rows)
+    # By the last column first: sorting is stable, and one column at a time needs no key of several.
+    for column in reversed(table_schemas()[f"gold.{table}"].key[1:]):  # without the cluster
+        turned = column in LATEST_FIRST
+        has_null = None in map(itemgetter(column), ordered)
+        by = partial(_nulls_first, column, turned) if has_null else itemgetter(column)
+        ordered.sort(key=by, reverse=turned)
+    return ordered
 
-    def of_row(row: dict[str, Any]) -> list[tuple[bool, Any]]:
-        return [
-            (row[column] is not None, -row[column] if column in LATEST_FIRST else row[column])
-            for column in key
-        ]
 
-    return sorted(rows, key=of_row)
+def _nulls_first(column: str, turned: bool, row: dict[str, Any]) -> tuple[bool, Any]:
+    return (row[column] is None) is turned, row[column]

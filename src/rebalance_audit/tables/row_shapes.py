@@ -18,21 +18,28 @@ def shaper(
 
     It returns the columns in order, a missing one as None, with `time` applied to every time.
     """
-    columns = [(column.name, _converter(column.type, time)) for column in schema.columns]
+    names = [column.name for column in schema.columns]
+    converted = [
+        (column.name, convert)
+        for column in schema.columns
+        if (convert := _converter(column.type, time)) is not None
+    ]
 
     def shape(row: Mapping[str, Any], cluster: str) -> dict[str, Any]:
-        shaped = {name: convert(row.get(name)) for name, convert in columns}
+        shaped = dict(zip(names, map(row.get, names), strict=True))
+        for name, convert in converted:
+            shaped[name] = convert(shaped[name])
         shaped["cluster"] = cluster
         return shaped
 
     return shape
 
 
-def _converter(column_type: str, time: Convert) -> Convert:
+def _converter(column_type: str, time: Convert) -> Convert | None:
     if column_type == "timestamp":
         return time
     times = _TIMES_IN_STRUCT.findall(column_type)
-    return _in_structs(times, time) if times else _as_it_is
+    return _in_structs(times, time) if times else None
 
 
 def _in_structs(times: list[str], time: Convert) -> Convert:
@@ -44,7 +51,3 @@ def _in_structs(times: list[str], time: Convert) -> Convert:
         return [{**struct, **{name: time(struct[name]) for name in times}} for struct in structs]
 
     return convert
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
