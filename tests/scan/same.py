@@ -9,12 +9,13 @@ from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
 from rebalance_audit.audit.commits.summary import CommitSummary, summary_from
 from rebalance_audit.local.one_look import stretch_survey
 from rebalance_audit.local.survey import NOTHING, Survey, survey_of
-from rebalance_audit.scan.room import Room
-from rebalance_audit.scan.segment_scan import Walked, scan
+from rebalance_audit.scan.room import Room, Walked
+from rebalance_audit.scan.segment_scan import scan
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.topic_names import TopicNames
+from tests.scan.same_columns import assert_same_columns
 
 Found: TypeAlias = CommitsApart | BadBytes | TailNote
 PARTITION = 3
@@ -28,6 +29,7 @@ def room() -> Room:
 
 def assert_same(path: Path, end_offset: int | None = None) -> int:
     """Both ways through a segment tell the same; returns how many records the compiled walk took itself."""
+    assert_same_columns(path, end_offset)
     chunks = list(read_columns(path, end_offset=end_offset))
     scanned = list(scan(room(), path, end_offset=end_offset))
     surveys = [survey_of(PARTITION, [])]

@@ -18,14 +18,14 @@ from rebalance_audit.local.survey import (
     TopicLearner,
     survey_of,
 )
-from rebalance_audit.scan.available import room_for
+from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
 
 if TYPE_CHECKING:
-    from rebalance_audit.scan.segment_scan import Walked
+    from rebalance_audit.scan.room import Walked
 
 Piece: TypeAlias = tuple[int, CommitsApart | BadBytes | TailNote]
 """Log partition, and what is in a stretch of it."""
@@ -88,13 +88,14 @@ class OneLook:
 
 
 def _looks(folder: LogFolder) -> Iterator[_Found]:
-    room = room_for(folder.size_bytes)
-    if room is None:
+    if not walk_pays("walk", folder.size_bytes):
         parts = ranges_of(folder, folder.segments, _SUMMED_UP_AT_ONCE)
         yield from in_order(_look_at, parts, workers_for(folder.size_bytes))
         return
-    from rebalance_audit.scan.segment_scan import Walked, scan  # noqa: PLC0415 - see room_for
+    from rebalance_audit.scan.room import Room, Walked  # noqa: PLC0415 - see walk_pays
+    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see walk_pays
 
+    room = Room()
     for log_partition, segments in folder.segments.items():
         yield _found(log_partition, [])  # it has an end even if its files are empty
         for segment in segments:

@@ -4,7 +4,8 @@ It is only as wide as it is certain. Every batch is judged whole before anything
 exactly as a broker of today writes it, the walk stops before it and says so. `wire.segments` then says what is to
 become of that batch, so this module knows no kind of damage.
 
-It reads no clock and keeps nothing: all it knows between two calls is in the arrays that it is given (`room.Room`).
+It reads no clock and keeps nothing: all it knows between two calls is in the arrays that it is given (`room.Room`,
+`column_room.ColumnRoom`).
 """
 
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numba import njit
 
+from rebalance_audit.scan.batch import APPEND_TIME, CONTROL_BIT, TRANSACTIONAL_BIT, judge
 from rebalance_audit.scan.commit_rows import (
     add_commit,
     end_summaries,
@@ -20,28 +22,25 @@ from rebalance_audit.scan.commit_rows import (
     key_of,
     names_new_topic,
 )
-from rebalance_audit.scan.numbers import (
-    Function,
-    blob,
-    crc32c,
-    i16,
-    i32,
-    i64,
-    inlined,
-    u16,
-    varint,
-)
+from rebalance_audit.scan.numbers import Function, inlined, u16
 from rebalance_audit.scan.places import (
     BITS,
     COMMITS,
-    COMPRESSED,
-    CUT,
     CUTS,
     DONE,
     EPOCH,
+    EXCLUDED,
+    EXCLUDED_LAST_MS,
+    EXCLUDED_LAST_OFFSET,
     FIRST_MS,
     FULL,
     GROUPS,
+    HEAD_BITS,
+    HEAD_EPOCH,
+    HEAD_LAST_MS,
+    HEAD_PRODUCER,
+    HEAD_PRODUCER_EPOCH,
+    HEAD_RECORDS,
     KEPT,
     KEY_BYTES,
     KEYS,
@@ -63,23 +62,17 @@ from rebalance_audit.scan.places import (
     RUNS,
     SUMMARIES,
     TOPIC_IDS,
+    VALUE_BYTES,
+    WHOLE,
 )
 
-PARTS: Final = "6c056487d8567ce9"
+PARTS: Final = "043720b9a5cab08c"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
-HEADER_BYTES: Final = 61
-_LENGTH_MIN: Final = 49
-_LENGTH_MAX: Final = 128 << 20
-_CRC_FROM: Final = 21
-_KNOWN_BITS: Final = 0x78
-_APPEND_TIME: Final = 0x08
-_TRANSACTIONAL: Final = 0x10
-_CONTROL: Final = 0x20
-_RUN_BITS: Final = _APPEND_TIME | _TRANSACTIONAL
-_FAR: Final = 1 << 60
-"""Times and offsets beyond are left alone, so that no sum overflows."""
+BATCH_RECORDS: Final = 1 << 14
+"""Records of the largest batch that is walked; a coordinator's has hundreds."""
+_RUN_BITS: Final = APPEND_TIME | TRANSACTIONAL_BIT
 
 
 def _compiled_once(function: Function) -> Function:
@@ -90,68 +83,30 @@ def _compiled_once(function: Function) -> Function:
         return inlined(function)
 
 
-def is_compiled() -> bool:
-    """Whether a process on this machine has compiled the walk before, and kept it."""
+def is_compiled(function: str) -> bool:
+    """Whether a process on this machine has compiled `walk` or `pick` before, and kept it."""
     folder = cast("Any", walk).stats.cache_path
-    return folder is not None and any(Path(folder).glob("kernel.walk-*.nbc"))
+    return folder is not None and any(Path(folder).glob(f"kernel.{function}-*.nbc"))
 
 
 @inlined
-def _parse(
-    data: Any,
-    at: Any,
-    end: Any,
-    count: Any,
-    last_delta: Any,
-    first: Any,
-    base_ms: Any,
-    append_ms: Any,
-    is_control: Any,
-    batch: Any,
-) -> Any:
-    """The records between two positions as rows of `batch`; False where they are not exactly as expected.
-
-    `append_ms`: the time of all of them, or -1 where each has its own.
-    """
-    previous = np.int64(-1)
-    for row in range(count):
-        length, at = varint(data, at, end)
-        if at < 0 or length < 1 or length > end - at:
-            return False
-        if data[np.uint64(at)] != 0:
-            return False  # attributes: always 0, and a varint to the judge but a byte to Kafka
-        stop = at + length
-        ms, at = varint(data, at + 1, stop)
-        if at < 0 or not -_FAR < ms < _FAR:
-            return False
-        delta, at = varint(data, at, stop)
-        if at < 0 or delta <= previous or delta > last_delta:
-            return False
-        previous = delta
-        key_size, key, at = blob(data, at, stop)
-        if at < 0:
-            return False
-        value_size, value, at = blob(data, at, stop)
-        if at < 0:
-            return False
-        headers, at = varint(data, at, stop)
-        if headers != 0 or at != stop:
-            return False
-        if is_control and not (
-            key_size == 4
-            and u16(data, key) == 0
-            and u16(data, key + 2) <= 1
-            and value_size >= 6
-            and u16(data, value) <= 3
-        ):
-            return False
-        batch[row, ROW_OFFSET] = first + delta
-        batch[row, ROW_MS] = base_ms + ms if append_ms < 0 else append_ms
-        batch[row, ROW_KEY] = key
-        batch[row, ROW_KEY_BYTES] = key_size
-        batch[row, ROW_VALUE] = value
-        batch[row, ROW_VALUE_BYTES] = value_size
-    return at == end
+def _extend_run(head: Any, bits: Any, records: Any, runs: Any, tally: Any) -> None:
+    """So many records more whose batches agree in these fields."""
+    run = tally[RUNS] - 1
+    if run < 0 or not (
+        runs[run, EPOCH] == head[HEAD_EPOCH]
+        and runs[run, PRODUCER_ID] == head[HEAD_PRODUCER]
+        and runs[run, PRODUCER_EPOCH] == head[HEAD_PRODUCER_EPOCH]
+        and runs[run, BITS] == bits
+    ):
+        run = tally[RUNS]
+        tally[RUNS] += 1
+        runs[run, EPOCH] = head[HEAD_EPOCH]
+        runs[run, PRODUCER_ID] = head[HEAD_PRODUCER]
+        runs[run, PRODUCER_EPOCH] = head[HEAD_PRODUCER_EPOCH]
+        runs[run, BITS] = bits
+        runs[run, RUN_RECORDS] = 0
+    runs[run, RUN_RECORDS] += records
 
 
 @_compiled_once
@@ -163,6 +118,7 @@ def walk(
     end_offset: Any,
     proven: Any,
     batch: Any,
+    head: Any,
     kept: Any,
     naming: Any,
     runs: Any,
@@ -183,53 +139,12 @@ def walk(
     `end_offset`: batches that reach it are left alone. `proven`: checksums are not looked at again.
     """
     while at < end:
-        if at + HEADER_BYTES > loaded:
-            return CUT, at
-        length = i32(data, at + 8)
-        last_delta = i32(data, at + 23)
-        count = i32(data, at + 57)
-        first = i64(data, at)
-        if (
-            data[at + 16] != 2
-            or length < _LENGTH_MIN
-            or length > _LENGTH_MAX
-            or first < 0
-            or count < 0
-            or count > last_delta + 1
-            or first >= _FAR
-            or first + last_delta >= end_offset
-        ):
+        status, stop = judge(data, at, loaded, end_offset, proven, batch, head)
+        if status != WHOLE:
+            return status, at
+        if stop - at > len(key_bytes):
             return ODD, at
-        stop = at + 12 + length
-        if stop > loaded:
-            return CUT, at
-        bits = i16(data, at + 21)
-        if not proven and crc32c(data, at + _CRC_FROM, stop) != i32(data, at + 17) & 0xFFFFFFFF:
-            return ODD, at
-        if bits & ~_KNOWN_BITS:
-            return COMPRESSED if bits & ~_KNOWN_BITS & ~7 == 0 else ODD, at
-        base_ms, last_ms = i64(data, at + 27), i64(data, at + 35)
-        is_control = bits & _CONTROL != 0
-        append_ms = last_ms if bits & _APPEND_TIME else np.int64(-1)
-        if (
-            count > len(batch)
-            or stop - at > len(key_bytes)
-            or not -_FAR < base_ms < _FAR
-            or (bits & _APPEND_TIME and not 0 <= append_ms < _FAR)
-            or not _parse(
-                data,
-                at + HEADER_BYTES,
-                stop,
-                count,
-                last_delta,
-                first,
-                base_ms,
-                append_ms,
-                is_control,
-                batch,
-            )
-        ):
-            return ODD, at
+        count, bits = head[HEAD_RECORDS], head[HEAD_BITS]
         if tally[TOPIC_IDS] + count > len(ids):
             id_slots[:] = -1
             tally[TOPIC_IDS] = 0
@@ -244,9 +159,8 @@ def walk(
             or tally[KEY_BYTES] + stop - at > len(key_bytes)
         ):
             return FULL, at
-        leader, producer = i32(data, at + 12), i64(data, at + 43)
-        producer_epoch = i16(data, at + 51)
-        transaction = 1 if bits & _TRANSACTIONAL else 0
+        is_control = bits & CONTROL_BIT != 0
+        transaction = 1 if bits & TRANSACTIONAL_BIT else 0
         for row in range(count):
             offset, at_ms = batch[row, ROW_OFFSET], batch[row, ROW_MS]
             key, key_size = batch[row, ROW_KEY], batch[row, ROW_KEY_BYTES]
@@ -270,7 +184,15 @@ def walk(
                         data, key, key_size, key_slots, group_slots, keys, groups, key_bytes, tally
                     )
                     add_commit(
-                        known, at_ms, offset, leader, transaction, keys, groups, summaries, tally
+                        known,
+                        at_ms,
+                        offset,
+                        head[HEAD_EPOCH],
+                        transaction,
+                        keys,
+                        groups,
+                        summaries,
+                        tally,
                     )
                 if (
                     value_size >= 2
@@ -288,22 +210,92 @@ def walk(
                 )
                 if group >= 0:
                     end_summaries(group, keys, groups, summaries, cuts, tally)
-            run = tally[RUNS] - 1
-            if run < 0 or not (
-                runs[run, EPOCH] == leader
-                and runs[run, PRODUCER_ID] == producer
-                and runs[run, PRODUCER_EPOCH] == producer_epoch
-                and runs[run, BITS] == bits & _RUN_BITS
-            ):
-                run = tally[RUNS]
-                tally[RUNS] += 1
-                runs[run, EPOCH] = leader
-                runs[run, PRODUCER_ID] = producer
-                runs[run, PRODUCER_EPOCH] = producer_epoch
-                runs[run, BITS] = bits & _RUN_BITS
-                runs[run, RUN_RECORDS] = 0
-            runs[run, RUN_RECORDS] += 1
+            _extend_run(head, bits & _RUN_BITS, 1, runs, tally)
             kept[tally[KEPT], :6] = batch[row, :6]
             tally[KEPT] += 1
         at = stop
     return DONE, at
+
+
+@_compiled_once
+def pick(
+    data: Any,
+    at: Any,
+    end: Any,
+    loaded: Any,
+    end_offset: Any,
+    proven: Any,
+    without: Any,
+    batch: Any,
+    head: Any,
+    offsets: Any,
+    times: Any,
+    key_ends: Any,
+    key_bytes: Any,
+    key_there: Any,
+    value_ends: Any,
+    value_bytes: Any,
+    value_there: Any,
+    runs: Any,
+    tally: Any,
+) -> Any:
+    """As `walk`, but takes the records themselves, as columns, except those of the types whose bit `without` has.
+
+    Key number n is key_bytes[key_ends[n]:key_ends[n + 1]], or null where key_there[n] is 0; values likewise.
+    """
+    while at < end:
+        status, stop = judge(data, at, loaded, end_offset, proven, batch, head)
+        if status != WHOLE:
+            return status, at
+        size = stop - at
+        if size > len(key_bytes) or size > len(value_bytes):
+            return ODD, at
+        count, bits = head[HEAD_RECORDS], head[HEAD_BITS]
+        if (
+            tally[KEPT] + count > len(times)
+            or tally[RUNS] + 1 > len(runs)
+            or tally[KEY_BYTES] + size > len(key_bytes)
+            or tally[VALUE_BYTES] + size > len(value_bytes)
+        ):
+            return FULL, at
+        before = tally[KEPT]
+        for row in range(count):
+            key, key_size = batch[row, ROW_KEY], batch[row, ROW_KEY_BYTES]
+            if key_size >= 2 and not bits & CONTROL_BIT:
+                kind = u16(data, key)
+                if kind < 64 and without >> np.uint64(kind) & np.uint64(1):
+                    continue
+            place = tally[KEPT]
+            tally[KEPT] += 1
+            offsets[place] = batch[row, ROW_OFFSET]
+            times[place] = batch[row, ROW_MS]
+            key_there[place] = key_size >= 0
+            tally[KEY_BYTES] = _copy(data, key, key_size, key_bytes, tally[KEY_BYTES])
+            key_ends[place + 1] = tally[KEY_BYTES]
+            value_size = batch[row, ROW_VALUE_BYTES]
+            value_there[place] = value_size >= 0
+            tally[VALUE_BYTES] = _copy(
+                data, batch[row, ROW_VALUE], value_size, value_bytes, tally[VALUE_BYTES]
+            )
+            value_ends[place + 1] = tally[VALUE_BYTES]
+        taken = tally[KEPT] - before
+        if taken:
+            _extend_run(head, bits & (_RUN_BITS | CONTROL_BIT), taken, runs, tally)
+        if taken < count:
+            last_ms = head[HEAD_LAST_MS]
+            if tally[EXCLUDED]:
+                last_ms = max(last_ms, tally[EXCLUDED_LAST_MS])
+            tally[EXCLUDED] += count - taken
+            tally[EXCLUDED_LAST_MS] = last_ms
+            tally[EXCLUDED_LAST_OFFSET] = batch[count - 1, ROW_OFFSET]
+        tally[RECORDS] += count
+        at = stop
+    return DONE, at
+
+
+@inlined
+def _copy(data: Any, at: Any, size: Any, into: Any, place: Any) -> Any:
+    """The place after the bytes; `size` may be -1 for none."""
+    for byte in range(size):
+        into[np.uint64(place + byte)] = data[np.uint64(at + byte)]
+    return place + max(size, 0)

@@ -12,12 +12,21 @@ COMPRESSED: Final = 3
 """The batch has its checksum; its records are compressed."""
 ODD: Final = 4
 """The batch is left to the readers of `wire.segments`."""
+WHOLE: Final = 5
+"""The batch is as it should be."""
 
 RECORDS, COMMITS, MARKERS, FIRST_MS, LAST_MS, NEXT_OFFSET = range(6)
 """Places in `tally`: what the batches held. Times and offset are those of any record."""
 KEPT, KEPT_BEFORE, RUNS, KEYS, GROUPS, SUMMARIES, KEY_BYTES, CUTS, NAMING, TOPIC_IDS = range(6, 16)
 """Places in `tally`: how many rows of the arrays are in use. KEPT_BEFORE: records that were taken out of `kept`."""
-TALLIES: Final = 16
+VALUE_BYTES, EXCLUDED, EXCLUDED_LAST_MS, EXCLUDED_LAST_OFFSET = range(16, 20)
+"""Places in `tally` of the walk that takes columns. EXCLUDED: records that were left out; the others are those of
+`wire.segments.columns.ColumnChunk`."""
+TALLIES: Final = 20
+
+HEAD_RECORDS, HEAD_BITS, HEAD_LAST_MS, HEAD_EPOCH, HEAD_PRODUCER, HEAD_PRODUCER_EPOCH = range(6)
+"""Places in `head`: fields of a batch's header."""
+HEADS: Final = 6
 
 ROW_OFFSET, ROW_MS, ROW_KEY, ROW_KEY_BYTES, ROW_VALUE, ROW_VALUE_BYTES = range(6)
 """Columns of `kept`, `naming` and `batch`; a length of -1 is null."""

@@ -1,27 +1,43 @@
 """The arrays that the compiled walk works in, and what they hold as objects."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
 from rebalance_audit.scan import kernel, places
-from rebalance_audit.wire.segments.batches import LOG_APPEND_TIME, TRANSACTIONAL, timestamp_type_of
-from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.scan.runs import runs_of
+from rebalance_audit.wire.segments.columns import ColumnChunk
 
 if TYPE_CHECKING:
     from rebalance_audit.audit.commits.summary import Numbers
 
-BATCH_RECORDS: Final = 1 << 14
-"""Records of the largest batch that is walked; a coordinator's has hundreds."""
 _ROWS: Final = 1 << 16
 _SUMMARIES: Final = 1 << 17
 _KEY_BYTES: Final = 8 << 20
 _SLOTS: Final = 2
 """Slots of a hash table for each of its rows."""
 
-Row = tuple[int, int, bytes | None, bytes | None]
+_STRETCH_BYTES: Final = 32 << 20
+"""Of keys and values of group records in one stretch, about."""
+
+_Row: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp (epoch ms), key, value."""
+
+
+class Walked(NamedTuple):
+    """Batches that the compiled walk took, and their counts."""
+
+    apart: CommitsApart
+    records: int
+    offset_commits: int
+    transaction_markers: int
+    first_ms: int
+    last_ms: int
+    next_offset: int
+    """After the highest offset."""
+    naming: list[_Row]
+    """Offset commits that may be the first to name a topic's id."""
 
 
 class Room:
@@ -29,7 +45,8 @@ class Room:
 
     def __init__(self) -> None:
         self.tally = np.zeros(places.TALLIES, np.int64)
-        self._batch = np.empty((BATCH_RECORDS, 6), np.int64)
+        self._head = np.zeros(places.HEADS, np.int64)
+        self._batch = np.empty((kernel.BATCH_RECORDS, 6), np.int64)
         self._kept = np.empty((_ROWS, 6), np.int64)
         self._naming = np.empty((_ROWS, 6), np.int64)
         self._runs = np.empty((_ROWS, 5), np.int64)
@@ -42,9 +59,10 @@ class Room:
         self._cuts = np.empty((_ROWS, 3), np.int64)
         self._id_slots = np.full(_SLOTS * _ROWS, -1, np.int32)
         self._ids = np.empty((_ROWS, 2), np.int64)
-        self._rows: list[Row] = []
-        self.drawn_bytes = 0
+        self._rows: list[_Row] = []
+        self._drawn_bytes = 0
         """Of the keys and values that were drawn since the last `take`."""
+        self._naming_rows: list[_Row] = []
 
     def walk(
         self, data: Any, at: int, end: int, loaded: int, end_offset: int, *, proven: bool = False
@@ -58,6 +76,7 @@ class Room:
             end_offset,
             proven,
             self._batch,
+            self._head,
             self._kept,
             self._naming,
             self._runs,
@@ -74,54 +93,41 @@ class Room:
         )
         return int(status), int(stopped)
 
-    def draw(self, data: Any) -> list[Row]:
-        """Take the records out of the window before its bytes change; returns those that may name a topic."""
+    def draw(self, data: Any) -> None:
+        """Take the records out of the window before its bytes change."""
         tally = self.tally
         kept = self._kept[: tally[places.KEPT]]
         self._rows += _rows(data, kept)
-        self.drawn_bytes += int(kept[:, places.ROW_KEY_BYTES :: 2].sum())
-        naming = _rows(data, self._naming[: tally[places.NAMING]])
+        self._drawn_bytes += int(kept[:, places.ROW_KEY_BYTES :: 2].sum())
+        self._naming_rows += _rows(data, self._naming[: tally[places.NAMING]])
         tally[places.KEPT_BEFORE] = len(self._rows)
         tally[places.KEPT] = tally[places.NAMING] = 0
-        return naming
 
-    def forget_topic_ids(self) -> None:
-        """Commits tell the name of each topic's id once more."""
-        self._id_slots.fill(-1)
-        self.tally[places.TOPIC_IDS] = 0
+    @property
+    def is_heavy(self) -> bool:
+        """Whether much memory is in use for what was drawn."""
+        return self._drawn_bytes > _STRETCH_BYTES
 
     @property
     def is_empty(self) -> bool:
         """Whether no batch with records was walked since the last `take`."""
         return not self.tally[places.RECORDS]
 
-    def take(self) -> CommitsApart:
+    def take(self) -> Walked:
         """All that was drawn, as the stretch of the log that it is; the arrays are empty then."""
         tally = self.tally
         rows = self._rows
         offsets, times, keys, values = map(list, zip(*rows, strict=True)) if rows else ([],) * 4
-        runs = [
-            Run(
-                records,
-                leader_epoch,
-                producer_id,
-                producer_epoch,
-                bool(bits & TRANSACTIONAL),
-                is_control=False,
-                timestamp_type=timestamp_type_of(2, bits & LOG_APPEND_TIME),
-            )
-            for leader_epoch, producer_id, producer_epoch, bits, records in self._runs[
-                : tally[places.RUNS]
-            ].tolist()
-        ]
+        runs = runs_of(self._runs[: tally[places.RUNS]])
         apart = CommitsApart(ColumnChunk(offsets, times, keys, values, runs, 0), self._commits())
-        self._rows, self.drawn_bytes = [], 0
-        ids = tally[places.TOPIC_IDS]
-        tally[:] = 0
-        tally[places.TOPIC_IDS] = ids
+        records, commits, markers, first_ms, last_ms, next_offset = tally[:6].tolist()
+        naming = self._naming_rows
+        self._rows, self._naming_rows, self._drawn_bytes = [], [], 0
+        tally[:] = 0  # with the ids of topics: each stretch names those that it has
+        self._id_slots.fill(-1)
         self._key_slots.fill(-1)
         self._group_slots.fill(-1)
-        return apart
+        return Walked(apart, records, commits, markers, first_ms, last_ms, next_offset, naming)
 
     def _commits(self) -> list[tuple[int, bytes, Summaries]]:
         tally = self.tally
@@ -174,7 +180,7 @@ class Room:
         return found
 
 
-def _rows(data: Any, where: Any) -> list[Row]:
+def _rows(data: Any, where: Any) -> list[_Row]:
     return [
         (
             offset,

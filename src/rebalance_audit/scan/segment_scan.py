@@ -8,14 +8,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rebalance_audit.audit.commits.collect import CommitsApart
 from rebalance_audit.scan import places
-from rebalance_audit.scan.room import Room, Row
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import (
     ATTRIBUTES,
@@ -32,48 +30,54 @@ WINDOW_BYTES: Final = 8 << 20
 _NO_END: Final = 1 << 62
 _LEFT_BYTES_MIN: Final = 64 << 10
 _LEFT_BYTES_MAX: Final = 16 << 20
-_STRETCH_BYTES: Final = 32 << 20
-"""Of keys and values of group records in one stretch, about."""
+
+Taken = TypeVar("Taken")
+Taken_co = TypeVar("Taken_co", covariant=True)
 
 
-class Walked(NamedTuple):
-    """Batches that the compiled walk took, and their counts."""
+class Walker(Protocol[Taken_co]):
+    """A compiled walk, and the arrays that it fills."""
 
-    apart: CommitsApart
-    records: int
-    offset_commits: int
-    transaction_markers: int
-    first_ms: int
-    last_ms: int
-    next_offset: int
-    """After the highest offset."""
-    naming: list[Row]
-    """Offset commits that may be the first to name a topic's id."""
+    def walk(
+        self, data: Any, at: int, end: int, loaded: int, end_offset: int, *, proven: bool = False
+    ) -> tuple[int, int]:
+        """See `kernel.walk`."""
 
+    def draw(self, data: Any) -> None:
+        """Take what was found out of the window before its bytes change."""
 
-Scanned: TypeAlias = Walked | ColumnChunk | BadBytes | TailNote
-"""A chunk: what today's readers made of batches that the walk left to them."""
+    def take(self) -> Taken_co:
+        """All that was found since the last call; then the arrays are empty."""
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether it is time to take what was found."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no batch with records was walked since the last `take`."""
 
 
 def scan(
-    room: Room,
+    room: Walker[Taken],
     path: str | Path,
     start_byte: int = 0,
     end_byte: int | None = None,
     *,
     end_offset: int | None = None,
-) -> Iterator[Scanned]:
+    without_record_types: frozenset[int] = frozenset(),
+) -> Iterator[Taken | ColumnChunk | BadBytes | TailNote]:
     """The batches that begin in [start_byte, end_byte), in file order, below `end_offset`.
 
-    Start and end as for `wire.segments.columns.read_columns`, which gives the same records, damage and counts. Raises
-    OSError that names the file.
+    Start, end and `without_record_types` as for `wire.segments.columns.read_columns`, which gives the same records,
+    damage and counts, and here reads what the walk leaves. Raises OSError that names the file.
     """
-    room.forget_topic_ids()
+    if not room.is_empty:
+        room.take()  # of a scan that was given up
     with _Window(path) as window:
         end = window.file_bytes if end_byte is None else min(end_byte, window.file_bytes)
         limit = _NO_END if end_offset is None else end_offset
         at, left_bytes = start_byte, 0
-        naming: list[Row] = []
         while at < end:
             begun = at
             window.hold(at)
@@ -81,38 +85,37 @@ def scan(
                 window.data, at - window.origin, end - window.origin, window.loaded, limit
             )
             at = window.origin + stopped
-            naming += room.draw(window.data)
+            room.draw(window.data)
             if status == places.COMPRESSED:
                 plain, size_bytes = window.unpacked(at)
                 if plain is None:
                     status = places.ODD
                 else:
                     status, _ = room.walk(plain, 0, len(plain), len(plain), limit, proven=True)
-                    naming += room.draw(plain)
+                    room.draw(plain)
                     at += size_bytes if status == places.DONE else 0
             if status == places.CUT and at > window.origin:
                 window.load(at)
                 continue
             if status in {places.DONE, places.FULL}:
-                if status == places.FULL or room.drawn_bytes > _STRETCH_BYTES:
-                    yield _taken(room, naming)
-                    naming = []
+                if status == places.FULL or room.is_heavy:
+                    yield room.take()
                 continue
             if not room.is_empty:
-                yield _taken(room, naming)
-                naming = []
+                yield room.take()
             # Where nearly every batch is odd, their readers get ever more at once.
             left_bytes = 0 if at - begun > left_bytes else max(2 * left_bytes, _LEFT_BYTES_MIN)
             end_of_odd = _stop_after(path, at, end, min(left_bytes, _LEFT_BYTES_MAX))
-            yield from read_columns(path, at, end_of_odd, end_offset=end_offset)
+            yield from read_columns(
+                path,
+                at,
+                end_of_odd,
+                end_offset=end_offset,
+                without_record_types=without_record_types,
+            )
             at = end_of_odd
         if not room.is_empty:
-            yield _taken(room, naming)
-
-
-def _taken(room: Room, naming: list[Row]) -> Walked:
-    records, commits, markers, first_ms, last_ms, next_offset = room.tally[:6].tolist()
-    return Walked(room.take(), records, commits, markers, first_ms, last_ms, next_offset, naming)
+            yield room.take()
 
 
 def _stop_after(path: str | Path, at: int, end: int, left_bytes: int) -> int:

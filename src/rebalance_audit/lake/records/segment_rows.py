@@ -1,7 +1,7 @@
 """What was read from segments, as Arrow batches with the columns of record_columns.OF_SEGMENTS."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,15 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PAS
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS, micros_of
 from rebalance_audit.tables.arrow_types import arrow_type
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import Segment
 
-Make: TypeAlias = Callable[[ColumnChunk], pa.Array]
+if TYPE_CHECKING:
+    from rebalance_audit.scan.column_room import Blobs, WalkedColumns
+    from rebalance_audit.wire.segments.columns import ColumnChunk
+
+Columns: TypeAlias = "ColumnChunk | WalkedColumns"
+Found: TypeAlias = "ColumnChunk | WalkedColumns | BadBytes | TailNote"
+Make: TypeAlias = Callable[["ColumnChunk | WalkedColumns"], pa.Array]
 
 
 class SegmentRows:
@@ -27,7 +32,7 @@ class SegmentRows:
     def batches(
         self,
         segment: Segment,
-        found: Iterable[ColumnChunk | BadBytes | TailNote],
+        found: Iterable[Found],
         offset_before: Callable[[], int],
     ) -> Iterator[pa.RecordBatch]:
         """The batches for what a stretch of a segment contains; an unfinished end gives none.
@@ -38,18 +43,19 @@ class SegmentRows:
         partition = segment.log_partition
         next_offset: int | None = None
         for part in found:
-            if isinstance(part, ColumnChunk):
-                if part.log_offsets:
+            if isinstance(part, BadBytes):
+                if DAMAGE in self._columns:
+                    next_offset = offset_before() if next_offset is None else next_offset
+                    damage = _damage(segment, part, next_offset)
+                    yield self._single(partition, offset=_shown_offset(part), damage=damage)
+            elif not isinstance(part, TailNote):
+                if len(part.log_offsets):
                     yield self._records(partition, part)
-                    next_offset = part.log_offsets[-1] + 1
+                    next_offset = int(part.log_offsets[-1]) + 1
                 if part.excluded_count:
                     yield from self._passed_over(partition, part)
-            elif isinstance(part, BadBytes) and DAMAGE in self._columns:
-                next_offset = offset_before() if next_offset is None else next_offset
-                damage = _damage(segment, part, next_offset)
-                yield self._single(partition, offset=_shown_offset(part), damage=damage)
 
-    def _passed_over(self, partition: int, chunk: ColumnChunk) -> Iterator[pa.RecordBatch]:
+    def _passed_over(self, partition: int, chunk: Columns) -> Iterator[pa.RecordBatch]:
         if PASSED_OVER in self._columns:
             # Time and offset of the last one: the log reaches at least so far.
             yield self._single(
@@ -59,7 +65,7 @@ class SegmentRows:
                 timestamp=micros_of(chunk.excluded_last_ms),
             )
 
-    def _records(self, partition: int, chunk: ColumnChunk) -> pa.RecordBatch:
+    def _records(self, partition: int, chunk: Columns) -> pa.RecordBatch:
         count = len(chunk.log_offsets)
         arrays = []
         for name in self._columns:
@@ -91,13 +97,24 @@ def timestamps(moments_ms: npt.ArrayLike) -> pa.Array:
 def _of_runs(field: str, kind: pa.DataType, absent: int | None = None) -> Make:
     """Makes a column of a field that has one value per run; `absent` is the value that stands for none."""
 
-    def make(chunk: ColumnChunk) -> pa.Array:
+    def make(chunk: Columns) -> pa.Array:
         values = [getattr(run, field) for run in chunk.runs]
         values = [None if value == absent else value for value in values]
         counts = [run.record_count for run in chunk.runs]
         return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
     return make
+
+
+def _binary(strings: "list[bytes | None] | Blobs") -> pa.Array:
+    """A column of byte strings; of those that the compiled walk made without a copy."""
+    if isinstance(strings, list):
+        return pa.array(strings, pa.binary())
+    valid = None if strings.there.all() else np.packbits(strings.there, bitorder="little")
+    buffers = [
+        None if part is None else pa.py_buffer(part) for part in (valid, strings.ends, strings.data)
+    ]
+    return pa.Array.from_buffers(pa.binary(), len(strings.there), buffers)
 
 
 MAKERS: Final[Mapping[str, Make]] = {
@@ -109,8 +126,8 @@ MAKERS: Final[Mapping[str, Make]] = {
     "producer_epoch": _of_runs("producer_epoch", pa.int32(), absent=-1),
     "is_transactional": _of_runs("is_transactional", pa.bool_()),
     "is_control": _of_runs("is_control", pa.bool_()),
-    "key": lambda chunk: pa.array(chunk.keys, pa.binary()),
-    "value": lambda chunk: pa.array(chunk.values, pa.binary()),
+    "key": lambda chunk: _binary(chunk.keys),
+    "value": lambda chunk: _binary(chunk.values),
 }
 
 

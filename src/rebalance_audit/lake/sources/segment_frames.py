@@ -7,7 +7,7 @@ ask for them.
 """
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.record_columns import ddl
-from rebalance_audit.lake.records.segment_rows import SegmentRows
-from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
+from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
 from rebalance_audit.wire.segments.segment_file import split_points
@@ -25,6 +25,14 @@ from rebalance_audit.wire.segments.segment_file import split_points
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 TASKS_PER_CORE: Final = 4
 """Pieces are larger than the target if there would be more than this many per core: cutting reads a file's headers."""
+
+
+class Reading(NamedTuple):
+    """How to read a piece."""
+
+    without_record_types: frozenset[int] = frozenset()
+    core_bytes: int = 0
+    """Of all segments, how much one core will read, about: the more, the longer a start may take."""
 
 
 class Slice(NamedTuple):
@@ -61,7 +69,7 @@ def read_segments(
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from _read_piece(pieces[number], columns, left_out)
+                yield from read_piece(pieces[number], columns, Reading(left_out, total // cores))
 
     # One partition for each piece, with the piece's number.
     numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
@@ -100,16 +108,17 @@ def _slices(segments: Sequence[Segment], target_bytes: int) -> Iterator[tuple[Sl
             yield Slice(segment, start, end, number), end - start
 
 
-def _read_piece(
-    slices: Sequence[Slice], columns: Sequence[str], without_record_types: frozenset[int]
+def read_piece(
+    slices: Sequence[Slice], columns: Sequence[str], reading: Reading
 ) -> Iterator[pa.RecordBatch]:
+    """The rows of a piece. Raises SourceNotReadable."""
     rows = SegmentRows(columns)
     # Millions of records are made and dropped; searching them for cycles takes three times as long as reading.
     collecting = gc.isenabled()
     gc.disable()
     try:
         for piece in slices:
-            found = _read_slice(piece, without_record_types)
+            found = _read_slice(piece, reading)
             yield from rows.batches(piece.segment, found, partial(_offset_before, piece))
     finally:
         if collecting:
@@ -119,27 +128,34 @@ def _read_piece(
 def _offset_before(piece: Slice) -> int:
     """Offset after the last record before a piece, found by reading the file up to there."""
     offset = piece.segment.base_offset
-    for found in _read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte)):
+    for found in _read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte), Reading()):
         if isinstance(found, ColumnChunk) and found.log_offsets:
             offset = found.log_offsets[-1] + 1
     return offset
 
 
-def _read_slice(
-    piece: Slice, without_record_types: frozenset[int] = frozenset()
-) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+def _read_slice(piece: Slice, reading: Reading) -> Iterator[Found]:
     segment = piece.segment
     try:
-        yield from read_columns(
+        yield from _reader(reading)(
             segment.path,
             piece.start_byte,
             piece.end_byte,
             end_offset=segment.end_offset,
-            without_record_types=without_record_types,
+            without_record_types=reading.without_record_types,
         )
         _require_same_file(piece)
     except OSError as error:
         raise not_readable(segment.path, error) from error
+
+
+def _reader(reading: Reading) -> Callable[..., Iterator[Found]]:
+    if not walk_pays("pick", reading.core_bytes):
+        return read_columns
+    from rebalance_audit.scan.column_room import ColumnRoom  # noqa: PLC0415 - see walk_pays
+    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415
+
+    return partial(scan, ColumnRoom(reading.without_record_types))
 
 
 def _require_same_file(piece: Slice) -> None:

@@ -1,0 +1,138 @@
+"""The arrays that the compiled walk fills with records as columns."""
+
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rebalance_audit.scan import kernel, places
+from rebalance_audit.scan.runs import runs_of
+from rebalance_audit.wire.segments.columns import Run
+
+_ROWS: Final = 1 << 16
+_KEY_BYTES: Final = 8 << 20
+_VALUE_BYTES: Final = 32 << 20
+_TYPES: Final = 64
+
+Int64s: TypeAlias = NDArray[np.int64]
+
+
+class Blobs(NamedTuple):
+    """Byte strings, as Arrow has them."""
+
+    ends: NDArray[np.int32]
+    """One more than there are strings: number n is data[ends[n]:ends[n + 1]]."""
+    data: NDArray[np.uint8]
+    there: NDArray[np.uint8]
+    """0 for null, else 1."""
+
+
+class WalkedColumns(NamedTuple):
+    """A `wire.segments.columns.ColumnChunk` of arrays; fields of the same names say the same."""
+
+    log_offsets: Int64s
+    record_timestamps_ms: Int64s
+    keys: Blobs
+    values: Blobs
+    runs: list[Run]
+    excluded_count: int
+    excluded_last_ms: int | None
+    excluded_last_offset: int | None
+
+
+class ColumnRoom:
+    """Where one walk keeps what it has found, some 40 MB."""
+
+    def __init__(self, without_record_types: Collection[int] = ()) -> None:
+        """`without_record_types`: as for `wire.segments.columns.read_columns`; numbers below 64."""
+        if not all(0 <= kind < _TYPES for kind in without_record_types):
+            raise ValueError(f"record types {without_record_types}")
+        self._without = np.uint64(sum(1 << kind for kind in frozenset(without_record_types)))
+        self.tally = np.zeros(places.TALLIES, np.int64)
+        self._head = np.zeros(places.HEADS, np.int64)
+        self._batch = np.empty((kernel.BATCH_RECORDS, 6), np.int64)
+        self._runs = np.empty((_ROWS, 5), np.int64)
+        self._begin()
+
+    def _begin(self) -> None:
+        """New arrays: what was taken goes on to use the old ones."""
+        self.tally[:] = 0
+        self._offsets = np.empty(_ROWS, np.int64)
+        self._times = np.empty(_ROWS, np.int64)
+        self._keys = _blobs(_KEY_BYTES)
+        self._values = _blobs(_VALUE_BYTES)
+
+    def walk(
+        self, data: Any, at: int, end: int, loaded: int, end_offset: int, *, proven: bool = False
+    ) -> tuple[int, int]:
+        """See `kernel.pick`."""
+        keys, values = self._keys, self._values
+        status, stopped = kernel.pick(
+            data,
+            at,
+            end,
+            loaded,
+            end_offset,
+            proven,
+            self._without,
+            self._batch,
+            self._head,
+            self._offsets,
+            self._times,
+            keys.ends,
+            keys.data,
+            keys.there,
+            values.ends,
+            values.data,
+            values.there,
+            self._runs,
+            self.tally,
+        )
+        return int(status), int(stopped)
+
+    def draw(self, data: Any) -> None:
+        """Nothing is left in the window."""
+
+    @property
+    def is_heavy(self) -> bool:
+        """The arrays have one size, however full they are."""
+        return False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no batch with records was walked since the last `take`."""
+        return not self.tally[places.RECORDS]
+
+    def take(self) -> WalkedColumns:
+        """All that was walked since the last call."""
+        tally = self.tally
+        count, excluded = int(tally[places.KEPT]), int(tally[places.EXCLUDED])
+        last_ms, last_offset = (
+            tally[[places.EXCLUDED_LAST_MS, places.EXCLUDED_LAST_OFFSET]].tolist()
+            if excluded
+            else (None, None)
+        )
+        taken = WalkedColumns(
+            self._offsets[:count],
+            self._times[:count],
+            _first(self._keys, count),
+            _first(self._values, count),
+            runs_of(self._runs[: tally[places.RUNS]]),
+            excluded,
+            last_ms,
+            last_offset,
+        )
+        self._begin()
+        return taken
+
+
+def _blobs(size_bytes: int) -> Blobs:
+    ends = np.empty(_ROWS + 1, np.int32)
+    ends[0] = 0
+    return Blobs(ends, np.empty(size_bytes, np.uint8), np.empty(_ROWS, np.uint8))
+
+
+def _first(blobs: Blobs, count: int) -> Blobs:
+    ends = blobs.ends[: count + 1]
+    return Blobs(ends, blobs.data[: ends[-1]], blobs.there[:count])
