@@ -283,7 +283,8 @@ served(rules_85, image_86, g_87, was_88, r_89, due_90, choice_91) ==
       [[[was_88 EXCEPT !.classic = (r_89.classic)] EXCEPT !.instance = (IF ((r_89.instance) = "") THEN was_88.instance ELSE r_89.instance)] EXCEPT !.topics = orElse((r_89.topics), (was_88.topics))]
   IN
     LET changed_93 ==
-        (updated_92.topics) /= (was_88.topics)
+        \/ ((updated_92.topics) /= (was_88.topics))
+        \/ (r_89.renamed)
     IN
       LET metadata_94 ==
           metadataOf(image_86, Put((g_87.members), (r_89.member), updated_92))
@@ -525,7 +526,7 @@ instanceOf(id_155) ==
     ""
 
 request(id_156, epoch_157, topics_158, owned_159) ==
-  [member |-> id_156, instance |-> instanceOf(id_156), epoch |-> epoch_157, topics |-> topics_158, owned |-> owned_159, unresolved |-> FALSE, classic |-> FALSE]
+  [member |-> id_156, instance |-> instanceOf(id_156), epoch |-> epoch_157, topics |-> topics_158, owned |-> owned_159, renamed |-> FALSE, unresolved |-> FALSE, classic |-> FALSE]
 
 beatOf(id_160, c_161, says_162) ==
   request(id_160, (c_161.epoch), (IF (c_161.unsure) THEN Some((c_161.topics)) ELSE None), (IF says_162 THEN Some((c_161.owned)) ELSE None))

@@ -66,8 +66,10 @@ def judge_seed(by: Judges, seed: int, minutes: int) -> Verdict:
     with tempfile.TemporaryDirectory() as name:
         segments = Path(name)
         simulation.write(segments)
-        release = options.coordinator.dialect.value
-        return _judge_log(by, segments, [release], list(_read(segments)))
+        releases = [options.coordinator.dialect.value]
+        if options.upgrade is not None:
+            releases.append(options.upgrade.dialect.value)
+        return _judge_log(by, segments, releases, list(_read(segments)))
 
 
 def _releases(meta: Path) -> list[str]:

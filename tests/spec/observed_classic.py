@@ -159,6 +159,10 @@ class _Run:
         self._joins(PASSING, "", 0, known=True)
         self.leaves(PASSING)
 
+    def comes(self, member_id: str, metadata: int) -> None:
+        """Under the id that it was given; other metadata than before begin a generation."""
+        self._joins(member_id, "", metadata, known=True)
+
     def joins(self, member_id: str, *, ends: bool = False) -> None:
         """With the metadata that the log shows."""
         member = self.after.members[member_id]
@@ -289,7 +293,7 @@ def _generation_after_expiry(run: _Run) -> None:
 
 
 def _generation_without_static_members(run: _Run) -> None:
-    """Static members that are away stay in the group; if the leader is one of them, another leads."""
+    """Static members that are away stay in the group; if the leader was one of them, another leads."""
     _complete_generation(run, static_ones_join=False)
 
 
@@ -313,7 +317,10 @@ def _complete_generation(
             run.leaves(member_id)
     for member_id in leader_first:
         was = run.before.members.get(member_id)
-        if was and (static_ones_join or not was.group_instance_id):
+        # Who may be away: a static member that does not lead and says nothing new.
+        says_new = was is not None and was.subscription != members[member_id].subscription
+        is_there = static_ones_join or says_new or member_id == run.after.leader
+        if was and (is_there or not was.group_instance_id):
             run.joins(member_id)
     run.leaves(WAITED_FOR)
     run.ends_join_phase()
@@ -336,6 +343,17 @@ def _departure(run: _Run) -> None:
         run.ends_join_phase(ends=True)
 
 
+def _stay_unseen(run: _Run) -> None:
+    """Of a group without members somebody becomes one, and is gone before it has brought an assignment."""
+    if run.before.members or not run.unseen:
+        raise _RefusedError("members, or no unseen generation")
+    run.asks_for_id(PASSING)
+    for number in range(run.unseen):
+        run.comes(PASSING, number)
+        run.ends_join_phase()
+    run.leaves(PASSING, ends=True)
+
+
 Kinds = Mapping[str, Callable[[_Run], None]]
 
 RETURNS: Final[Kinds] = {"Return": _static_return}
@@ -344,7 +362,7 @@ GENERATIONS: Final[Kinds] = {
     "Generation after expiry": _generation_after_expiry,
     "Generation without static members": _generation_without_static_members,
 }
-DEPARTURES: Final[Kinds] = {"Departure": _departure}
+DEPARTURES: Final[Kinds] = {"Departure": _departure, "Stay without a record": _stay_unseen}
 """Runs by kind, in the order in which they are tried."""
 
 

@@ -1,6 +1,5 @@
 """Logs of both protocols, real ones and simulated ones, are behaviours of the specifications."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,6 @@ from tests.spec.logs import Judges, captures, judge_capture, judge_seed, judges
 
 pytestmark = pytest.mark.spec
 
-IS_FULL: Final = bool(os.environ.get("SPEC_FULL"))
 BUSY: Final = ("consumer", "classic", "broker")
 """Captures with names like these have many writes."""
 
@@ -32,9 +30,20 @@ def test_a_capture_is_a_behaviour_of_the_specification(capture: Path, by: Judges
         assert verdict.accepted.total() > 20
 
 
-@pytest.mark.parametrize("seed", [2, 14][: 1 + IS_FULL])
-def test_a_simulation_is_a_behaviour_of_the_specification(seed: int, by: Judges) -> None:
-    """The broker's own assignors included: their targets must be legal."""
-    verdict = judge_seed(by, seed, 1)
+@pytest.mark.parametrize(
+    ("seed", "minutes"),
+    [
+        pytest.param(2, 1, id="assignors of the broker, whose targets must be legal"),
+        pytest.param(25, 1, id="expressions, first without topics, then for the same ones"),
+        pytest.param(15, 2, id="a static leader that stays away"),
+        pytest.param(35, 2, id="brokers that are upgraded"),
+        pytest.param(30, 2, id="generations of an empty group that no record shows"),
+    ],
+)
+def test_a_simulation_is_a_behaviour_of_the_specification(
+    seed: int, minutes: int, by: Judges
+) -> None:
+    """Clients, releases and faults drawn by the seed."""
+    verdict = judge_seed(by, seed, minutes)
     assert verdict.refused == []
     assert verdict.accepted.total() > 10
