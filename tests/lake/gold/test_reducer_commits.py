@@ -58,7 +58,7 @@ def packs_of(commits: list[Given], size: int) -> list[Given]:
     """Packs of batches of so many commits."""
     there = [row for row in commits if row[8] is not None]
     batches = [batch_of(there[at : at + size]) for at in range(0, len(there), size)]
-    return [row for batch in batches for row in rows_of(pack_commits(batch))]
+    return [row for batch in batches for row in rows_of(pack_commits([batch]))]
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Given]:

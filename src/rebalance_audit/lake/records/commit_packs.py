@@ -1,15 +1,16 @@
 """Offset commits for the reducer: packed by key, so that a shuffle carries sixteen bytes for each.
 
-A pack holds offset and time of commits with one key, from one batch of records. Nothing is summed up yet: only the
+A pack holds offset and time of commits with one key, from some batches of records. Nothing is summed up yet: only the
 reducer knows between which records of the group a commit lies.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -26,6 +27,20 @@ PACK_DDL: Final = (
 )
 """The columns of the reducer's input. `offset` and `timestamp` are the first commit's, `value` has all of them."""
 
+PACKED_AT_ONCE: Final = 1 << 19
+"""Commits, about: each takes some 200 bytes meanwhile, and the reducer is faster with few large packs."""
+
+_NAMES: Final = (
+    "partition",
+    "group_id",
+    "offset",
+    "timestamp",
+    "leader_epoch",
+    "producer_id",
+    "is_transactional",
+    "key",
+    "value",
+)
 _GIVEN: Final = ("partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key")
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
@@ -43,61 +58,66 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
 
 
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        if batch.num_rows:
-            yield pack_commits(batch)
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= PACKED_AT_ONCE:
+            yield pack_commits(waiting)
+            waiting = []
+    if any(each.num_rows for each in waiting):
+        yield pack_commits(waiting)
 
 
-def pack_commits(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The commits of one batch, which has at least one row, as packs with the columns of PACK_DDL."""
-    keys = batch.column("key").dictionary_encode()
-    distinct = keys.dictionary.to_pylist()
-    offsets = batch.column("offset").to_numpy()
-    times = batch.column("timestamp").cast(pa.int64()).to_numpy() // _MICROS
-    epochs = pc.fill_null(batch.column("leader_epoch"), _UNKNOWN_EPOCH).to_numpy()
-    flags = pc.fill_null(batch.column("is_transactional"), False).to_numpy(zero_copy_only=False)
-    columns = (
-        keys.indices.to_numpy(),
-        batch.column("partition").to_numpy(),
-        epochs,
-        flags,
-    )
+def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The commits of batches, which have at least one row, as packs with the columns of PACK_DDL."""
+    table = pa.Table.from_batches(batches).combine_chunks()
+    keys = table["key"].combine_chunks().dictionary_encode()
+    groups = pa.array([_group_of(key) for key in keys.dictionary.to_pylist()], pa.string())
+    offsets = table["offset"].to_numpy()
+    times = table["timestamp"].cast(pa.int64()).to_numpy() // _MICROS
+    epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
+    flags = pc.fill_null(table["is_transactional"], False).to_numpy()
+    columns = (keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags)
     order = np.lexsort((offsets, *reversed(columns)))
-    columns = tuple(column[order] for column in columns)
-    numbers = np.stack((offsets[order], times[order])).astype(_NUMBERS)
-    differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    begins = [0, *(np.flatnonzero(differs) + 1).tolist()]
-    rows: dict[str, list[Any]] = {name: [] for name in _ARROW}
-    for begin, end in zip(begins, [*begins[1:], len(order)], strict=True):
-        code, partition, epoch, flag = (column[begin] for column in columns)
-        group = _group_of(distinct[code])
-        if group is None:
-            continue
-        part = numbers[:, begin:end]
-        rows["partition"].append(int(partition))
-        rows["group_id"].append(group)
-        rows["offset"].append(int(part[0, 0]))
-        rows["timestamp"].append(int(part[1, 0]) * _MICROS)
-        rows["leader_epoch"].append(None if epoch == _UNKNOWN_EPOCH else int(epoch))
-        rows["producer_id"].append(None)
-        rows["is_transactional"].append(bool(flag))
-        rows["key"].append(distinct[code])
-        rows["value"].append(part.tobytes())
-    arrays = [pa.array(rows[name], kind) for name, kind in _ARROW.items()]
-    return pa.RecordBatch.from_arrays(arrays, names=list(_ARROW))
+    offsets, times = offsets[order], times[order]
+    codes, partitions, epochs, flags = (column[order] for column in columns)
+    differs = np.any(
+        [column[1:] != column[:-1] for column in (codes, partitions, epochs, flags)], axis=0
+    )
+    begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
+    first = pa.array(codes[begins])
+    packs = pa.RecordBatch.from_arrays(
+        [
+            pa.array(partitions[begins], pa.int32()),
+            groups.take(first),
+            pa.array(offsets[begins], pa.int64()),
+            pa.array(times[begins] * _MICROS, pa.timestamp("us", "UTC")),
+            pa.array(epochs[begins], pa.int32(), mask=epochs[begins] == _UNKNOWN_EPOCH),
+            pa.nulls(len(begins), pa.int64()),
+            pa.array(flags[begins]),
+            keys.dictionary.take(first),
+            _values(begins, offsets, times),
+        ],
+        names=_NAMES,
+    )
+    return packs.filter(packs["group_id"].is_valid())
 
 
-_ARROW: Final = {
-    "partition": pa.int32(),
-    "group_id": pa.string(),
-    "offset": pa.int64(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "leader_epoch": pa.int32(),
-    "producer_id": pa.int64(),
-    "is_transactional": pa.bool_(),
-    "key": pa.binary(),
-    "value": pa.binary(),
-}
+def _values(
+    begins: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], times: npt.NDArray[np.int64]
+) -> pa.Array:
+    """Of each pack, which begins at a row of both columns, the offsets and then the times, as bytes."""
+    ends = np.append(begins[1:], len(offsets))
+    sizes = ends - begins
+    numbers = np.empty(2 * len(offsets), _NUMBERS)
+    # What lies before the pack is there twice.
+    places = np.arange(len(offsets)) + np.repeat(begins, sizes)
+    numbers[places] = offsets
+    numbers[places + np.repeat(sizes, sizes)] = times
+    bounds = np.append(begins, len(offsets)).astype(np.int32) * (2 * _NUMBERS.itemsize)
+    return pa.Array.from_buffers(
+        pa.binary(), len(begins), [None, pa.py_buffer(bounds), pa.py_buffer(numbers)]
+    )
 
 
 def _group_of(key: bytes) -> str | None:
@@ -137,6 +157,8 @@ class HeldCommits:
 
     def __init__(self) -> None:
         self._parts: dict[bytes, list[_Part]] = {}
+        self._begin = 0
+        """Lowest offset of what is held."""
 
     def hold(
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
@@ -144,6 +166,8 @@ class HeldCommits:
         """Take a pack; packs come in order of their first offsets."""
         offsets, times = np.frombuffer(value, _NUMBERS).reshape(2, -1)
         part = _Part(offsets, times, leader_epoch, is_transactional)
+        if not self._parts:
+            self._begin = int(offsets[0])
         self._parts.setdefault(key, []).append(part)
 
     def take(self, from_offset: int, before: int | None = None) -> Summaries:
@@ -151,6 +175,8 @@ class HeldCommits:
 
         Commits before `from_offset` are dropped: an earlier run has taken them.
         """
+        if not self._parts or (before is not None and before <= self._begin):
+            return {}  # most records of a group follow one another at once
         found: dict[bytes, CommitSummary] = {}
         rest: dict[bytes, list[_Part]] = {}
         for key, parts in self._parts.items():
@@ -169,6 +195,7 @@ class HeldCommits:
             if taken:
                 found[key] = _joined(taken)
         self._parts = rest
+        self._begin = min((int(part.offsets[0]) for of in rest.values() for part in of), default=0)
         return found
 
 
