@@ -135,7 +135,7 @@ SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site --ignore=tests/page
 
 .PHONY: test-spec
 test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
@@ -144,6 +144,11 @@ test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs
 .PHONY: test-screens
 test-screens: $(INSTALLED) ## Run the server for agents with the SDK's client, and Grafana's queries with SQLite
 	$(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
+
+.PHONY: test-page
+test-page: $(INSTALLED) ## Drive the page of every bundled log in Chromium, which is installed if need be
+	@scripts/install-chromium
+	$(PY) -m pytest tests/page $(IN_TWO)
 
 .PHONY: test-docs
 test-docs: $(INSTALLED) $(DOCS_INSTALLED) ## Build the site of the pages, and look at what it loads

@@ -4,7 +4,6 @@ The page needs Chromium on the path. The files are not compared with what is the
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.resources import checkout_root
+from tools.chromium import NoBrowserError, chromium
 
 FOLDER: Final = "docs/img"
 COLUMNS: Final = 100
@@ -45,9 +45,10 @@ SVG: Final = """\
 
 def main() -> int:
     """Write all pictures; 1 without Chromium."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        sys.stderr.write("chromium is not on the path: the page needs it\n")
+    try:
+        browser = chromium()
+    except NoBrowserError as error:
+        sys.stderr.write(f"{error}\n")
         return 1
     folder = checkout_root() / FOLDER
     folder.mkdir(exist_ok=True)

@@ -1,0 +1,283 @@
+"""The report's page in a real browser: nothing is fetched, nothing fails, and all works with mouse and keyboard."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from rebalance_audit.demo_log import extract_to
+from tests.cli.call import CAPTURES, call, segments
+from tests.cli.commands.test_report import HOSTILE, report, rows_of, write_groups
+from tools.chromium import chromium
+
+LOGS = ["demo", *sorted(folder.name for folder in CAPTURES.iterdir())]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or the Chrome of other systems, without a window."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Name of a log -> its page."""
+    folder = tmp_path_factory.mktemp("pages")
+    extract_to(folder / "demo-log")
+    found = {}
+    for name in LOGS:
+        log = folder / "demo-log" if name == "demo" else segments(name)
+        found[name] = folder / f"{name}.html"
+        outcome = call("report", log, "--out", found[name])
+        assert outcome.code == 0, outcome.err
+    return found
+
+
+class Troubles:
+    """What a page should not do: requests other than for the file, errors, messages on the console."""
+
+    def __init__(self, page: Page, file: Path) -> None:
+        self.seen: list[str] = []
+        page.on("console", lambda message: self.seen.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.seen.append(f"error: {error}"))
+        page.on("request", lambda request: self._request(request.url, file))
+
+    def _request(self, url: str, file: Path) -> None:
+        if url.partition("#")[0] != file.as_uri():
+            self.seen.append(f"request: {url[:100]}")
+
+
+def opened(page: Page, file: Path, address: str = "") -> Page:
+    """The page, once everything on it is drawn."""
+    page.goto(file.as_uri() + address)
+    page.wait_for_selector("html[data-ready=yes]")
+    return page
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page of a desktop."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def window(page: Page) -> tuple[str, str]:
+    """The moments at both ends of the pictures."""
+    return page.locator("#from").input_value(), page.locator("#to").input_value()
+
+
+def first_cells(page: Page, table: str = "#group-table") -> list[str]:
+    """The first column of a table."""
+    return page.locator(f"{table} tbody tr td:first-child").all_inner_texts()
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_every_log_makes_a_page_that_works(
+    log: str, browser: Browser, pages: dict[str, Path]
+) -> None:
+    """No message, error or request but the file; groups open; axe-core finds nothing serious; no sideways scroll."""
+    for width, scheme in ((1440, "light"), (390, "dark")):
+        context = browser.new_context(
+            viewport={"width": width, "height": 844},
+            color_scheme="dark" if scheme == "dark" else "light",
+        )
+        page = context.new_page()
+        troubles = Troubles(page, pages[log])
+        opened(page, pages[log])
+        links = page.locator("#group-table a")
+        for number in range(min(links.count(), 4)):
+            links.nth(number).click()
+        expect(page.locator("section.group")).to_have_count(min(links.count(), 4))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = [
+            violation
+            for violation in Axe().run(page).response["violations"]
+            if violation["impact"] in {"serious", "critical"}
+        ]
+        told = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
+        assert found == [], json.dumps(told, indent=1)
+        assert troubles.seen == []
+        context.close()
+
+
+def test_zoom_moves_all_pictures_from_the_whole_log_to_a_millisecond(
+    page: Page, pages: dict[str, Path]
+) -> None:
+    """By buttons, wheel, drag and a stretch that is marked; a double click shows everything again."""
+    opened(page, pages["demo"])
+    whole = window(page)
+    lanes = page.locator("#chart-lanes")
+    lanes.scroll_into_view_if_needed()
+    box = lanes.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + 40
+    page.keyboard.down("Shift")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 100, y, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    marked = window(page)
+    assert whole[0] < marked[0] < marked[1] < whole[1]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 100, y, steps=3)
+    page.mouse.up()
+    dragged = window(page)
+    assert marked[0] < dragged[0]
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    page.wait_for_function(
+        "before => document.getElementById('from').value !== before", arg=dragged[0]
+    )
+    for _ in range(25):
+        page.get_by_role("button", name="Zoom in").click()
+    at_last = window(page)
+    assert int(at_last[1][-3:]) - int(at_last[0][-3:]) in {1, -999}
+    lanes.dblclick(position={"x": box["width"] / 2, "y": 40})
+    assert window(page) == whole
+
+
+def test_marks_say_what_they_are(page: Page, pages: dict[str, Path]) -> None:
+    """Under the pointer and from mark to mark with the keyboard: moment, member or group, cause with certainty."""
+    opened(page, pages["demo"])
+    lanes = page.locator("#chart-lanes")
+    lanes.focus()
+    lanes.press("n")
+    said = page.locator("#said")
+    expect(said).to_have_text(
+        re.compile(
+            r"group-\d.*2026-11-21 09:10.*(epoch|generation).*\((proven|probable|possible)\)"
+        )
+    )
+    first = said.inner_text()
+    lanes.press("n")
+    expect(said).not_to_have_text(first)
+    lanes.press("p")
+    expect(said).to_have_text(first)
+    picture = page.locator("section.group .picture")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 19)
+    expect(picture.get_by_text(re.compile("Stable|Reconciling|Assigning|epoch"))).to_be_visible()
+    before = window(page)
+    picture.focus()
+    picture.press("+")
+    picture.press("ArrowRight")
+    assert window(page)[0] > before[0]
+    picture.press("0")
+    assert window(page) == before
+
+
+def test_filters_leave_what_was_asked_for(page: Page, pages: dict[str, Path]) -> None:
+    """By group, severity of findings, cause and time: table, lanes and findings follow, and come back."""
+    opened(page, pages["demo"])
+    everything = first_cells(page)
+    page.locator("#filter-group").fill("coop")
+    assert first_cells(page) == [name for name in everything if "coop" in name]
+    expect(page.locator("#lanes-told")).to_have_text("1 to 2 of 2")
+    page.get_by_role("button", name="Clear filters").click()
+    assert first_cells(page) == everything
+    page.locator("#filter-severity").select_option("warning")
+    expect(page.locator("#all-findings .finding:visible .severity")).to_have_text(["warning"] * 3)
+    assert 0 < len(first_cells(page)) < len(everything)
+    page.get_by_role("button", name="Clear filters").click()
+    page.locator("#filter-cause").select_option(label="regex resolved")
+    assert 0 < len(first_cells(page)) < len(everything)
+    page.get_by_role("button", name="Clear filters").click()
+    page.locator("#to").fill("2026-11-21 09:10:20.000")
+    page.locator("#to").press("Enter")
+    expect(page.locator("#group-table tbody tr")).to_have_count(3)
+    page.get_by_role("button", name="Whole time").click()
+    expect(page.locator("#group-table tbody tr")).to_have_count(len(everything))
+
+
+def test_every_table_sorts_by_its_headings(page: Page, pages: dict[str, Path]) -> None:
+    """Numbers by size, the largest first; once more turns it round; the heading says so to a screen reader."""
+    opened(page, pages["demo"])
+    heading = page.locator("#group-table th", has_text="Rebalances")
+    heading.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    counts = [
+        int(text.split()[0])
+        for text in page.locator("#group-table tbody td:nth-child(4)").all_inner_texts()
+    ]
+    assert counts == sorted(counts, reverse=True)
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    tables = page.locator("table.sorted")
+    for number in range(tables.count()):
+        table = tables.nth(number)
+        button = table.locator("th button").first
+        button.click()
+        names = table.locator("tbody tr td:first-child").all_inner_texts()
+        button.click()
+        assert (
+            table.locator("tbody tr td:first-child").all_inner_texts()[0] == max(names)
+            or len(set(names)) > 1
+        )
+
+
+def test_addresses_open_a_group_at_a_time(page: Page, pages: dict[str, Path]) -> None:
+    """The address follows group and time; in a page made anew it shows the same."""
+    opened(page, pages["demo"])
+    page.locator("#group-table a", has_text="group-4-static").click()
+    section = page.locator("section.group", has=page.get_by_role("heading", name="group-4-static"))
+    section.get_by_role("button", name="Zoom to this group").click()
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_function("() => location.hash.includes('group=group-4-static&t=')")
+    address, shown = page.evaluate("location.hash"), window(page)
+    page.goto("about:blank")
+    opened(page, pages["demo"], address)
+    assert window(page) == shown
+    expect(page.locator("section.group h3")).to_have_text(["group-4-static"])
+    section.get_by_role("button", name="Lanes of partitions").click()
+    expect(section.get_by_role("button", name="Lanes of partitions")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    section.get_by_role("button", name="Close").click()
+    expect(section).to_have_count(0)
+
+
+def test_on_paper_no_picture_is_wider_than_a4(
+    page: Page, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    """Pictures are drawn for the paper, which is white, and drawn for the screen again afterwards."""
+    opened(page, pages["demo"])
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.chart canvas')].map(each => each.clientWidth)"
+    )
+    assert len(widths) == 4
+    assert max(widths) <= 703  # of 210 mm less two margins of 12, at 96 dots an inch
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#chart-lanes canvas").evaluate("each => each.clientWidth") > 1000
+    page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    assert (tmp_path / "page.pdf").stat().st_size > 50_000
+
+
+def test_names_of_the_log_stay_text_in_a_browser(page: Page, tmp_path: Path) -> None:
+    """Whoever joins a group chooses its names; none of them becomes an element or runs."""
+    write_groups(tmp_path, rows_of(HOSTILE, member_id=HOSTILE, client_id=HOSTILE, topic=HOSTILE))
+    report(tmp_path)
+    file = tmp_path / "pages" / "report.html"
+    troubles = Troubles(page, file)
+    page.on("dialog", lambda dialog: troubles.seen.append(dialog.message))
+    opened(page, file)
+    page.locator("section.group .picture").focus()
+    for _ in range(4):
+        page.keyboard.press("n")
+    assert page.locator("img").count() == 0
+    assert "onerror" in page.locator("section.group").inner_text()
+    assert troubles.seen == []
