@@ -14,6 +14,8 @@ from tests.cli.call import CAPTURES, call, segments
 from tests.cli.commands.test_report import HOSTILE, report, rows_of, write_groups
 from tools.chromium import chromium
 
+PAPER_WIDTH = 703
+"""Of 210 mm less two margins of 12, at 96 dots an inch."""
 LOGS = ["demo", *sorted(folder.name for folder in CAPTURES.iterdir())]
 
 
@@ -255,12 +257,18 @@ def test_on_paper_no_picture_is_wider_than_a4(
 ) -> None:
     """Pictures are drawn for the paper, which is white, and drawn for the screen again afterwards."""
     opened(page, pages["demo"])
+    page.locator("#group-table a").first.click()
+    page.set_viewport_size({"width": PAPER_WIDTH, "height": 900})
+    page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER_WIDTH
     widths = page.evaluate(
         "[...document.querySelectorAll('.chart canvas')].map(each => each.clientWidth)"
     )
     assert len(widths) == 4
-    assert max(widths) <= 703  # of 210 mm less two margins of 12, at 96 dots an inch
+    assert max(widths) <= PAPER_WIDTH
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#chart-lanes canvas").evaluate("each => each.clientWidth") > 1000
     page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
