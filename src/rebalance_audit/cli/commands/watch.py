@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -19,6 +20,7 @@ from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.cli.told_file import ToldFile
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
@@ -59,6 +61,13 @@ Ctrl-C or SIGTERM ends it with exit code 0.
     "since_ms",
     text="Tell of rebalances that ended then or later; by default of the last ten minutes'.",
 )
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Remember in FILE what was told, and go on from there after a restart.",
+)
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each rebalance.")
 @click.option(
     "--screen",
@@ -87,6 +96,7 @@ def watch(
     group_ids: tuple[str, ...],
     cluster: str | None,
     since_ms: int | None,
+    state_file: Path | None,
     as_json: bool,
     on_screen: bool,
     metrics_port: int | None,
@@ -116,6 +126,9 @@ def watch(
         findings=settings.finding_rules,
     )
     since_ms = int(time.time() * 1000) - RECENT_MS if since_ms is None else since_ms
+    told = None if state_file is None else ToldFile(state_file, spec, since_ms)
+    if told is not None:
+        since_ms = told.since_ms
     audit = LiveAudit(audit_options, names, group_ids, since_ms)
     cluster_name = settings.cluster
     teller, groups = Teller(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
@@ -133,7 +146,10 @@ def watch(
             watched = Watch(source, audit, tell)
             for news in watched.news(asked):
                 groups.take(news)
-                teller.tell(news)
+                fresh = news if told is None else told.not_told(news)
+                teller.tell(fresh)
+                if told is not None:
+                    told.keep(fresh)
                 if screen is not None and live is not None:
                     if watched.reads and watched.is_at_end:
                         screen.note("")

@@ -1,0 +1,88 @@
+"""What `watch` has told of, in a file, so that it goes on from there when it is started again."""
+
+import zlib
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from rebalance_audit.cli.summaries import write_file
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.local.live.live_audit import GroupNews
+
+FORMAT: Final = 1
+
+
+class ToldFile:
+    """For each group its last rebalance that was told of; as large as there are groups."""
+
+    def __init__(self, file: Path, source: str, since_ms: int) -> None:
+        """Read the file if it is there. `since_ms`: rebalances that ended before are not told of, if it is new.
+
+        Raises BadRequest for a file of something else or of another source, and OSError.
+        """
+        self._file = file
+        self._source = source
+        self.since_ms = since_ms
+        """That of the first start (epoch ms)."""
+        self._last: dict[str, list[int]] = {}
+        """Group -> when the rebalance ended (epoch ms), its last epoch, checksum of what was told."""
+        if file.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            source, self.since_ms, self._last = _fields(self._file.read_bytes())
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadRequest(
+                f"{self._file} is not a file that this watch wrote; name another one, or remove it."
+            ) from error
+        if source != self._source:
+            raise BadRequest(f"{self._file} is of another source, {source}; name another file.")
+
+    def not_told(self, news: list[GroupNews]) -> list[GroupNews]:
+        """The same without the rebalances that were told of as they are now."""
+        return [group._replace(ended=self._of_group(group)) for group in news]
+
+    def _of_group(self, group: GroupNews) -> list[tuple[dict[str, Any], int]]:
+        *last, checksum = self._last.get(group.group_id, (-1, -1, 0))
+        found = []
+        for row, times in group.ended:
+            place = _place(row)
+            if place > last or times:
+                found.append((row, times))
+            elif place == last and _checksum(row) != checksum:
+                found.append((row, 1))
+        return found
+
+    def keep(self, news: list[GroupNews]) -> None:
+        """Note what was told of; the file is whole at any moment. Raises OSError."""
+        for group in news:
+            for row, _ in group.ended:
+                if _place(row) >= self._last.get(group.group_id, [])[:2]:
+                    self._last[group.group_id] = [*_place(row), _checksum(row)]
+        if any(group.ended for group in news) or not self._file.exists():
+            held = {
+                "format": FORMAT,
+                "source": self._source,
+                "since_ms": self.since_ms,
+                "last": self._last,
+            }
+            write_file(orjson.dumps(held), self._file)
+
+
+def _fields(document: bytes) -> tuple[str, int, dict[str, list[int]]]:
+    held = orjson.loads(document)
+    if held["format"] != FORMAT:
+        raise ValueError(held["format"])
+    return held["source"], held["since_ms"], held["last"]
+
+
+def _place(row: dict[str, Any]) -> list[int]:
+    return [row["ended_at"] or 0, row["last_epoch"] or 0]
+
+
+def _checksum(row: dict[str, Any]) -> int:
+    """Of all but its number, which counts from where the log begins."""
+    told = {name: value for name, value in row.items() if name != "rebalance_seq"}
+    return zlib.crc32(repr(sorted(told.items())).encode())
