@@ -166,8 +166,8 @@ class HeldCommits:
         """Take a pack; packs come in order of their first offsets."""
         offsets, times = np.frombuffer(value, _NUMBERS).reshape(2, -1)
         part = _Part(offsets, times, leader_epoch, is_transactional)
-        if not self._parts:
-            self._begin = int(offsets[0])
+        first = int(offsets[0])
+        self._begin = min(self._begin, first) if self._parts else first
         self._parts.setdefault(key, []).append(part)
 
     def take(self, from_offset: int, before: int | None = None) -> Summaries:

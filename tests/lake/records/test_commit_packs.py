@@ -1,0 +1,62 @@
+"""Packs of offset commits, and what of them lies before a record of their group."""
+
+import numpy as np
+import pyarrow as pa
+
+from rebalance_audit.lake.records.commit_packs import HeldCommits, pack_commits
+
+A, B = (b"\0\1\0\1g\0\1" + topic + bytes(4) for topic in (b"a", b"b"))
+
+
+def pack(*offsets: int) -> bytes:
+    """The value of a pack of commits at these log offsets, each a second after the one before."""
+    return np.array([offsets, [1000 * offset for offset in offsets]], "<i8").tobytes()
+
+
+def held(commits: HeldCommits, from_offset: int, before: int | None) -> dict[bytes, int]:
+    """Key -> how many commits are taken."""
+    return {key: found[4] for key, found in commits.take(from_offset, before).items()}
+
+
+def test_a_pack_that_lies_across_the_rest_of_another() -> None:
+    """A record takes all commits before it, also those of a pack that began after one that goes on after it."""
+    commits = HeldCommits()
+    commits.hold(A, pack(10, 500), None, is_transactional=False)
+    assert held(commits, 0, 200) == {A: 1}
+    assert held(commits, 0, 201) == {}
+    commits.hold(B, pack(250, 260, 700), None, is_transactional=False)
+    assert held(commits, 11, 300) == {B: 2}
+    assert held(commits, 261, None) == {A: 1, B: 1}
+
+
+def test_packs_hold_each_commit_of_a_key_in_order() -> None:
+    """Keys without a group are left out; another leader epoch begins another pack."""
+    rows = [
+        (5, 50, 1, A),
+        (3, 30, 1, A),
+        (4, 40, 1, B),
+        (6, 60, 2, A),
+        (7, 70, 1, b"\0\1\0\x09g"),
+    ]
+    offsets, times, epochs, keys = map(list, zip(*rows, strict=True))
+    batch = pa.RecordBatch.from_arrays(
+        [
+            pa.array([0] * len(rows), pa.int32()),
+            pa.array(offsets, pa.int64()),
+            pa.array([at * 1000 for at in times], pa.timestamp("us", "UTC")),
+            pa.array(epochs, pa.int32()),
+            pa.array([None] * len(rows), pa.bool_()),
+            pa.array(keys, pa.binary()),
+        ],
+        names=["partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key"],
+    )
+    made = pack_commits([batch.slice(0, 2), batch.slice(2)])
+    found = [
+        (row["key"], row["leader_epoch"], row["offset"], row["group_id"], row["value"])
+        for row in made.to_pylist()
+    ]
+    assert sorted(found) == [
+        (A, 1, 3, "g", np.array([[3, 5], [30, 50]], "<i8").tobytes()),
+        (A, 2, 6, "g", np.array([[6], [60]], "<i8").tobytes()),
+        (B, 1, 4, "g", np.array([[4], [40]], "<i8").tobytes()),
+    ]
