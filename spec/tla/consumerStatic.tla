@@ -33,10 +33,10 @@ emptyGroup(rules_1) ==
   [exists |-> FALSE, epoch |-> (rules_1.firstEpoch), assignmentEpoch |-> (rules_1.firstEpoch), timed |-> FALSE, metadata |-> [x \in {} |-> 0], members |-> [x \in {} |-> 0], target |-> [x \in {} |-> 0], revoking |-> [x \in {} |-> 0]]
 
 R44 ==
-  [firstEpoch |-> 1, stepsWhileRevoking |-> FALSE, ownPendingIsFree |-> TRUE, rejoinsAtZero |-> TRUE, followsSubscription |-> TRUE, assignmentEpochs |-> TRUE, waitsForInterval |-> TRUE, joinsWithoutTopics |-> TRUE, newGroupBumps |-> FALSE, emptiedHasTarget |-> TRUE]
+  [firstEpoch |-> 1, stepsWhileRevoking |-> FALSE, ownPendingIsFree |-> TRUE, rejoinsAtZero |-> TRUE, followsSubscription |-> TRUE, assignmentEpochs |-> TRUE, waitsForInterval |-> TRUE, joinsWithoutTopics |-> TRUE, newGroupBumps |-> FALSE, emptiedHasTarget |-> TRUE, assignorBumps |-> TRUE]
 
 R43 ==
-  [R44 EXCEPT !.emptiedHasTarget = FALSE]
+  [[R44 EXCEPT !.emptiedHasTarget = FALSE] EXCEPT !.assignorBumps = FALSE]
 
 R42 ==
   [[[[R43 EXCEPT !.firstEpoch = 0] EXCEPT !.assignmentEpochs = FALSE] EXCEPT !.waitsForInterval = FALSE] EXCEPT !.newGroupBumps = TRUE]
@@ -295,7 +295,9 @@ served(rules_85, image_86, g_87, was_88, r_89, due_90, choice_91) ==
                 \/ (metadata_94 /= (g_87.metadata)))
         IN
           LET bumps_96 ==
-              \/ (differs_95)
+              \/ (\/ (differs_95)
+                  \/ (/\ (rules_85.assignorBumps)
+                      /\ (r_89.prefers)))
               \/ (/\ (rules_85.newGroupBumps)
                   /\ ((g_87.epoch) = 0))
           IN
@@ -526,7 +528,7 @@ instanceOf(id_155) ==
     ""
 
 request(id_156, epoch_157, topics_158, owned_159) ==
-  [member |-> id_156, instance |-> instanceOf(id_156), epoch |-> epoch_157, topics |-> topics_158, owned |-> owned_159, renamed |-> FALSE, unresolved |-> FALSE, classic |-> FALSE]
+  [member |-> id_156, instance |-> instanceOf(id_156), epoch |-> epoch_157, topics |-> topics_158, owned |-> owned_159, renamed |-> FALSE, unresolved |-> FALSE, prefers |-> FALSE, classic |-> FALSE]
 
 beatOf(id_160, c_161, says_162) ==
   request(id_160, (c_161.epoch), (IF (c_161.unsure) THEN Some((c_161.topics)) ELSE None), (IF says_162 THEN Some((c_161.owned)) ELSE None))

@@ -332,7 +332,10 @@ def guesses(
             epochs, owned = [0], [nothing]
         else:
             owned.append(was.assigned)
-        for epoch, topics, owns, unresolved in product(epochs, told, owned, (False, True)):
+        may_prefer = member.server_assignor != (said.server_assignor if said else None)
+        for epoch, topics, owns, unresolved, prefers in product(
+            epochs, told, owned, (False, True), (False, True) if may_prefer else (False,)
+        ):
             if unresolved and (topics == NONE or not member.subscribed_topic_regex):
                 continue
             yield Variant(
@@ -346,6 +349,7 @@ def guesses(
                         owns,
                         renamed=renamed and topics != NONE,
                         unresolved=unresolved,
+                        prefers=prefers,
                         classic=member.classic is not None,
                     ),
                     due=computes
@@ -376,6 +380,7 @@ def _request(
     *,
     renamed: bool = False,
     unresolved: bool = False,
+    prefers: bool = False,
     classic: bool = False,
 ) -> Fields:
     return Fields(
@@ -386,6 +391,7 @@ def _request(
         owned=NONE if epoch == -2 else owned,
         renamed=renamed,
         unresolved=unresolved,
+        prefers=prefers,
         classic=classic,
     )
 
