@@ -27,6 +27,8 @@ GOLDEN: Final = Path(__file__).parents[1] / "golden" / "captures"
 RUNS: Final = "consumerRuns"
 UNNAMED_RELEASE: Final = "4.3"
 """That of a capture without meta.json."""
+DEFAULT_ASSIGNOR: Final = "uniform"
+"""The broker's own, which no capture changes."""
 
 
 class Judges(NamedTuple):
@@ -53,7 +55,8 @@ def judge_capture(by: Judges, folder: Path) -> Verdict:
     """What the specifications say to a capture; a compacted log is judged as it was written."""
     stream = folder / "stream.jsonl.gz"
     log = _stream(stream) if stream.exists() else _read(folder / "segments")
-    return _judge_log(by, folder / "segments", _releases(folder / "meta.json"), list(log))
+    releases = _releases(folder / "meta.json")
+    return _judge_log(by, folder / "segments", releases, DEFAULT_ASSIGNOR, list(log))
 
 
 def judge_seed(by: Judges, seed: int, minutes: int) -> Verdict:
@@ -69,7 +72,8 @@ def judge_seed(by: Judges, seed: int, minutes: int) -> Verdict:
         releases = [options.coordinator.dialect.value]
         if options.upgrade is not None:
             releases.append(options.upgrade.dialect.value)
-        return _judge_log(by, segments, releases, list(_read(segments)))
+        default_assignor = options.coordinator.server_assignors[0]
+        return _judge_log(by, segments, releases, default_assignor, list(_read(segments)))
 
 
 def _releases(meta: Path) -> list[str]:
@@ -81,14 +85,18 @@ def _releases(meta: Path) -> list[str]:
 
 
 def _judge_log(
-    by: Judges, segments: Path, releases: list[str], entries: Sequence[Logged]
+    by: Judges,
+    segments: Path,
+    releases: list[str],
+    default_assignor: str,
+    entries: Sequence[Logged],
 ) -> Verdict:
     """Judge the groups of both protocols, partition by partition."""
     verdict = Verdict()
     history = topic_history(open_log_folder(segments))
     for partition in sorted({position.log_partition for _, position in entries}):
         own = [entry for entry in entries if entry[1].log_partition == partition]
-        LogJudge(by.consumer, history, releases, verdict).follow(own)
+        LogJudge(by.consumer, history, releases, default_assignor, verdict).follow(own)
         ClassicLogJudge(by.classic, verdict).follow(own)
     return verdict
 

@@ -79,12 +79,18 @@ class LogJudge:
     """Follows the consumer groups of one log partition."""
 
     def __init__(
-        self, judge: Judge, history: TopicHistory, releases: Sequence[str], verdict: Verdict
+        self,
+        judge: Judge,
+        history: TopicHistory,
+        releases: Sequence[str],
+        default_assignor: str,
+        verdict: Verdict,
     ) -> None:
-        """`releases`: those that wrote the log, in that order."""
+        """`releases`: those that wrote the log, in that order. `default_assignor`: of groups that prefer none."""
         self._judge = judge
         self._history = history
         self._releases = releases
+        self._default_assignor = default_assignor
         self._verdict = verdict
         self._shard = Shard(0)
         self._lives: dict[str, _Life] = {}
@@ -169,7 +175,7 @@ class LogJudge:
                 known = self._upgraded(known, before, life.release, release)
             shown = self._itf(None, after, release)
             for topics in self._history.about(time_ms, LATE_MS, EARLY_MS):
-                for event in guesses(before, records, after, release):
+                for event in guesses(before, records, after, release, self._default_assignor):
                     answer = self._judge.ask(
                         {
                             "release": release,
@@ -289,7 +295,11 @@ class LogJudge:
 
 
 def guesses(
-    before: ModernGroup | None, records: Sequence[Record], after: ModernGroup, release: str
+    before: ModernGroup | None,
+    records: Sequence[Record],
+    after: ModernGroup,
+    release: str,
+    default_assignor: str,
 ) -> Iterator[Variant]:
     """Steps that may have made these records."""
     removed = [_member_id(each) for each in records if _is(each, 5) and each.value is None]
@@ -332,9 +342,12 @@ def guesses(
             epochs, owned = [0], [nothing]
         else:
             owned.append(was.assigned)
-        may_prefer = member.server_assignor != (said.server_assignor if said else None)
+        preferences = frozenset({False})
+        if member.server_assignor != (said.server_assignor if said else None):
+            everybody = known.values(), after.members.values()
+            preferences = _changes_of_assignor(*everybody, default_assignor)
         for epoch, topics, owns, unresolved, prefers in product(
-            epochs, told, owned, (False, True), (False, True) if may_prefer else (False,)
+            epochs, told, owned, (False, True), preferences
         ):
             if unresolved and (topics == NONE or not member.subscribed_topic_regex):
                 continue
@@ -365,6 +378,20 @@ def subscription(group: ModernGroup, member: ModernMember) -> frozenset[str]:
     """Names of the topics that a member gets; an expression that is not resolved stands for none."""
     resolved = group.regexes.get(member.subscribed_topic_regex, frozenset())
     return frozenset(member.subscribed_topic_names) | resolved
+
+
+def _changes_of_assignor(
+    before: Iterable[ModernMember], after: Iterable[ModernMember], default: str
+) -> frozenset[bool]:
+    """Whether most members now prefer another assignor; in a tie it may be either."""
+    old, new = (_favourites(members, default) for members in (before, after))
+    return frozenset(one != other for one, other in product(old, new))
+
+
+def _favourites(members: Iterable[ModernMember], default: str) -> frozenset[str]:
+    votes = Counter(each.server_assignor for each in members if each.server_assignor is not None)
+    most = max(votes.values(), default=0)
+    return frozenset(name for name, count in votes.items() if count == most) or frozenset({default})
 
 
 def _subscribes_by(member: ModernMember) -> tuple[frozenset[str], str]:

@@ -304,17 +304,19 @@ def _complete_generation(
     leader_first = sorted(members, key=lambda each: each != run.after.leader)
     new = [each for each in leader_first if each not in run.before.members]
     gone = [each for each in run.before.members if each not in members]
-    replaced = {run.predecessor(each) for each in new} if instances_are_kept else set(gone)
+    # Who leads next comes before the old leader goes, so that the lead falls to it and to nobody who stays.
+    leading = [each for each in new if each == run.after.leader]
+    replaced = {run.predecessor(each) for each in (new if instances_are_kept else leading)}
     run.asks_for_id(WAITED_FOR)
     run.passes()
-    for member_id in gone:
-        if not instances_are_kept:
-            run.leaves(member_id)
-    for member_id in new:
+    for member_id in leading:
         run.joins(member_id)
     for member_id in gone:
         if member_id not in replaced:
             run.leaves(member_id)
+    for member_id in new:
+        if member_id not in leading:
+            run.joins(member_id)
     for member_id in leader_first:
         was = run.before.members.get(member_id)
         # Who may be away: a static member that does not lead and says nothing new.

@@ -38,6 +38,8 @@ def test_a_capture_is_a_behaviour_of_the_specification(capture: Path, by: Judges
         pytest.param(15, 2, id="a static leader that stays away"),
         pytest.param(35, 2, id="brokers that are upgraded"),
         pytest.param(30, 2, id="generations of an empty group that no record shows"),
+        pytest.param(94, 1, id="static members that an admin removes and that come back"),
+        pytest.param(120, 1, id="a first member with another assignor than the default"),
     ],
 )
 def test_a_simulation_is_a_behaviour_of_the_specification(
