@@ -28,6 +28,8 @@ class Planted(NamedTuple):
     expectation: str
     mark: str
     rows: list[Row]
+    beside: list[tuple[str, Row]]
+    """Rows of other tables, which make it a case for the check."""
 
     def is_in(self, key: Row) -> bool:
         """Whether a key is one of these rows."""
@@ -44,7 +46,8 @@ def violations() -> Iterator[Planted]:
                 number += 1
                 mark = f"{MARK}{number}"
                 full = [_row(schema, check, mark) | row for row in rows]
-                yield Planted(schema.full_name, name_of(schema, check), mark, full)
+                beside = [(str(check.table), _stranger(check, mark))] if check.if_any else []
+                yield Planted(schema.full_name, name_of(schema, check), mark, full, beside)
 
 
 def _row(schema: TableSchema, check: Check, mark: str) -> Row:
@@ -58,6 +61,13 @@ def _row(schema: TableSchema, check: Check, mark: str) -> Row:
         row[name] = mark if types[name] == "string" else DEFAULTS[types[name]]
     row |= {where.column: _met(where, types[where.column]) for where in check.where}
     return row | {"cluster": mark}
+
+
+def _stranger(check: Check, mark: str) -> Row:
+    """A row of the other table that shows that it knows the cluster, and has nothing to do with the planted ones."""
+    schema = table_schemas()[str(check.table)]
+    row = _row(schema, Check("absent", "fail", ()), mark)
+    return row | {column.name: 77 for column in schema.columns if column.type in {"int", "bigint"}}
 
 
 def _met(where: Where, type_name: str) -> Any:
@@ -125,8 +135,18 @@ def _refers(check: Check) -> Iterator[list[Row]]:
     yield [{name: "x" if name.endswith(STRINGS) else 3 for name in names}]
 
 
+def _contiguous(check: Check) -> Iterator[list[Row]]:
+    begin, end = check.columns
+    yield [{begin: 1, end: 3}, {begin: 4, end: None}]
+    yield [{begin: 1, end: None}, {begin: 4, end: 5}]
+
+
 def _total(check: Check) -> Iterator[list[Row]]:
     yield [{check.columns[0]: 3}]
+
+
+def _empty(check: Check) -> Iterator[list[Row]]:
+    yield [{check.columns[0]: ["x"]}]
 
 
 def _absent(_: Check) -> Iterator[list[Row]]:
@@ -137,7 +157,7 @@ def _fresh(check: Check) -> Iterator[list[Row]]:
     yield [{check.columns[0]: LONG_AGO_MS}]
 
 
-STRINGS = ("_id", "cause", "certainty")
+STRINGS = ("_id", "topic", "cause", "certainty")
 """How names of columns end that hold text, of those that refer to other tables."""
 
 BREAK: Mapping[CheckKind, Callable[[Check], Iterator[list[Row]]]] = {
@@ -151,8 +171,11 @@ BREAK: Mapping[CheckKind, Callable[[Check], Iterator[list[Row]]]] = {
     "chain": _chain,
     "no_holes": _no_holes,
     "no_overlap": _no_overlap,
+    "contiguous": _contiguous,
     "refers": _refers,
     "total": _total,
+    "at_most": _total,
+    "empty": _empty,
     "fresh": _fresh,
     "absent": _absent,
 }

@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from rebalance_audit.cli.commands import check as command
-from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
@@ -44,6 +44,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = healthy_rows()
     for planted in violations():
         rows[planted.table] += planted.rows
+        for name, row in planted.beside:
+            rows[name].append(row)
     write(folder, rows)
     return folder
 

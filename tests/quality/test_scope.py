@@ -11,7 +11,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from tests.quality.planted import Row

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rebalance_audit.cli.requirements import require_java, require_packages_of
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
-from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs import maintain as care
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request

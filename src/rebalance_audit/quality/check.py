@@ -12,12 +12,12 @@ from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.checks.check_frames import (
     BrokenRows,
     CheckedTable,
-    Scope,
-    TableFrames,
     broken_rows,
     checked_table,
 )
 from rebalance_audit.lake.checks.check_log import CheckResult, write_results
+from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of

@@ -21,8 +21,11 @@ CheckKind: TypeAlias = Literal[
     "chain",
     "no_holes",
     "no_overlap",
+    "contiguous",
     "refers",
     "total",
+    "at_most",
+    "empty",
     "fresh",
     "absent",
 ]
@@ -55,8 +58,10 @@ class Check:
     `chain`: `within` rows alike, ordered by the first column, the second has the first of the row before, if any.
     `no_holes`: `within` rows alike, each value is one more than the one before.
     `no_overlap`: `within` rows alike, the stretches [first, second) do not overlap; a null end is an open one.
+    `contiguous`: `within` rows alike, each stretch [first, second) begins where the one before it ends.
     `refers`: `table` has a row with these values in its columns `there`.
     `total`: the column is the sum of `of` (`*`: the number) over the rows of `table` that are alike in `within`.
+    `at_most`: the column is not larger than that sum. `empty`: the column's list has no entry.
     A column `there` may be written `hour(name)`: the hour in which that moment is.
     `fresh`: `within` rows alike, the newest value is no older than the configured limit named `limit`.
     `absent`: there is no such row; the column, which is never null, says in words what is wrong with one.
@@ -74,6 +79,8 @@ class Check:
     there: tuple[str, ...] = ()
     there_where: tuple[Where, ...] = ()
     of: str | None = None
+    if_any: bool = False
+    """Clusters of which `table` has no row at all are passed over: a run can be told to write gold alone."""
     limit: str | None = None
 
     @property
@@ -131,8 +138,11 @@ SHAPES: Final[Mapping[CheckKind, Shape]] = MappingProxyType(
         "chain": Shape((2, 2), ("within",)),
         "no_holes": Shape((1, 1), ("within",)),
         "no_overlap": Shape((2, 2), ("within",)),
-        "refers": Shape((1, MANY), ("table",), ("there", "there_where")),
-        "total": Shape((1, 1), ("within", "table", "of"), ("there", "there_where")),
+        "contiguous": Shape((2, 2), ("within",)),
+        "refers": Shape((1, MANY), ("table",), ("there", "there_where", "if_any")),
+        "total": Shape((1, 1), ("within", "table", "of"), ("there", "there_where", "if_any")),
+        "at_most": Shape((1, 1), ("within", "table", "of"), ("there", "there_where", "if_any")),
+        "empty": Shape((1, 1)),
         "fresh": Shape((1, 1), ("within", "limit")),
         "absent": Shape((1, 1)),
     }
@@ -141,7 +151,8 @@ SHAPES: Final[Mapping[CheckKind, Shape]] = MappingProxyType(
 
 def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -> Check:
     """The check that a JSON object of the file at `path` describes. Raises TableSchemaError."""
-    every = ("list", "min", "max", "within", "table", "there", "there_where", "of", "limit")
+    of_table = ("table", "there", "there_where", "of", "if_any")
+    every = ("list", "min", "max", "within", *of_table, "limit")
     given = json_object(path, data, ("kind", "severity", "columns"), ("where", *every))
     if given["kind"] not in SHAPES or given["severity"] not in get_args(CheckSeverity):
         raise TableSchemaError(f"{path}: no such kind or severity in {given}")
@@ -175,6 +186,7 @@ def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -
         there=there,
         there_where=_wheres(path, given.get("there_where", [])),
         of=given.get("of"),
+        if_any=given.get("if_any", False),
         limit=given.get("limit"),
     )
 
@@ -238,7 +250,13 @@ def _there(check: Check) -> str:
     conditions = " and ".join(map(where_words, check.there_where))
     table = f"{check.table} where {conditions}" if conditions else str(check.table)
     mine = check.within or check.columns
-    return table if check.there == mine else f"{table} (there {_names(check.there)})"
+    named = table if check.there == mine else f"{table} (there {_names(check.there)})"
+    return f"{named}, if that has rows of the cluster" if check.if_any else named
+
+
+def _amount(check: Check) -> str:
+    what = "number" if check.of == "*" else f"sum of {check.of}"
+    return f"{what} of rows of {_there(check)}, by {_names(check.within)}"
 
 
 _WORDS: Final[Mapping[CheckKind, Callable[[Check], str]]] = MappingProxyType(
@@ -262,11 +280,14 @@ _WORDS: Final[Mapping[CheckKind, Callable[[Check], str]]] = MappingProxyType(
             f"stretches from {check.columns[0]} to {check.columns[1]} without overlap, by"
             f" {_names(check.within)}"
         ),
-        "refers": lambda check: f"{_names(check.columns)} in {_there(check)}",
-        "total": lambda check: (
-            f"{check.columns[0]} = {'number' if check.of == '*' else f'sum of {check.of}'} of rows of"
-            f" {_there(check)}, by {_names(check.within)}"
+        "contiguous": lambda check: (
+            f"each stretch from {check.columns[0]} to {check.columns[1]} begins where the one before"
+            f" it ends, by {_names(check.within)}"
         ),
+        "refers": lambda check: f"{_names(check.columns)} in {_there(check)}",
+        "total": lambda check: f"{check.columns[0]} = {_amount(check)}",
+        "at_most": lambda check: f"{check.columns[0]} ≤ {_amount(check)}",
+        "empty": lambda check: f"{check.columns[0]} has no entry",
         "fresh": lambda check: (
             f"newest {check.columns[0]} not older than checks.{check.limit}, by"
             f" {_names(check.within)}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.tables import Lake

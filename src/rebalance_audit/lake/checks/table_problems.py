@@ -1,0 +1,205 @@
+"""What is wrong with a row, judged by its neighbours or by another table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from rebalance_audit.lake.checks.row_problems import conditions
+from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.checks.table_frames import TableFrames
+from rebalance_audit.tables.checks import HOUR, Check, CheckKind, column_of_term
+
+ENDLESS: Final = (1 << 63) - 1
+"""The end of a stretch that has not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a check over more than one row uses, and the name of its column."""
+
+    tables: TableFrames
+    scope: Scope
+    name: str
+    begins_at: str | None
+
+    def judged(self, check: Check) -> Column:
+        """Whether a row is judged by another table: not if that table's rows of the time may have been deleted."""
+        wanted = conditions(check.where)
+        kept_ms = self.scope.kept_ms.get(str(check.table))
+        if kept_ms is None:
+            return wanted
+        if self.begins_at is None:
+            return F.lit(False)
+        oldest = F.lit(self.scope.now - timedelta(milliseconds=kept_ms))
+        return wanted & F.coalesce(F.col(self.begins_at) >= oldest, F.lit(False))
+
+    def table(self, check: Check) -> DataFrame:
+        """The rows of the other table that the check uses."""
+        assert check.table is not None
+        found = self.tables.find(check.table)
+        assert found is not None
+        return found[1].where(conditions(check.there_where))
+
+    def known(self, rows: DataFrame, check: Check) -> tuple[DataFrame, Column]:
+        """The rows with a column, and whether the other table has any row of their cluster, where that matters."""
+        if not check.if_any:
+            return rows, F.lit(True)
+        assert check.table is not None
+        name = f"{self.name}_known"
+        clusters = self.table(check).select("cluster").distinct().withColumn(name, F.lit(True))
+        return rows.join(F.broadcast(clusters), "cluster", "left"), F.col(name).isNotNull()
+
+    def told(self, rows: DataFrame, problem: Column) -> DataFrame:
+        """The rows with the column that says what is wrong, and without those that led to it."""
+        return rows.withColumn(self.name, problem).drop(f"{self.name}_found", f"{self.name}_known")
+
+    def there(self, check: Check) -> list[Column]:
+        """The terms of `there`, as columns named by their place."""
+        return [_term(term).alias(f"{self.name}_{at}") for at, term in enumerate(check.there)]
+
+    def join(self, rows: DataFrame, other: DataFrame, columns: Sequence[str]) -> DataFrame:
+        """Each row with what `other` has for it, null-safe; the columns of `there` are gone."""
+        names = [f"{self.name}_{at}" for at in range(len(columns))]
+        pairs = zip(columns, names, strict=True)
+        same = reduce(and_, (F.col(mine).eqNullSafe(F.col(its)) for mine, its in pairs))
+        return rows.join(other, same, "left").drop(*names)
+
+
+def _term(term: str) -> Column:
+    column = F.col(column_of_term(term))
+    return F.date_trunc("hour", column) if term.startswith(HOUR) else column
+
+
+def _chain(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    value, previous = check.columns
+    before = F.lag(value).over(Window.partitionBy(*check.within).orderBy(value))
+    # The row before the first one is outside the run's window, or has been deleted for its age.
+    problem = F.when(
+        conditions(check.where) & before.isNotNull() & ~F.col(previous).eqNullSafe(before),
+        F.concat(
+            F.lit(f"{previous} is "),
+            F.coalesce(F.col(previous).cast("string"), F.lit("null")),
+            F.lit(f", {value} of the row before is "),
+            before.cast("string"),
+        ),
+    )
+    return rows.withColumn(sight.name, problem)
+
+
+def _no_holes(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    (value,) = check.columns
+    before = F.lag(value).over(Window.partitionBy(*check.within).orderBy(value))
+    problem = F.when(
+        conditions(check.where) & (F.col(value) != before + 1),
+        F.concat_ws(" ", F.lit("the row before has"), before),
+    )
+    return rows.withColumn(sight.name, problem)
+
+
+def _no_overlap(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    begin, end = check.columns
+    earlier = (
+        Window.partitionBy(*check.within)
+        .orderBy(begin, F.coalesce(end, F.lit(ENDLESS)))
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    latest = F.max(F.coalesce(end, F.lit(ENDLESS))).over(earlier)
+    shown = F.when(latest == ENDLESS, F.lit("has not ended")).otherwise(
+        F.concat(F.lit("ends at "), latest.cast("string"))
+    )
+    problem = F.when(
+        conditions(check.where) & (latest > F.col(begin)),
+        F.concat(F.lit("an earlier stretch "), shown),
+    )
+    return rows.withColumn(sight.name, problem)
+
+
+def _contiguous(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    begin, end = check.columns
+    before = Window.partitionBy(*check.within).orderBy(begin)
+    # The row before the first one is outside the run's window, or has been deleted for its age.
+    ended = F.when(
+        F.lag(begin).over(before).isNotNull(), F.coalesce(F.lag(end).over(before), F.lit(ENDLESS))
+    )
+    shown = F.when(ended == ENDLESS, F.lit("has not ended")).otherwise(
+        F.concat(F.lit("ends at "), ended.cast("string"))
+    )
+    problem = F.when(
+        conditions(check.where) & (ended != F.col(begin)),
+        F.concat(F.lit("the stretch before "), shown),
+    )
+    return rows.withColumn(sight.name, problem)
+
+
+def _refers(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    there = sight.table(check).select(*sight.there(check)).distinct()
+    found = f"{sight.name}_found"
+    joined = sight.join(rows, there.withColumn(found, F.lit(True)), check.columns)
+    joined, known = sight.known(joined, check)
+    whole = reduce(and_, (F.col(name).isNotNull() for name in check.columns))
+    problem = F.when(
+        sight.judged(check) & known & whole & F.col(found).isNull(),
+        F.lit(f"{check.table} has no such row"),
+    )
+    return sight.told(joined, problem)
+
+
+def _total(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    return _compared(sight, rows, check, "it is", lambda value, total: value != total)
+
+
+def _at_most(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    return _compared(sight, rows, check, "it is at most", lambda value, total: value > total)
+
+
+def _compared(
+    sight: Sight,
+    rows: DataFrame,
+    check: Check,
+    phrase: str,
+    is_wrong: Callable[[Column, Column], Column],
+) -> DataFrame:
+    (value,) = check.columns
+    amount = F.count(F.lit(1)) if check.of == "*" else F.sum(str(check.of))
+    found = f"{sight.name}_found"
+    there = sight.table(check).groupBy(*sight.there(check)).agg(amount.alias(found))
+    joined, known = sight.known(sight.join(rows, there, check.within), check)
+    total = F.coalesce(found, F.lit(0))
+    problem = F.when(
+        sight.judged(check) & known & is_wrong(F.col(value), total),
+        F.concat_ws(" ", F.col(value), F.lit(f"here, by {check.table} {phrase}"), total),
+    )
+    return sight.told(joined, problem)
+
+
+def _fresh(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
+    (value,) = check.columns
+    assert check.limit is not None
+    limit_ms = sight.scope.limits[check.limit]
+    oldest = F.lit(sight.scope.now - timedelta(milliseconds=limit_ms))
+    counts = F.when(conditions(check.where), F.col(value))
+    newest = F.max(counts).over(Window.partitionBy(*check.within))
+    problem = F.when(
+        (counts == newest) & (newest < oldest),
+        F.concat(F.lit("nothing newer than "), newest.cast("string")),
+    )
+    return rows.withColumn(sight.name, problem)
+
+
+PROBLEMS: Final[Mapping[CheckKind, Callable[[Sight, DataFrame, Check], DataFrame]]] = {
+    "chain": _chain,
+    "no_holes": _no_holes,
+    "no_overlap": _no_overlap,
+    "contiguous": _contiguous,
+    "refers": _refers,
+    "total": _total,
+    "at_most": _at_most,
+    "fresh": _fresh,
+}
+"""Kind -> function that adds the column with what is wrong with each row."""
