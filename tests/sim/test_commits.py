@@ -60,3 +60,44 @@ def test_clients_commit_as_their_library_does(
     ]
     assert (stopped_ms in times) is on_close
     assert len(set(times) - {stopped_ms}) in rounds
+
+
+@pytest.mark.parametrize(("library", "commits"), [(JAVA, False), (RDKAFKA, True)])
+def test_java_clients_commit_nothing_while_they_wait_for_a_generation(
+    library: Library, commits: bool, tmp_path: Path
+) -> None:
+    """Of three cooperative members one leaves and one stands still; the third waits for that one with what it has."""
+    plan = GroupPlan(
+        "g",
+        Protocol.CLASSIC,
+        3,
+        ("t",),
+        assignors=("cooperative-sticky",),
+        library=library,
+        commit_interval_ms=1_000,
+    )
+    options = draw_options(
+        1, Overrides(minutes=1, groups=1, partitions=1, faults=False, dialect=Dialect.R4_1)
+    )
+    options.groups[:] = [plan]
+    options.topics.clear()
+    options.topics["t"] = 3
+    simulation = Simulation(1, options)
+    simulation.run_faults()
+    stays, leaves, stands_still = simulation.fleets[0].clients
+    stays.config.library = library
+    stands_still.freeze()
+    leaves.stop()
+    left_ms = simulation.scheduler.now_ms
+    heartbeat_ms = stays.config.heartbeat_interval_ms
+    simulation.scheduler.run_until_ms(left_ms + 2 * heartbeat_ms)
+    assert stays.is_settled() == "g-0 is joining"
+    simulation.cluster.flush()
+    simulation.write(tmp_path)
+    waiting = [
+        position.record_timestamp_ms
+        for record, position in records_of(tmp_path)
+        if isinstance(record.key, OffsetCommitKey)
+        and position.record_timestamp_ms > left_ms + heartbeat_ms + 100
+    ]
+    assert bool(waiting) is commits

@@ -31,7 +31,7 @@ from rebalance_audit.sim.clients.client import (
     RETRY_BACKOFF_MS,
     Client,
 )
-from rebalance_audit.sim.clients.client_config import ClientConfig, Library
+from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
@@ -137,7 +137,15 @@ class ClassicClient(Client):
         )
 
     def _commit_identity(self) -> tuple[int, str] | None:
-        return (self.generation, self.member_id) if self.generation != NO_GENERATION else None
+        """The Java client commits nothing between JoinGroup and the answer to SyncGroup (`generationIfStable`)."""
+        waits = self.phase in {"joining", "syncing"} and self.config.library is Library.JAVA
+        if self.generation == NO_GENERATION or (waits and not self._in_transactions):
+            return None
+        return self.generation, self.member_id
+
+    @property
+    def _in_transactions(self) -> bool:
+        return self.config.committing is Committing.TRANSACTIONAL
 
     # --- joining -----------------------------------------------------------------------------------
 
@@ -313,6 +321,8 @@ class ClassicClient(Client):
         self._last_claim = Claim(pairs, self.generation)
         self._held_generation = self.generation
         self.phase = "member"
+        if self.config.library is Library.JAVA and self.config.committing is Committing.AUTO:
+            self._commits_from_ms = self._scheduler.now_ms + self.config.commit_interval_ms
         revoked = self.owned - self._assigned
         generation = self.generation
         if revoked:

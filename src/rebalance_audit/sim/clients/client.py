@@ -85,6 +85,8 @@ class Client(ABC):
         """Partitions, topics, and what `_by_name` made of them."""
         self._next_round = (0, self._commit_round)
         """Life, and the callback for when the next commit is due."""
+        self._commits_from_ms = 0
+        """No commit is due before this time; epoch milliseconds."""
         self._saved: dict[HeldPartition, int] = {}
         """Positions that need no commit: where it began, or what it committed."""
 
@@ -97,7 +99,7 @@ class Client(ABC):
         self.running = True
         self.frozen = False
         self.failure = None
-        self.busy_until_ms = 0
+        self.busy_until_ms = self._commits_from_ms = 0
         self._deferred.clear()
         self._awaited.clear()
         self._watched.clear()
@@ -325,7 +327,9 @@ class Client(ABC):
         return None, NO_GENERATION
 
     def _commit_round(self) -> None:
-        if self.busy_until_ms <= self._scheduler.now_ms:
+        now_ms = self._scheduler.now_ms
+        early_ms = self._commits_from_ms - now_ms
+        if early_ms <= 0 and self.busy_until_ms <= now_ms:
             self._commit(self.owned)
         life, again = self._next_round
         if life != self._life:
@@ -334,7 +338,7 @@ class Client(ABC):
         pause_ms = self.config.commit_interval_ms
         if self.config.committing is not Committing.AUTO:
             pause_ms = self.chance.between(pause_ms // 2, 2 * pause_ms)
-        self._scheduler.after(pause_ms, again)
+        self._scheduler.after(early_ms if early_ms > 0 else pause_ms, again)
 
     def _commit_before_giving_up(self, partitions: frozenset[HeldPartition]) -> None:
         """What the library commits before the application gives partitions up."""
