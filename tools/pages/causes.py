@@ -111,7 +111,8 @@ member of a group that was gone as long after its last commit as its session and
 *left* if it committed before its interval was over and the others stopped right after (Java clients from 4.1 can be
 told to leave on closing); if more time has passed since its last generation than its session lasts, it *expired*; the
 end of a join phase drops dynamic members alone. A static member that comes back under a new id to a stable group needs
-no new generation: so if nothing else explains one, and only one came back, it had *expired* or been *removed* before.
+no new generation: so if nothing else explains one, it had *expired* or been *removed* before. Three or more that come
+back in one generation were *removed* together, also where other static members joined or stay away.
 A dynamic member that commits on a timer *left* if its last commit came before it was due, and had not to wait for a
 join phase; if it came when it was due, after those of all others, it did not close, and *expired*. Several members that
 went together, all in the middle of their rhythm, were *removed by an administrator*. Where all waited for about as long

@@ -318,6 +318,26 @@ def test_an_instance_that_comes_back_in_a_generation_of_its_own_had_been_dropped
     assert member["next_member_id"] == "C"
 
 
+def test_three_instances_that_come_back_together_had_been_removed_together() -> None:
+    """Each alone finds a stable group; so one request removed them, whatever else the generation shows."""
+    before = "A@i1=0 B@i2=1 C@i3=2 E@i5=3"
+    after = "a@i1=0 b@i2=1 c@i3=2 D@i4=4 E@i5=3"
+    settings = "session=30000 timeout=20000"
+    got = audit_log(
+        log(
+            (1_000, f"2 1 range {before} {settings} state_at=1000"),
+            *(
+                each
+                for number in range(3)
+                for each in commits(number, 4_000, 6_000, 8_000 + number)
+            ),
+            (9_500, f"2 2 range {after} {settings} state_at=9490"),
+        )
+    )
+    ends = {row["member_id"]: row["left_how"] for row in got["members"] if row["left_how"]}
+    assert ends == dict.fromkeys("ABC", "member_removed_by_admin")
+
+
 def test_a_record_that_another_members_return_wrote_shows_no_life() -> None:
     """B came back within the generation; A, which never commits, had expired 19 s after that began."""
     cause = end_of(

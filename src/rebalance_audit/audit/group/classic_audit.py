@@ -8,12 +8,8 @@ from operator import itemgetter
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
-from rebalance_audit.audit.causes.classic import (
-    ClassicScene,
-    Generation,
-    judge_classic,
-    replaced_by,
-)
+from rebalance_audit.audit.causes.classic import judge_classic
+from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.causes.departures import departure_of, judge_absence
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
@@ -285,11 +281,6 @@ class ClassicAudit:
             if member.instance_id is not None
         }
         previous_ids: dict[str, str] = {}
-        replaced = {
-            member_id
-            for member_id, watch in life.watches.items()
-            if member_id not in new.members and watch.stint.identity.instance_id in by_instance
-        }
         for member_id in [known for known in life.watches if known not in new.members]:
             leaver = life.watches[member_id]
             heir = by_instance.get(leaver.stint.identity.instance_id or "")
@@ -297,13 +288,12 @@ class ClassicAudit:
                 leaver.stint.next_member_id = heir
                 previous_ids[heir] = member_id
                 # Within one generation, or within the write of a downgrade, only a replacement explains the new id.
-                # Across two generations the old id may have been dropped first: so if that alone explains the new
-                # generation, and if it is the only one that came back.
+                # Across two generations the old id may have been dropped first.
                 same = old is None or old.generation == new.generation
                 cause = RebalanceCause.STATIC_MEMBER_REPLACED
                 certainty = Certainty.PROVEN if same else Certainty.PROBABLE
                 dropped = departure_of(verdicts, member_id)
-                if dropped is not None and len(replaced) == 1:
+                if dropped is not None:
                     cause, certainty = dropped.cause, dropped.certainty
             else:
                 verdict = departure_of(verdicts, member_id) or judge_absence(

@@ -8,7 +8,8 @@ before it rejoins; a cooperative member gives up only those that the generation 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK, Generation
+from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK
+from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.audit.group.shifts import Shift, by_identity
 from rebalance_audit.replay.classic.group import ClassicMember

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
 from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
-from rebalance_audit.audit.causes.classic import Generation
+from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.departures import Circumstances, judge_departure
 from rebalance_audit.audit.causes.liveness import successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch

@@ -17,7 +17,7 @@ from rebalance_audit.audit.causes.cause import (
     Verdict,
     weakened,
 )
-from rebalance_audit.audit.causes.classic import Generation
+from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.contradictions import Believed
 from rebalance_audit.audit.causes.departures import departure_of, judge_absence
 from rebalance_audit.audit.causes.expressions import GivenUp

@@ -1,0 +1,96 @@
+"""One finished generation of a classic group, the one before, and everything else that patterns look at."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.cause import Verdict
+from rebalance_audit.audit.causes.departures import judge_absence
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.evidence import CommitEvidence
+from rebalance_audit.audit.commits.libraries import library_of_subscription
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.partitions import Partitions, partitions_of, union
+
+
+class Generation(NamedTuple):
+    """One finished generation of a classic group."""
+
+    generation: int
+    protocol_name: str | None
+    leader_member_id: str | None
+    members: Mapping[str, ClassicMember]
+    position: Position
+    has_static: bool
+    """Whether any member has an instance id."""
+    joined_at_ms: int | None = None
+    """End of the join phase (epoch ms), at which the timers of all members restarted; None if unknown."""
+    since_ms: int | None = None
+    """When the group entered the state in its last record (epoch ms, coordinator's clock); None in old layouts."""
+
+    def assigned(self) -> Partitions:
+        """Every partition that the generation assigns."""
+        total: Partitions = {}
+        for member in self.members.values():
+            total = union(total, member.assigned)
+        return total
+
+    def owned_before(self) -> Partitions:
+        """Every partition that a member listed as owned when it joined this generation (cooperative members)."""
+        total: Partitions = {}
+        for member in self.members.values():
+            if member.subscription is not None:
+                total = union(total, partitions_of(member.subscription.owned_partitions))
+        return total
+
+
+class ClassicScene(NamedTuple):
+    """Everything that a pattern may look at."""
+
+    old: Generation | None
+    """The previous generation; None at the start of the group or of the log."""
+    new: Generation
+    watches: Mapping[str, MemberWatch]
+    first: bool
+    """Whether the generation is the first of a group that began in this log."""
+    downgraded: bool
+    """Whether the previous record downgraded a consumer group to this one."""
+    skipped: int
+    """Number of generations between the two records: rebalances that left no record."""
+    replaced: Mapping[str, ClassicMember]
+    """New member id -> the old static member with the same instance id."""
+    commits: Callable[..., CommitEvidence | None]
+    """`evidence_of` for this group."""
+
+    def absence(self, member_id: str) -> Verdict | None:
+        """Why a member of the previous generation is not in this one; None for a member that the audit never saw."""
+        watch, old, new = self.watches.get(member_id), self.old, self.new
+        if watch is None:
+            return None
+        elapsed_ms = timeout_ms = None
+        if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
+            elapsed_ms = new.joined_at_ms - old.joined_at_ms
+            timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
+        return judge_absence(watch, new.position, elapsed_ms, timeout_ms, self.committed(watch))
+
+    def committed(self, watch: MemberWatch) -> CommitEvidence | None:
+        """What a member of the previous generation committed that is not in this one."""
+        before = None if self.old is None else self.old.members.get(watch.stint.member_id)
+        library = library_of_subscription(None if before is None else before.subscription)
+        return self.commits(watch, stayed=self.new.members, library=library)
+
+
+def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:
+    """New member id -> the old static member with the same instance id."""
+    if old is None or not old.has_static or not new.has_static:
+        return {}
+    by_instance = {
+        member.instance_id: member
+        for member in old.members.values()
+        if member.instance_id is not None and member.member_id not in new.members
+    }
+    return {
+        member.member_id: by_instance[member.instance_id]
+        for member in new.members.values()
+        if member.instance_id in by_instance and member.member_id not in old.members
+    }
