@@ -21,11 +21,9 @@ from rich.console import Console
 
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli import main
-from rebalance_audit.cli.commands.demo import what_next
+from rebalance_audit.cli.commands.demo import print_demo
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.terminal.layout import ConsoleReport
-from rebalance_audit.report.terminal.overview import print_overview
 from tests.cli.call import call, segments
 from tools import generated_files
 
@@ -103,8 +101,8 @@ def _demo(folder: Path) -> str:
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
     tables = {name: audited.tables[name] for name in GOLD_OF_LOG}
-    print_overview(ConsoleReport(console, tables), tables, everything=False)
-    return f"{text.getvalue()}{what_next(Path(OUT), tables, audited.facts.records)}"
+    print_demo(console, Path(OUT), tables, audited.facts.records)
+    return text.getvalue()
 
 
 def _chosen(output: str, parts: str | None) -> Iterator[str]:

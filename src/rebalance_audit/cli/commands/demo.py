@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from rich.console import Console
 
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
@@ -22,6 +23,8 @@ REPORT: Final = "report.txt"
 PAGE: Final = "report.html"
 SECTIONS: Final = 20
 """More groups than the log has."""
+REBALANCES_SHOWN: Final = 5
+"""Two screens have no room for more."""
 
 EXAMPLES: Final = """\b
 Examples:
@@ -67,10 +70,20 @@ def demo(invocation: Invocation, out: Path) -> None:
         page = render_page(report_facts(of_lake(str(out), CLUSTER), details=SECTIONS))
         write_file(page.encode(), out / PAGE)
     tables = gold_tables(request.lake, request.cluster)
-    console = stdout_console()
-    print_overview(ConsoleReport(console, tables), tables, everything=False)
     _write_report(out / REPORT, tables)
-    click.echo(what_next(out, tables, report.counts.read))
+    print_demo(stdout_console(), out, tables, report.counts.read)
+
+
+def print_demo(console: Console, out: Path, tables: Tables, records: int) -> None:
+    """What happened in the log of so many records, and what to look at next: two screens of 120 columns."""
+    overview = ConsoleReport(console, tables)
+    print_overview(overview, tables, everything=False, rebalances=REBALANCES_SHOWN)
+    counts = ", ".join(f"{name} {len(rows):,}" for name, rows in tables.items())
+    overview.line("")
+    overview.line(
+        f"{words.counted(records, 'record')} of the log became Delta tables under {out}: {counts} rows."
+    )
+    console.out(_what_next(out, tables), highlight=False)
 
 
 def _write_report(path: Path, tables: Tables) -> None:
@@ -78,13 +91,12 @@ def _write_report(path: Path, tables: Tables) -> None:
         print_overview(ConsoleReport(file_console(file), tables), tables, everything=True)
 
 
-def what_next(out: Path, tables: Tables, records: int) -> str:
-    """What became of the log, and command lines to go on with."""
+def _what_next(out: Path, tables: Tables) -> str:
+    """Where the rest of it is, and command lines to go on with."""
     busiest = summaries(tables)[0].group_id
-    rows = ", ".join(f"{name} {len(found):,}" for name, found in tables.items())
-    return f"""
-{words.counted(records, "record")} of the log became Delta tables under {out}: {rows} rows.
-All of this report is in {out / REPORT}, with pictures of each group in {out / PAGE}. What to look at next:
+    return f"""\
+All rebalances are in {out / REPORT}, pictures of each group in {out / PAGE}.
+What to look at next:
 
   rebalance-audit inspect {out / "log"} --group {busiest}
       every epoch of the most unsettled group, with causes and evidence; without Spark

@@ -31,8 +31,10 @@ WORTH_A_SENTENCE_MS: Final = 2000
 """A shorter rebalance, in milliseconds, gets no sentence."""
 
 
-def print_overview(layout: ConsoleReport, tables: Tables, *, everything: bool) -> None:
-    """Headline, groups, rebalances; the longest SHOWN of each unless `everything`."""
+def print_overview(
+    layout: ConsoleReport, tables: Tables, *, everything: bool, rebalances: int = SHOWN
+) -> None:
+    """Headline, groups, rebalances; the longest SHOWN groups and `rebalances` unless `everything`."""
     groups = summaries(tables)
     if not groups:
         layout.line("No group left a record in this log.")
@@ -43,7 +45,13 @@ def print_overview(layout: ConsoleReport, tables: Tables, *, everything: bool) -
     _groups(layout, groups, limit)
     _causes(layout, tables)
     print_findings(layout, tables.get("findings", ()), everything=everything)
-    print_rebalances(layout, tables, tables["rebalances"], limit=limit, with_group=True)
+    print_rebalances(
+        layout,
+        tables,
+        tables["rebalances"],
+        limit=None if everything else rebalances,
+        with_group=True,
+    )
     layout.words()
 
 
