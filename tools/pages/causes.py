@@ -116,8 +116,13 @@ back in one generation were *removed* together, also where other static members 
 A dynamic member that commits on a timer *left* if its last commit came before it was due, and had not to wait for a
 join phase; if it came when it was due, after those of all others, it did not close, and *expired*. Several members that
 went together, all in the middle of their rhythm, were *removed by an administrator*. Where all waited for about as long
-as the rebalance timeout, the member that stopped last may be the one they waited for. Otherwise it is *member
-departed*.
+as the rebalance timeout, the member that stopped last may be the one they waited for.
+
+The commits of the members that stay bound when the join phase began: Java members commit as they rejoin, and then not
+before they have their assignment. So where all else is open, the time from the member's last commit to the join phase
+is compared with how long each end takes: none (it closed), its session (it died), its `max.poll.interval.ms` (it polled
+too late, and *left*), or the rebalance timeout (it was waited for in vain). If one alone fits, that is the cause. A
+phase that ends just as the session does ended with that expiry. Otherwise it is *member departed*.
 
 A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
 it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and

@@ -318,6 +318,34 @@ def test_an_instance_that_comes_back_in_a_generation_of_its_own_had_been_dropped
     assert member["next_member_id"] == "C"
 
 
+@pytest.mark.parametrize(
+    ("settings", "rejoined_ms", "ended_ms", "how"),
+    [
+        ("session=10000 timeout=60000", 22_000, 30_005, "member_session_expired"),
+        ("session=10000 timeout=60000", 22_000, 40_005, "member_departed"),
+        ("session=45000 timeout=30000", 52_000, 53_000, "member_left"),
+        ("session=45000 timeout=15000", 22_000, 35_010, "member_left"),
+        ("session=45000 timeout=15000", 29_000, 44_000, "member_rebalance_timeout"),
+    ],
+)
+def test_one_end_fits_the_join_phase_that_a_classic_member_missed(
+    settings: str, rejoined_ms: int, ended_ms: int, how: str
+) -> None:
+    """A commits every 3 s or so until second 20, B until it rejoins; then the group waits until C comes or A goes.
+
+    A died as its session ran out, polled too late, closed as the longest join phase began, or was waited for in vain.
+    """
+    records = log(
+        (1_000, f"2 1 range A=0-2 B=3-5 {settings} state_at=1000"),
+        *commits(0, 4_000, 6_000, 10_000, 14_000, 17_000, 20_000),
+        *commits(3, *range(3_000, rejoined_ms, 3_000), rejoined_ms),
+        (ended_ms + 5, f"2 2 range B=0-2 C=3-5 {settings} state_at={ended_ms}"),
+    )
+    causes = audit_log(with_rack(records, None))["rebalance_causes"]
+    (cause,) = [row for row in causes if row["member_id"] == "A" and row["epoch"] == 2]
+    assert (cause["cause"], cause["certainty"]) == (how, "probable")
+
+
 def test_three_instances_that_come_back_together_had_been_removed_together() -> None:
     """Each alone finds a stable group; so one request removed them, whatever else the generation shows."""
     before = "A@i1=0 B@i2=1 C@i3=2 E@i5=3"

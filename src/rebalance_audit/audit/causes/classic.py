@@ -7,6 +7,7 @@ may have met in one join phase, and a rebalance that left no record may lie in b
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
+from rebalance_audit.audit.causes.absences import of_batch
 from rebalance_audit.audit.causes.cause import (
     Certainty,
     Evidence,
@@ -16,7 +17,7 @@ from rebalance_audit.audit.causes.cause import (
 )
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.commit_rules import closed_none
-from rebalance_audit.audit.causes.departures import evidence_at, of_batch
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.returns import had_been_dropped
 from rebalance_audit.replay.classic.group import ClassicMember

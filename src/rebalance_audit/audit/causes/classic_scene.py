@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rebalance_audit.audit.causes.absences import judge_absence
 from rebalance_audit.audit.causes.cause import Verdict
-from rebalance_audit.audit.causes.departures import judge_absence
+from rebalance_audit.audit.causes.join_phase import Missed
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.evidence import CommitEvidence
-from rebalance_audit.audit.commits.libraries import library_of_subscription
+from rebalance_audit.audit.commits.libraries import HABITS, library_of_subscription
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import Partitions, partitions_of, union
@@ -71,13 +72,33 @@ class ClassicScene(NamedTuple):
         if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
             elapsed_ms = new.joined_at_ms - old.joined_at_ms
             timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
-        return judge_absence(watch, new.position, elapsed_ms, timeout_ms, self.committed(watch))
+        return judge_absence(
+            watch, new.position, elapsed_ms, timeout_ms, self.committed(watch), self.missed()
+        )
+
+    def missed(self) -> Missed | None:
+        """The join phase that members of the previous generation missed."""
+        old, new = self.old, self.new
+        if self.skipped or old is None or old.joined_at_ms is None or new.joined_at_ms is None:
+            return None
+        return Missed(
+            old.joined_at_ms,
+            new.joined_at_ms,
+            max(member.rebalance_timeout_ms for member in old.members.values()),
+            len(old.members.keys() ^ new.members.keys()) == 1,
+        )
 
     def committed(self, watch: MemberWatch) -> CommitEvidence | None:
         """What a member of the previous generation committed that is not in this one."""
         before = None if self.old is None else self.old.members.get(watch.stint.member_id)
         library = library_of_subscription(None if before is None else before.subscription)
-        return self.commits(watch, stayed=self.new.members, library=library)
+        rejoin = [
+            member_id
+            for member_id, member in ({} if self.old is None else self.old.members).items()
+            if member_id in self.new.members
+            and HABITS[library_of_subscription(member.subscription)].commits_unchanged
+        ]
+        return self.commits(watch, stayed=self.new.members, library=library, rejoin_commits=rejoin)
 
 
 def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:

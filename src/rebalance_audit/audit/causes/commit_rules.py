@@ -107,6 +107,10 @@ class Silence(NamedTuple):
             or usual.commits <= COMMITS_FOR_A_RHYTHM
             or usual.last_ms != self.evidence.last.position.record_timestamp_ms
             or usual.last_ms - usual.pause_ms < since_ms
+            or any(
+                usual.last_ms - HEARTBEAT_MS < each < usual.last_ms
+                for each in self.evidence.rejoined_ms
+            )
             or not HABITS[self.evidence.library].on_close
         ):
             return False
@@ -270,7 +274,10 @@ def closed_none(evidences: Sequence[CommitEvidence | None], gone: Position) -> b
     silences = [silence_of(evidence, gone) for evidence in evidences]
     at_work = [silence for silence in silences if silence and silence.kept_rhythm is not None]
     return len(at_work) > 1 and all(
-        silence.kept_rhythm and CLOSES_WITHIN_MS <= silence.silent_ms <= (silence.longest_ms or 0)
+        silence.kept_rhythm
+        and silence.on_timer
+        and not silence.evidence.last.position.is_transactional
+        and CLOSES_WITHIN_MS <= silence.silent_ms <= (silence.longest_ms or 0)
         for silence in at_work
     )
 

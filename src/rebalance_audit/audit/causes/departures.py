@@ -13,12 +13,8 @@ from rebalance_audit.audit.causes.cause import (
 )
 from rebalance_audit.audit.causes.commit_rules import (
     Silence,
-    closed_first,
-    held_up,
-    may_have_held_up,
     silence_of,
     stopped,
-    stopped_before_join_phase,
     too_recent,
 )
 from rebalance_audit.audit.causes.member_watch import MemberWatch
@@ -57,7 +53,9 @@ class Circumstances(NamedTuple):
     """The only newer member with the same client id and host, if there is exactly one."""
 
 
-class _Decision(NamedTuple):
+class Decision(NamedTuple):
+    """A cause, what else it may be, and why, in words."""
+
     cause: RebalanceCause
     alternatives: Sequence[RebalanceCause]
     reason: str
@@ -87,61 +85,17 @@ def judge_departure(
             1,
             evidence_at(watch.unrevoked_since, f"{stint.member_id} was told to give up partitions"),
         )
-    return _verdict(_decide(watch, gone, rules, around, silence), watch, gone, facts, silence)
+    return verdict_on(_decide(watch, gone, rules, around, silence), watch, gone, facts, silence)
 
 
-def judge_absence(
-    watch: MemberWatch,
-    gone: Position,
-    elapsed_ms: int | None,
-    timeout_ms: int | None,
-    commits: CommitEvidence | None = None,
-) -> Verdict:
-    """Why a classic generation lacks a member of the previous one.
-
-    `elapsed_ms`: time between the ends of the two join phases, each of which restarts all timers of the member; None if
-    unknown. `timeout_ms`: the shortest rebalance timeout in the previous generation.
-    """
-    identity = watch.stint.identity
-    candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
-    silence = silence_of(commits, gone)
-    if elapsed_ms is not None:
-        if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
-            candidates.remove(_EXPIRED)
-        if timeout_ms is not None and elapsed_ms < timeout_ms:
-            candidates.remove(_TIMED_OUT)
-    decision = _decide_absence(watch, candidates, elapsed_ms)
-    if decision.cause is _DEPARTED and silence is not None:
-        decision = _absence_by_commits(watch, gone, candidates, timeout_ms, silence) or decision
-    if decision.cause is _DEPARTED:
-        decision = _static_absence(watch, gone, candidates, elapsed_ms) or decision
-    facts = [
-        evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
-        evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
-    ]
-    return _verdict(decision, watch, gone, facts, silence)
-
-
-def of_batch(verdict: Verdict, company: int) -> Verdict:
-    """The verdict on a classic member that went together with others of which none committed on closing."""
-    if verdict.cause not in (_LEFT, _DEPARTED):
-        return verdict
-    others = dict.fromkeys((_LEFT, *verdict.alternatives))
-    others.pop(_REMOVED, None)
-    detail = (
-        f"Member {verdict.member_id} went together with {company} more, and none of them committed on closing: "
-        "a batch removal."
-    )
-    return verdict._replace(cause=_REMOVED, alternatives=tuple(others), detail=detail)
-
-
-def _verdict(
-    decision: _Decision,
+def verdict_on(
+    decision: Decision,
     watch: MemberWatch,
     gone: Position,
     facts: list[Evidence],
     silence: Silence | None,
 ) -> Verdict:
+    """The decision as a verdict on the member; the last of `facts` is that it is gone."""
     stint = watch.stint
     if silence is not None:
         last = silence.evidence.last
@@ -169,24 +123,24 @@ def _decide(
     rules: DepartureRules,
     around: Circumstances,
     silence: Silence | None,
-) -> _Decision:
+) -> Decision:
     """The decision of the first rule that applies, in order from the strongest evidence to the weakest."""
     name = watch.stint.member_id
     if around.company:
         reason = f"Member {name} went together with {around.company} more in one request: a batch removal."
-        return _Decision(_REMOVED, (_LEFT,), reason)
+        return Decision(_REMOVED, (_LEFT,), reason)
     if watch.left_for_a_while:
         reason = (
             f"Static member {name} had left for a while and its session ran out before it returned."
         )
-        return _Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED, _TIMED_OUT), reason)
+        return Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED, _TIMED_OUT), reason)
     held_ms, late_ms = _held_too_long(watch, gone)
     if 0 <= late_ms <= rules.rebalance_timeout_slack_ms:
         reason = (
             f"Member {name} kept partitions for {held_ms} ms after it was told to give them up; "
             f"its rebalance timeout is {held_ms - late_ms} ms."
         )
-        return _Decision(_TIMED_OUT, (_LEFT, _EXPIRED, _REMOVED), reason)
+        return Decision(_TIMED_OUT, (_LEFT, _EXPIRED, _REMOVED), reason)
     may_time_out = watch.speaks_classic or late_ms > 0
     others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
@@ -200,7 +154,7 @@ def _decide(
     reason = (
         f"Member {name} is gone; the log does not tell whether it left, expired or was removed."
     )
-    return _Decision(_DEPARTED, (_LEFT, _EXPIRED, *others), reason)
+    return Decision(_DEPARTED, (_LEFT, _EXPIRED, *others), reason)
 
 
 def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
@@ -214,7 +168,7 @@ def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
 
 def _by_session(
     watch: MemberWatch, gone: Position, rules: DepartureRules, others: Sequence[RebalanceCause]
-) -> _Decision | None:
+) -> Decision | None:
     """Rule: a session of a member that wrote something within its session timeout did not expire."""
     identity, name = watch.stint.identity, watch.stint.member_id
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
@@ -233,12 +187,12 @@ def _by_session(
     alternatives = others if known_ms is not None else (*others, _EXPIRED)
     if identity.instance_id is not None:
         rest = [_LEFT, *(cause for cause in alternatives if cause is not _REMOVED)]
-        return _Decision(
+        return Decision(
             _REMOVED,
             rest,
             f"Member {name} was removed, as static ones leave only when told to: {reason}",
         )
-    return _Decision(_LEFT, alternatives, f"Member {name} left: {reason}")
+    return Decision(_LEFT, alternatives, f"Member {name} left: {reason}")
 
 
 def _by_commits(
@@ -247,7 +201,7 @@ def _by_commits(
     rules: DepartureRules,
     silence: Silence | None,
     others: Sequence[RebalanceCause],
-) -> _Decision | None:
+) -> Decision | None:
     """Rule: who commits is alive, and who stops committing while the others go on has stopped working."""
     if silence is None or gone.leader_epoch != silence.evidence.last.position.leader_epoch:
         return None
@@ -257,87 +211,11 @@ def _by_commits(
     if too_recent(silence, session_ms):
         cause = _LEFT if identity.instance_id is None else _REMOVED
         rest = [each for each in (_LEFT, *others, _EXPIRED) if each is not cause]
-        return _Decision(cause, rest, silence.told_close(name))
+        return Decision(cause, rest, silence.told_close(name))
     wrote_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     if wrote_ms >= session_ms and stopped(silence, session_ms, identity.rebalance_timeout_ms):
-        return _Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
+        return Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
     return None
-
-
-def _absence_by_commits(
-    watch: MemberWatch,
-    gone: Position,
-    candidates: Sequence[RebalanceCause],
-    timeout_ms: int | None,
-    silence: Silence,
-) -> _Decision | None:
-    """The decision about a classic member, for which each of its commits restarted the session timer."""
-    identity, name = watch.stint.identity, watch.stint.member_id
-    session_ms, static = identity.session_timeout_ms, identity.instance_id is not None
-    if session_ms is None or silence.evidence.last.position.leader_epoch != gone.leader_epoch:
-        return None
-    if not silence.keeps_session:
-        if static or _TIMED_OUT in candidates or not too_recent(silence, session_ms):
-            return None
-        rest = [each for each in candidates if each is not _LEFT]
-        return _Decision(_LEFT, rest, silence.told_close(name))
-    if (
-        _TIMED_OUT in candidates
-        and not static  # a join phase that ends drops dynamic members alone
-        and timeout_ms is not None
-        and may_have_held_up(silence, session_ms, timeout_ms)
-    ):
-        if not held_up(silence, timeout_ms):
-            return None
-        rest = [each for each in candidates if each is not _TIMED_OUT]
-        reason = f"{silence.told(name)} The others waited as long as its rebalance timeout lasts."
-        return _Decision(_TIMED_OUT, rest, reason)
-    if silence.silent_ms < session_ms:
-        cause = _REMOVED if static and not closed_first(silence, session_ms) else _LEFT
-        rest = [each for each in candidates if each not in (cause, _EXPIRED)]
-        reason = (
-            f"{silence.told_close(name)} Each commit restarts its session timer, which lasts "
-            f"{session_ms} ms: it did not expire."
-        )
-        return _Decision(cause, rest, reason)
-    early = silence.came_early(watch.last_life.record_timestamp_ms)
-    if early and not static:
-        rest = [each for each in candidates if each is not _LEFT]
-        return _Decision(_LEFT, rest, silence.told_early(name))
-    if (
-        _EXPIRED in candidates
-        and early is False
-        and stopped_before_join_phase(
-            silence, session_ms, identity.rebalance_timeout_ms, static=static
-        )
-    ):
-        rest = [each for each in candidates if each is not _EXPIRED]
-        return _Decision(_EXPIRED, rest, silence.told(name))
-    return None
-
-
-def _static_absence(
-    watch: MemberWatch,
-    gone: Position,
-    candidates: Sequence[RebalanceCause],
-    elapsed_ms: int | None,
-) -> _Decision | None:
-    """Rule: static members leave for good only when told to, so one that had the time for it expired.
-
-    The generation's record is written again when another static member returns, which is no sign of life of this one.
-    """
-    stint = watch.stint
-    absent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
-    absent_ms = max(absent_ms, elapsed_ms or 0)
-    if stint.identity.instance_id is None or _EXPIRED not in candidates:
-        return None
-    if absent_ms < (stint.identity.session_timeout_ms or 0):
-        return None
-    reason = (
-        f"Static member {stint.member_id} is gone {absent_ms} ms after its last generation began; static members leave "
-        "for good only when told to."
-    )
-    return _Decision(_EXPIRED, [each for each in candidates if each is not _EXPIRED], reason)
 
 
 def _by_silence(
@@ -346,7 +224,7 @@ def _by_silence(
     rules: DepartureRules,
     around: Circumstances,
     others: Sequence[RebalanceCause],
-) -> _Decision | None:
+) -> Decision | None:
     """Rule: a member that was silent before it went, or whose process had restarted by then, did not leave."""
     name, alternatives = watch.stint.member_id, (_LEFT, *others)
     if around.overdue_ms >= rules.answer_within_ms:
@@ -354,52 +232,20 @@ def _by_silence(
             f"Member {name} had not answered a new target for {around.overdue_ms} ms: it was no longer "
             "there when it went."
         )
-        return _Decision(_EXPIRED, alternatives, reason)
+        return Decision(_EXPIRED, alternatives, reason)
     if around.successor_id is not None:
         reason = (
             f"Member {name} was still a member when {around.successor_id} of the same client and host "
             "joined: its process had ended without leaving."
         )
-        return _Decision(_EXPIRED, alternatives, reason)
+        return Decision(_EXPIRED, alternatives, reason)
     if watch.stint.identity.instance_id is not None:
         reason = (
             f"Static member {name} went {silent_ms} ms after its last record; static members leave for "
             "good only when told to."
         )
-        return _Decision(_EXPIRED, alternatives, reason)
+        return Decision(_EXPIRED, alternatives, reason)
     return None
-
-
-def _decide_absence(
-    watch: MemberWatch, candidates: Sequence[RebalanceCause], elapsed_ms: int | None
-) -> _Decision:
-    name, static = watch.stint.member_id, watch.stint.identity.instance_id is not None
-    ruled_out = _EXPIRED not in candidates and _TIMED_OUT not in candidates
-    if ruled_out:
-        cause = _REMOVED if static else _LEFT
-        how = "was removed, as static members leave only when told to" if static else "left"
-        reason = (
-            f"Member {name} {how}: only {elapsed_ms} ms passed since the join phase before, less than its "
-            "session and its rebalance timeout."
-        )
-    else:
-        cause = _DEPARTED
-        reason = f"Member {name} is gone; the log does not tell how: {_ways(candidates)}."
-    alternatives = [candidate for candidate in candidates if candidate is not cause]
-    return _Decision(cause, alternatives, reason)
-
-
-_WAYS = {
-    _LEFT: "it may have left",
-    _EXPIRED: "its session expired",
-    _TIMED_OUT: "it did not rejoin in time",
-    _REMOVED: "it was removed",
-}
-
-
-def _ways(candidates: Sequence[RebalanceCause]) -> str:
-    ways = [_WAYS[candidate] for candidate in candidates]
-    return f"{', '.join(ways[:-1])} or {ways[-1]}"
 
 
 def join_names(names: Sequence[str], shown: int = 3) -> str:

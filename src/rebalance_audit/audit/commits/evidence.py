@@ -21,6 +21,8 @@ class CommitEvidence(NamedTuple):
     """The same for the member that committed last of those that stayed."""
     others_ms: tuple[int, ...]
     """Time of the last commit of each member that stayed and ever committed (epoch ms)."""
+    rejoined_ms: tuple[int, ...]
+    """The same of those that commit as they rejoin."""
     is_empty: bool
     """Nobody is left, not even members that are new."""
     library: ClientLibrary
@@ -34,6 +36,7 @@ def evidence_of(
     ownership: Ownership,
     stayed: Collection[str] | None = None,
     library: ClientLibrary = ClientLibrary.UNKNOWN,
+    rejoin_commits: Collection[str] = (),
 ) -> CommitEvidence | None:
     """The evidence for the end of a member; None if it never committed. `stayed`: ids of members; None: all others."""
     if watch.last_commit is None:
@@ -55,6 +58,7 @@ def evidence_of(
         book.most_of(ownership.owned_by(watch.stint.member_id)),
         book.most_of(ownership.owned_by(max(at_work)[1])) if at_work else None,
         tuple(at_ms for at_ms, _ in at_work),
+        tuple(at_ms for at_ms, member_id in at_work if member_id in rejoin_commits),
         not (watches.keys() - {watch.stint.member_id} if stayed is None else stayed),
         library,
     )

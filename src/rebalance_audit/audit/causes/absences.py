@@ -1,0 +1,219 @@
+"""Why a classic generation lacks a member of the previous one.
+
+Each commit outside of a transaction restarts a classic member's session timer, as does the end of a join phase.
+"""
+
+from collections.abc import Sequence
+
+from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
+from rebalance_audit.audit.causes.commit_rules import (
+    Silence,
+    closed_first,
+    held_up,
+    may_have_held_up,
+    silence_of,
+    stopped_before_join_phase,
+    too_recent,
+)
+from rebalance_audit.audit.causes.departures import Decision, evidence_at, verdict_on
+from rebalance_audit.audit.causes.join_phase import JoinPhase, Missed, Way
+from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.commits.evidence import CommitEvidence
+from rebalance_audit.replay.changes import Position
+
+_LEFT = RebalanceCause.MEMBER_LEFT
+_EXPIRED = RebalanceCause.MEMBER_SESSION_EXPIRED
+_TIMED_OUT = RebalanceCause.MEMBER_REBALANCE_TIMEOUT
+_REMOVED = RebalanceCause.MEMBER_REMOVED_BY_ADMIN
+_DEPARTED = RebalanceCause.MEMBER_DEPARTED
+
+
+def judge_absence(
+    watch: MemberWatch,
+    gone: Position,
+    elapsed_ms: int | None,
+    timeout_ms: int | None,
+    commits: CommitEvidence | None = None,
+    missed: Missed | None = None,
+) -> Verdict:
+    """Why a classic generation lacks a member of the previous one.
+
+    `elapsed_ms`: time between the ends of the two join phases, each of which restarts all timers of the member; None if
+    unknown. `timeout_ms`: the shortest rebalance timeout in the previous generation. `missed`: the join phase that it
+    missed; None if that is unknown.
+    """
+    identity = watch.stint.identity
+    candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
+    silence = silence_of(commits, gone)
+    if elapsed_ms is not None:
+        if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
+            candidates.remove(_EXPIRED)
+        if timeout_ms is not None and elapsed_ms < timeout_ms:
+            candidates.remove(_TIMED_OUT)
+    decision = _decide_absence(watch, candidates, elapsed_ms)
+    if decision.cause is _DEPARTED and silence is not None:
+        decision = (
+            _absence_by_commits(watch, gone, candidates, timeout_ms, silence)
+            or _by_join_phase(watch, candidates, silence, missed)
+            or decision
+        )
+    if decision.cause is _DEPARTED:
+        decision = _static_absence(watch, gone, candidates, elapsed_ms) or decision
+    facts = [
+        evidence_at(watch.last_life, f"last generation with member {watch.stint.member_id}"),
+        evidence_at(gone, f"a generation without member {watch.stint.member_id}"),
+    ]
+    return verdict_on(decision, watch, gone, facts, silence)
+
+
+def of_batch(verdict: Verdict, company: int) -> Verdict:
+    """The verdict on a classic member that went together with others of which none committed on closing."""
+    if verdict.cause not in (_LEFT, _DEPARTED):
+        return verdict
+    others = dict.fromkeys((_LEFT, *verdict.alternatives))
+    others.pop(_REMOVED, None)
+    detail = (
+        f"Member {verdict.member_id} went together with {company} more, and none of them committed on closing: "
+        "a batch removal."
+    )
+    return verdict._replace(cause=_REMOVED, alternatives=tuple(others), detail=detail)
+
+
+def _absence_by_commits(
+    watch: MemberWatch,
+    gone: Position,
+    candidates: Sequence[RebalanceCause],
+    timeout_ms: int | None,
+    silence: Silence,
+) -> Decision | None:
+    """The decision about a classic member, for which each of its commits restarted the session timer."""
+    identity, name = watch.stint.identity, watch.stint.member_id
+    session_ms, static = identity.session_timeout_ms, identity.instance_id is not None
+    if session_ms is None or silence.evidence.last.position.leader_epoch != gone.leader_epoch:
+        return None
+    if not silence.keeps_session:
+        if static or _TIMED_OUT in candidates or not too_recent(silence, session_ms):
+            return None
+        rest = [each for each in candidates if each is not _LEFT]
+        return Decision(_LEFT, rest, silence.told_close(name))
+    if (
+        _TIMED_OUT in candidates
+        and not static  # a join phase that ends drops dynamic members alone
+        and timeout_ms is not None
+        and may_have_held_up(silence, session_ms, timeout_ms)
+    ):
+        if not held_up(silence, timeout_ms):
+            return None
+        rest = [each for each in candidates if each is not _TIMED_OUT]
+        reason = f"{silence.told(name)} The others waited as long as its rebalance timeout lasts."
+        return Decision(_TIMED_OUT, rest, reason)
+    if silence.silent_ms < session_ms:
+        cause = _REMOVED if static and not closed_first(silence, session_ms) else _LEFT
+        rest = [each for each in candidates if each not in (cause, _EXPIRED)]
+        reason = (
+            f"{silence.told_close(name)} Each commit restarts its session timer, which lasts "
+            f"{session_ms} ms: it did not expire."
+        )
+        return Decision(cause, rest, reason)
+    early = silence.came_early(watch.last_life.record_timestamp_ms)
+    if early and not static:
+        rest = [each for each in candidates if each is not _LEFT]
+        return Decision(_LEFT, rest, silence.told_early(name))
+    if (
+        _EXPIRED in candidates
+        and early is False
+        and stopped_before_join_phase(
+            silence, session_ms, identity.rebalance_timeout_ms, static=static
+        )
+    ):
+        rest = [each for each in candidates if each is not _EXPIRED]
+        return Decision(_EXPIRED, rest, silence.told(name))
+    return None
+
+
+_CAUSES = {
+    Way.CLOSED: _LEFT,
+    Way.POLLED_LATE: _LEFT,
+    Way.DIED: _EXPIRED,
+    Way.DID_NOT_REJOIN: _TIMED_OUT,
+}
+
+
+def _by_join_phase(
+    watch: MemberWatch,
+    candidates: Sequence[RebalanceCause],
+    silence: Silence,
+    missed: Missed | None,
+) -> Decision | None:
+    """Rule: one way to go fits the time from the member's last work to the join phase that it missed."""
+    identity = watch.stint.identity
+    session_ms, poll_ms = identity.session_timeout_ms, identity.rebalance_timeout_ms
+    if missed is None or session_ms is None or poll_ms is None or identity.instance_id is not None:
+        return None
+    if not silence.keeps_session:
+        return None
+    way = JoinPhase(silence, missed, session_ms, poll_ms).way()
+    if way is None or _CAUSES[way] not in candidates:
+        return None
+    cause = _CAUSES[way]
+    rest = [each for each in candidates if each is not cause]
+    reason = (
+        f"{silence.told(watch.stint.member_id)} So {way.value}: no other end fits the join phase."
+    )
+    return Decision(cause, rest, reason)
+
+
+def _static_absence(
+    watch: MemberWatch,
+    gone: Position,
+    candidates: Sequence[RebalanceCause],
+    elapsed_ms: int | None,
+) -> Decision | None:
+    """Rule: static members leave for good only when told to, so one that had the time for it expired.
+
+    The generation's record is written again when another static member returns, which is no sign of life of this one.
+    """
+    stint = watch.stint
+    absent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
+    absent_ms = max(absent_ms, elapsed_ms or 0)
+    if stint.identity.instance_id is None or _EXPIRED not in candidates:
+        return None
+    if absent_ms < (stint.identity.session_timeout_ms or 0):
+        return None
+    reason = (
+        f"Static member {stint.member_id} is gone {absent_ms} ms after its last generation began; static members leave "
+        "for good only when told to."
+    )
+    return Decision(_EXPIRED, [each for each in candidates if each is not _EXPIRED], reason)
+
+
+def _decide_absence(
+    watch: MemberWatch, candidates: Sequence[RebalanceCause], elapsed_ms: int | None
+) -> Decision:
+    name, static = watch.stint.member_id, watch.stint.identity.instance_id is not None
+    ruled_out = _EXPIRED not in candidates and _TIMED_OUT not in candidates
+    if ruled_out:
+        cause = _REMOVED if static else _LEFT
+        how = "was removed, as static members leave only when told to" if static else "left"
+        reason = (
+            f"Member {name} {how}: only {elapsed_ms} ms passed since the join phase before, less than its "
+            "session and its rebalance timeout."
+        )
+    else:
+        cause = _DEPARTED
+        reason = f"Member {name} is gone; the log does not tell how: {_ways(candidates)}."
+    alternatives = [candidate for candidate in candidates if candidate is not cause]
+    return Decision(cause, alternatives, reason)
+
+
+_WAYS = {
+    _LEFT: "it may have left",
+    _EXPIRED: "its session expired",
+    _TIMED_OUT: "it did not rejoin in time",
+    _REMOVED: "it was removed",
+}
+
+
+def _ways(candidates: Sequence[RebalanceCause]) -> str:
+    ways = [_WAYS[candidate] for candidate in candidates]
+    return f"{', '.join(ways[:-1])} or {ways[-1]}"

@@ -1,0 +1,160 @@
+"""Which ends of a classic member fit the join phase that it missed.
+
+The coordinator begins a join phase as it removes a member, or removes it while the phase goes on. The phase leaves no
+record but that of its end; the commits of the members that rejoin bound its begin:
+
+- Java members commit as they rejoin (ConsumerCoordinator.onJoinPrepare), with the heartbeat that tells them of the
+  phase, and not again before they have their assignment (generationIfStable). So the first of their last commits came
+  at most one heartbeat interval after the begin, and not before it.
+- Other members commit as long as they are at work, so not for longer than that interval into the phase.
+- No phase lasts longer than the group's rebalance timeout.
+
+Each way to go takes its own time since the member was last at work: none (it closed), its session (it died), its
+`max.poll.interval.ms` (it polled too late, and left), or as long as the phase may last (it did not rejoin).
+"""
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.causes.commit_rules import (
+    HEARTBEAT_MS,
+    HEARTBEATS_PER_SESSION,
+    Silence,
+)
+
+_CLOSES_WITHIN_MS: Final = 500
+"""Between the commit and the leave of a client that closes; it waits for the answer to the commit."""
+_LEAVES_WITHIN_MS: Final = 200
+"""The same where nothing else is in the way."""
+_LATE_MS: Final = 500
+"""How late timers fire and requests arrive."""
+_EXACTLY_MS: Final = 100
+"""How late a timer fires that ends a phase."""
+
+
+class Way(Enum):
+    """A way to go."""
+
+    CLOSED = "it closed"
+    WAS_REMOVED = "somebody removed it"
+    DIED = "it died, and its session ran out"
+    POLLED_LATE = "it polled too late, and left"
+    DID_NOT_REJOIN = "it did not rejoin in time"
+
+
+class Missed(NamedTuple):
+    """The join phase that a member missed, as the records tell; times in epoch ms."""
+
+    joined_ms: int
+    """When the member's last generation began, for which it was there."""
+    ended_ms: int
+    """When the phase ended."""
+    longest_ms: int
+    """How long it may last: the longest rebalance timeout of the group."""
+    alone: bool
+    """Whether nobody else came or went."""
+
+
+class JoinPhase(NamedTuple):
+    """The same with what commits tell of the member and of those that stayed."""
+
+    silence: Silence
+    missed: Missed
+    session_ms: int
+    poll_ms: int
+    """Rebalance timeout of the member: clients set it to `max.poll.interval.ms`."""
+
+    @property
+    def heard_ms(self) -> int:
+        """Within that time from the begin, members that poll rejoin."""
+        return min(HEARTBEAT_MS, self.session_ms // HEARTBEATS_PER_SESSION) + _LATE_MS
+
+    def began_ms(self) -> tuple[int, int]:
+        """Bounds on its begin."""
+        evidence, ended_ms = self.silence.evidence, self.missed.ended_ms
+        earliest_ms = ended_ms - self.missed.longest_ms
+        if evidence.is_empty:
+            return (ended_ms if self.missed.alone else earliest_ms), ended_ms
+        rejoined_ms = min((each for each in evidence.rejoined_ms if each <= ended_ms), default=None)
+        if rejoined_ms is not None and rejoined_ms >= earliest_ms:
+            return max(earliest_ms, rejoined_ms - self.heard_ms), rejoined_ms
+        if evidence.others_ms:
+            earliest_ms = max(earliest_ms, max(evidence.others_ms) - self.heard_ms)
+        return min(earliest_ms, ended_ms), ended_ms
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether those that stayed waited for about as long as the phase may last."""
+        waited_ms = self.missed.ended_ms - self.began_ms()[1]
+        return waited_ms >= self.missed.longest_ms - HEARTBEAT_MS - _LATE_MS
+
+    def ways(self) -> frozenset[Way]:
+        """The ways to go that fit."""
+        earliest_ms, latest_ms = self.began_ms()
+        ended_ms, longest_ms = self.missed.ended_ms, self.missed.longest_ms
+        gone_by_ms = latest_ms if self.missed.alone and not self.ran_out else ended_ms
+        pause_ms = self.silence.longest_ms
+        last_ms = self.silence.evidence.last.position.record_timestamp_ms
+        here_ms = max(last_ms, self.missed.joined_ms)
+        if pause_ms is None:
+            pause_ms = self.session_ms
+        at_most_ms = pause_ms + _LATE_MS
+        closes = self.silence.on_timer
+        since = {
+            Way.CLOSED: (last_ms if closes else here_ms, 0, pause_ms),
+            Way.WAS_REMOVED: (here_ms, 0, pause_ms),
+            Way.DIED: (here_ms, self.session_ms, self.session_ms + at_most_ms),
+            Way.POLLED_LATE: (here_ms, self.poll_ms, self.poll_ms + at_most_ms),
+        }
+        if closes:
+            since[Way.CLOSED] = (last_ms, 0, _CLOSES_WITHIN_MS)
+        found = {
+            way
+            for way, (from_ms, least_ms, most_ms) in since.items()
+            if earliest_ms - from_ms <= most_ms and gone_by_ms - from_ms >= least_ms
+        }
+        if ended_ms - earliest_ms >= longest_ms:
+            found.add(Way.DID_NOT_REJOIN)
+        return frozenset(found)
+
+    def way(self) -> Way | None:
+        """The way to go that alone is likely; None if several are."""
+        ways = self.ways()
+        if len(ways) == 1:
+            (only,) = ways
+            if only is Way.WAS_REMOVED or (only is Way.DID_NOT_REJOIN and not self.ran_out):
+                return None
+            return only
+        if ways == {Way.POLLED_LATE, Way.DID_NOT_REJOIN} and self.ran_out:
+            return Way.DID_NOT_REJOIN
+        if Way.POLLED_LATE not in ways and self.died_within():
+            return Way.DIED
+        ran_ms = self.silence.evidence.last.position.record_timestamp_ms + self.missed.longest_ms
+        if 0 <= self.missed.ended_ms - ran_ms <= _LEAVES_WITHIN_MS:
+            # Its leave began a phase that then lasted as long as it may.
+            return Way.CLOSED
+        return None
+
+    def died_within(self) -> bool:
+        """Whether its session ended as the phase did, or began it alone.
+
+        The phase waits for all members, so it ends as the last one that is missing expires.
+        """
+        last_ms = self.silence.evidence.last.position.record_timestamp_ms
+        here_ms = max(last_ms, self.missed.joined_ms)
+        ended_ms = self.missed.ended_ms
+        if 0 <= ended_ms - here_ms - self.session_ms <= _EXACTLY_MS:
+            return True
+        earliest_ms, latest_ms = self.began_ms()
+        if not self.missed.alone:
+            return False
+        if (
+            not self.silence.evidence.is_empty
+            and ended_ms - latest_ms > self.heard_ms
+            and 0 <= ended_ms - here_ms - self.session_ms <= self.heard_ms
+        ):
+            return True
+        return (
+            earliest_ms - last_ms > _CLOSES_WITHIN_MS
+            and 0 <= latest_ms - here_ms - self.session_ms <= self.heard_ms
+        )
