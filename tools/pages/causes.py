@@ -82,23 +82,26 @@ protocol, the first rule that applies decides:
 3. The member was told to give up partitions, and was removed at most {slack} ms after its rebalance timeout. A
    deleted topic can be the reason: the Java client retries its commit for the deleted partition until the
    timeout. *member rebalance timeout*
-4. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
+4. The member went exactly as the timer of its last recorded heartbeat fires, at most 100 ms later: after the session of
+   `audit.consumer_session_timeout_ms`, or, if that is not set, the default of 45 s or the shortest. It did not just
+   commit as clients do that close. *member session expired*
+5. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
    come more often than that. It *left*, or was *removed by an administrator* if it is static. If it had stopped
    committing for longer than ever before, and than two thirds of a session, while the others went on, and wrote no
    record for as long as a session: *member session expired*. A single commit in a transaction does not count, since
    the coordinator takes those of old producers without a member id.
-5. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
+6. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or
    `REBALANCE_AUDIT_AUDIT__CONSUMER_SESSION_TIMEOUT_MS`). Otherwise no session is taken to be shorter
    than {shortest} ms (`audit.shortest_session_ms`).
-6. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
+7. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
    was available: each living member does so with its next heartbeat. *member session expired*
-7. There was exactly one younger member of the same client and host: the process had been restarted without
+8. There was exactly one younger member of the same client and host: the process had been restarted without
    leaving. *member session expired*
-8. The member is static: on closing it would have left for a while. *member session expired*
-9. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing but
-   commits, so without them a leave and an expiry look alike.
+9. The member is static: on closing it would have left for a while. *member session expired*
+10. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing
+    but commits, so without them a leave and an expiry look alike.
 
 A classic group's record shows when its join phase ended. All timers of its members restart then, and all of them are
 in the log: a member that is gone by the end of the next join phase, sooner than its session and its rebalance timeout

@@ -79,6 +79,16 @@ def test_a_member_that_stopped_committing_while_another_went_on_expired() -> Non
     assert "member_left" in cause["alternatives"]
 
 
+@pytest.mark.parametrize(
+    ("after_ms", "how"), [(45_060, "member_session_expired"), (45_200, "member_departed")]
+)
+def test_a_member_that_goes_as_the_timer_of_its_last_heartbeat_fires_expired(
+    after_ms: int, how: str
+) -> None:
+    """Each record of a member is written with its heartbeat, which starts the session's timer."""
+    assert end_of("A", *SETTLED, (2_500 + after_ms, A_GOES))["cause"] == how
+
+
 def test_silence_tells_nothing_if_the_other_member_fell_silent_too() -> None:
     """There may have been nothing to commit."""
     others = commits(3, 6_000, 11_000, 16_000)

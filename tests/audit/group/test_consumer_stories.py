@@ -174,7 +174,7 @@ def test_an_epoch_superseded_before_its_target_gets_the_next_one() -> None:
 
 def test_removal_is_never_called_proven() -> None:
     """Leave, expiry, timeout and removal write the same records; the audit names what the evidence leaves open."""
-    got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, (9000, "8t A; 7t A; 5t A; 3 4"))
+    got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, (9200, "8t A; 7t A; 5t A; 3 4"))
     assert pick(
         got["rebalance_causes"], "cause", "certainty", "member_id", "alternatives", epoch=4
     ) == [

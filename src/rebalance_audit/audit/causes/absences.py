@@ -5,7 +5,7 @@ Each commit outside of a transaction restarts a classic member's session timer, 
 
 from collections.abc import Sequence
 
-from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import DEPARTURES, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.commit_rules import (
     Silence,
     closed_first,
@@ -217,3 +217,11 @@ _WAYS = {
 def _ways(candidates: Sequence[RebalanceCause]) -> str:
     ways = [_WAYS[candidate] for candidate in candidates]
     return f"{', '.join(ways[:-1])} or {ways[-1]}"
+
+
+def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
+    """The verdict on one member's end among an epoch's verdicts, if there is one."""
+    for verdict in verdicts:
+        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
+            return verdict
+    return None

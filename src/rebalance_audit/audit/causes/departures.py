@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import (
-    DEPARTURES,
     Certainty,
     Evidence,
     RebalanceCause,
     Verdict,
 )
 from rebalance_audit.audit.causes.commit_rules import (
+    CLOSES_WITHIN_MS,
     Silence,
     silence_of,
     stopped,
@@ -26,6 +26,12 @@ _EXPIRED = RebalanceCause.MEMBER_SESSION_EXPIRED
 _TIMED_OUT = RebalanceCause.MEMBER_REBALANCE_TIMEOUT
 _REMOVED = RebalanceCause.MEMBER_REMOVED_BY_ADMIN
 _DEPARTED = RebalanceCause.MEMBER_DEPARTED
+
+
+_DEFAULT_SESSION_MS: Final = 45_000
+"""Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
+_TIMER_MS: Final = 100
+"""How late the coordinator's timers fire."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -145,7 +151,8 @@ def _decide(
     others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     decided = (
-        _by_commits(watch, gone, rules, silence, others)
+        _by_timer(watch, gone, rules, silence, others)
+        or _by_commits(watch, gone, rules, silence, others)
         or _by_session(watch, gone, rules, others)
         or _by_silence(watch, silent_ms, rules, around, others)
     )
@@ -164,6 +171,30 @@ def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
         return -1, -1
     held_ms = gone.record_timestamp_ms - told.record_timestamp_ms
     return held_ms, held_ms - timeout_ms
+
+
+def _by_timer(
+    watch: MemberWatch,
+    gone: Position,
+    rules: DepartureRules,
+    silence: Silence | None,
+    others: Sequence[RebalanceCause],
+) -> Decision | None:
+    """Rule: a member that goes exactly a session after its last record expired; each heartbeat starts the timer.
+
+    Which sessions are likely: the known one, or the default and the shortest. Not if it committed as it closed.
+    """
+    last, name = watch.last_life, watch.stint.member_id
+    closed = silence is not None and silence.silent_ms <= CLOSES_WITHIN_MS
+    if closed or watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
+        return None
+    known_ms = rules.consumer_session_timeout_ms
+    sessions = (rules.shortest_session_ms, _DEFAULT_SESSION_MS) if known_ms is None else (known_ms,)
+    silent_ms = gone.record_timestamp_ms - last.record_timestamp_ms
+    if not any(0 <= silent_ms - session_ms <= _TIMER_MS for session_ms in sessions):
+        return None
+    reason = f"Member {name} went {silent_ms} ms after its last heartbeat that left a record, as its session ran out."
+    return Decision(_EXPIRED, (_LEFT, *others), reason)
 
 
 def _by_session(
@@ -253,11 +284,3 @@ def join_names(names: Sequence[str], shown: int = 3) -> str:
     rest = len(names) - shown
     listed = ", ".join(names[:shown])
     return f"{listed} and {rest} more" if rest > 0 else listed
-
-
-def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
-    """The verdict on one member's end among an epoch's verdicts, if there is one."""
-    for verdict in verdicts:
-        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
-            return verdict
-    return None

@@ -7,11 +7,10 @@ from operator import itemgetter
 
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
-from rebalance_audit.audit.causes.absences import judge_absence
+from rebalance_audit.audit.causes.absences import departure_of, judge_absence
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
-from rebalance_audit.audit.causes.departures import departure_of
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.doubt import follows_gap

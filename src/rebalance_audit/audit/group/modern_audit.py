@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
-from rebalance_audit.audit.causes.absences import judge_absence
+from rebalance_audit.audit.causes.absences import departure_of, judge_absence
 from rebalance_audit.audit.causes.beginnings import (
     Beginning,
     beginning_of,
@@ -20,7 +20,6 @@ from rebalance_audit.audit.causes.cause import (
 )
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.contradictions import Believed
-from rebalance_audit.audit.causes.departures import departure_of
 from rebalance_audit.audit.causes.expressions import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.causes.member_watch import MemberWatch
