@@ -16,7 +16,8 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import PROGRAM
 from tests.support.broker import Broker
-from tests.support.live_groups import work
+from tests.support.broker_cluster import leaders_of, running_cluster
+from tests.support.live_groups import HASTE, make_topic, work
 
 SOON_S: Final = 2.0
 PATIENCE_S: Final = 60
@@ -74,10 +75,31 @@ def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
     assert second.lines[-1][1]["event"] == "end"
 
 
+def test_watch_beside_brokers_that_die_one_after_the_other(tmp_path: Path) -> None:
+    """Leaders of partitions move, and dead brokers come back: nothing is lost, and nothing said twice."""
+    with running_cluster(tmp_path, HASTE) as brokers:
+        first = brokers[0]
+        make_topic(first)
+        work(first, "before", commits=2)
+        with watching(*brokers) as watched:
+            until(lambda: bool(watched.told()))
+            for number, broker in enumerate(brokers[1:], 2):
+                assert number in leaders_of(first).values()
+                broker.kill()
+                until(lambda: not {number, -1} & set(leaders_of(first).values()))  # noqa: B023 - called here
+                work(first, f"without-{number}", commits=2)
+                broker.start()
+            truth = ended(first, tmp_path / "copy")
+            until(lambda: watched.told() == truth)
+            said = [key_of(line["rebalance"]) for _, line in watched.lines if "rebalance" in line]
+            assert len(said) == len(truth) > 0
+            assert watched.end(signal.SIGINT) == 0
+
+
 @contextmanager
-def watching(broker: Broker) -> Iterator[Watching]:
+def watching(*brokers: Broker) -> Iterator[Watching]:
     """A process that tells of every rebalance of the log."""
-    source = f"kafka:{broker.bootstrap_servers}"
+    source = f"kafka:{','.join(broker.bootstrap_servers for broker in brokers)}"
     command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", "--quiet"]
     watched = Watching(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
     try:

@@ -65,12 +65,15 @@ def make_folder(
     own: Mapping[str, ClusterTopic],
     jars: Path = JARS,
     features: Sequence[str] = (),
+    *,
+    creates_offsets_topic: bool = True,
 ) -> int:
     """Make everything that a broker needs, and return the port that clients will find it at.
 
     `placed` is a folder of segments: those of `__consumer_offsets` are copied, and the topics that live at the end of
     its metadata log are created under their own ids, as are the topics of `own`. `features` are enabled beside those
-    that the release enables itself (`share.version=1`).
+    that the release enables itself (`share.version=1`). Without `creates_offsets_topic` the brokers create that topic
+    when a client looks for a coordinator.
     """
     folder.mkdir(parents=True, exist_ok=True)
     topics = {OFFSETS_TOPIC: NEW_OFFSETS_TOPIC, **own}
@@ -83,7 +86,8 @@ def make_folder(
     for name, content in _formatted(jars, tuple(features)).items():
         (folder / "data" / name).parent.mkdir(exist_ok=True)
         (folder / "data" / name).write_bytes(content)
-    _create_topics(folder, topics, _last_leader_epoch(partitions))
+    if creates_offsets_topic:
+        _create_topics(folder, topics, _last_leader_epoch(partitions))
     for partition in partitions:
         copied = folder / "data" / partition.name
         shutil.copytree(partition, copied)
