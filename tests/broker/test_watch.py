@@ -12,12 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import PROGRAM
 from tests.support.broker import Broker
 from tests.support.broker_cluster import leaders_of, running_cluster
 from tests.support.live_groups import HASTE, make_topic, work
+
+pytestmark = pytest.mark.broker
 
 SOON_S: Final = 2.0
 PATIENCE_S: Final = 60
