@@ -1,6 +1,9 @@
 """Logs that no coordinator writes but damage, lost records or compaction can leave: audited, not refused."""
 
+import pytest
+
 from rebalance_audit.audit.log_audit import audit_log
+from rebalance_audit.audit.options import AuditOptions
 from tests.dsl import log
 
 
@@ -49,3 +52,74 @@ def test_ownership_across_a_hole_is_marked() -> None:
     assert held["A", 3, 3000] == "complete"
     (second,) = (row for row in tables["epochs"] if row["epoch"] == 2)
     assert second["unowned_partition_ms"] is None
+
+
+def marks_of_ownership(
+    *writes: tuple[int, str], is_whole: bool | None = False
+) -> dict[tuple[str, int, int | None], str]:
+    """Member, partition and end of every interval, and whether records of it may be missing."""
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    rows = audit_log(log(*writes), options)["ownership"]
+    return {
+        (row["member_id"], row["topic_partition"], row["to_at"]): row["completeness"]
+        for row in rows
+    }
+
+
+CREATED = (1000, "2 0")
+
+
+def test_a_deleted_group_had_no_members() -> None:
+    """Only an empty group can be deleted, so the record in which A gave up its partition is missing."""
+    held = marks_of_ownership(CREATED, (2000, "2 1 range A=0"), (9000, "2t"))
+    assert held == {("A", 0, 9000): "gap"}
+
+
+def test_a_group_deleted_at_once_after_its_last_member_left() -> None:
+    """The record in which A gave up its partition is there, of the same time as the deletion."""
+    held = marks_of_ownership(CREATED, (2000, "2 1 range A=0"), (9000, "2 2; 2t"))
+    assert held == {("A", 0, 9000): "complete"}
+
+
+def test_ownership_across_missing_generations_is_marked() -> None:
+    """A has the partition before and after them; another member may have had it meanwhile."""
+    held = marks_of_ownership(
+        CREATED, (2000, "2 1 range A=0"), (5000, "2 4 range A=0"), (9000, "2 5 range A=- B=0")
+    )
+    assert held == {("A", 0, 9000): "gap", ("B", 0, None): "complete"}
+
+
+@pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
+def test_a_revocation_that_nobody_asked_for(is_whole: bool, completeness: str) -> None:
+    """A member is asked to give a partition up first: without that record others may be missing, too."""
+    held = marks_of_ownership(*BEFORE[:2], (3000, "8 A 2/1 0-2"), is_whole=is_whole)
+    assert held["A", 3, 3000] == held["A", 0, None] == completeness
+
+
+@pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
+def test_a_generation_of_a_returned_static_member(is_whole: bool, completeness: str) -> None:
+    """It repeats the generation's record under a new member id; where records are missing, the first one may be."""
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    (epoch,) = audit_log(log((2000, "2 1 range A@i=0")), options)["epochs"]
+    assert epoch["completeness"] == completeness
+
+
+def test_durations_across_a_hole_are_unknown() -> None:
+    """Epoch 3 begins, epoch 4 is lost, and a later target shows: an earlier one may be missing."""
+    hole = ((4000, "5 B topics=bar; 3 3"), (9000, "3 5; 7 A 0-2; 7 B 3-5; 6 5"))
+    epochs = {row["epoch"]: row for row in audit_log(log(*BEFORE, *hole))["epochs"]}
+    assert epochs[2]["convergence_ms"] == 1500
+    third = epochs[3]
+    durations = ("assign_ms", "reconcile_ms", "convergence_ms", "slowest_member_ms")
+    assert [third[each] for each in durations] == [None] * 4
+    assert third["target_installed_at"] is None
+
+
+@pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
+def test_an_upgrade_behind_generations_without_a_record(is_whole: bool, completeness: str) -> None:
+    """Nobody may have assigned them; where records are missing, theirs may be."""
+    upgrade = "2t; 5 A session=6000; 3 4; 7 A 0-5; 6 4; 8 A 4/4 0-5"
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    writes = (CREATED, (2000, "2 1 range A=0-5"), (9000, upgrade))
+    (*_, last) = audit_log(log(*writes), options)["epochs"]
+    assert (last["epoch"], last["completeness"]) == (4, completeness)

@@ -103,8 +103,7 @@ class ClassicAudit:
 
     def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
         life, at_ms = self._life, new.position.record_timestamp_ms
-        begins = life.created_at is not None or new.generation == 1 or life.is_whole is True
-        first = old is None and begins
+        first = old is None and self._is_first(new)
         gap = life.gap or (old is None and not first)
         base = old.generation if old is not None else 0
         skipped = 0 if gap and old is None else new.generation - base - 1
@@ -161,6 +160,8 @@ class ClassicAudit:
             contradictions=logged.contradictions,
             not_stable=not_stable(new, unstable_ms, latest_ms, exact=exact and not moved_here),
         )
+        if gap:
+            life.ownership.doubt()  # the generations that are missing may have moved what was held
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
         moved = self._follow_partitions(old, new, since_known=False, gap=gap)
@@ -181,6 +182,17 @@ class ClassicAudit:
             life.empty(at_ms)
         life.previous_generation = new
         self._downgraded = False
+
+    def _is_first(self, new: Generation) -> bool:
+        """Whether the first record that the log has of a group is its first one.
+
+        A static member's return repeats the record of a generation with its new id, so where records are missing the
+        first one may be.
+        """
+        life = self._life
+        if life.created_at is not None or life.is_whole is True:
+            return True
+        return new.generation == 1 and not (new.has_static and life.is_whole is False)
 
     def _testify(
         self, scene: ClassicScene, joined_at_ms: int | None, verdicts: tuple[Verdict, ...]

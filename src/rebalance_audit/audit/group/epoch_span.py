@@ -250,10 +250,10 @@ class EpochSpan:
             if self.is_assigned_elsewhere
             else duration_ms(self.started_at_ms, self.target_installed_at_ms),
             "reconcile_ms": None
-            if self.is_converged_elsewhere
+            if self.is_converged_elsewhere or self.is_doubted
             else duration_ms(self.target_installed_at_ms, self.converged_at_ms),
             "convergence_ms": None
-            if self.is_elsewhere
+            if self.is_elsewhere or self.is_doubted
             else duration_ms(self.started_at_ms, self.converged_at_ms),
             "sync_ms": self.sync_ms,
             "outcome": self.outcome,

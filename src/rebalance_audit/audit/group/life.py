@@ -188,7 +188,7 @@ class Life:
         self.drop_awaiting()
         if self.rebalance is not None:
             self.end_rebalance(position.record_timestamp_ms, outcome)
-        self.ownership.end_all(position, last_epoch, "group_ended")
+        self.ownership.end_all(position, last_epoch, is_whole=self.is_whole)
         self.commits.forget()
         for member_id in list(self.watches):
             self.close_member(
@@ -239,9 +239,10 @@ class Life:
         """The target completes the superseded epochs up to its own epoch."""
         for span in self._awaiting:
             if span.epoch <= assignment_epoch:
-                span.target_installed_at_ms = at_ms
+                if not span.is_doubted:  # otherwise an earlier target may be missing
+                    span.target_installed_at_ms = at_ms
                 self._emit(EPOCHS, span.epoch_row())
-        self._awaiting = [span for span in self._awaiting if span.target_installed_at_ms is None]
+        self._awaiting = [span for span in self._awaiting if span.epoch > assignment_epoch]
 
     def drop_awaiting(self) -> None:
         """No member is left to assign anything to: epochs without a target never get one."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
-from rebalance_audit.audit.causes.absences import departure_of, judge_absence
+from rebalance_audit.audit.causes.absences import departure_of
 from rebalance_audit.audit.causes.beginnings import (
     Beginning,
     beginning_of,
@@ -18,7 +18,6 @@ from rebalance_audit.audit.causes.cause import (
     Verdict,
     weakened,
 )
-from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.contradictions import Believed
 from rebalance_audit.audit.causes.expressions import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness
@@ -27,10 +26,18 @@ from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_mo
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
-from rebalance_audit.audit.group.doubt import Doubt, follows_gap, hides_unowned, is_from_before
+from rebalance_audit.audit.group.doubt import (
+    Doubt,
+    follows_gap,
+    hides_unowned,
+    is_from_before,
+    lacks_revocation,
+    skips_generations,
+)
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.group.upgrade import upgrade
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
@@ -161,7 +168,9 @@ class ModernAudit:
             and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
             and self._evidence.is_upgrade(write[0], group)
         ):
-            self._upgrade(generation, write, group)
+            self._doubt.end()
+            upgrade(life, generation, first, group)
+            self._upgraded_at = write[-1].position
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()
@@ -171,22 +180,6 @@ class ModernAudit:
             self._began_unnumbered = self._evidence.begins_unnumbered(group)
             if self._evidence.is_upgrade(write[0], group):
                 self._upgraded_at = write[-1].position
-
-    def _upgrade(self, generation: Generation, write: Sequence[Step], group: ModernGroup) -> None:
-        life, position = self._life, write[0].position
-        self._doubt.end()
-        life.ownership.convert(position, generation.generation)
-        life.moves.clear()
-        life.protocol = group.group_type
-        for member_id in [known for known in life.watches if known not in group.members]:
-            watch = life.watches[member_id]
-            verdict = judge_absence(watch, position, None, None)
-            life.close_member(
-                member_id, position, verdict.cause, verdict.certainty, generation.generation
-            )
-            life.left_since += 1
-        life.previous_generation = life.created_at = None
-        self._upgraded_at = write[-1].position
 
     def _judge_causes(self, write: Sequence[Step]) -> tuple[Verdict, ...]:
         bump = self._evidence.bump
@@ -200,6 +193,9 @@ class ModernAudit:
             bump, beginning, upgraded=upgrades or upgraded
         )
         if upgrades:
+            if self._life.is_whole is False and skips_generations(bump, self._life.span):
+                self._missing = True
+                self._life.doubt()
             joined = (change.member_id for change in self._evidence.joined)
             new = [each for each in joined if each not in self._life.watches]
             return (interrupted_by_upgrade(bump, new),)
@@ -357,6 +353,8 @@ class ModernAudit:
                 pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
             )
             how = "handed_over" if replaced else "member_left"
+        if life.is_whole is False and lacks_revocation(change, self._group.group_type):
+            life.ownership.doubt()
         life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
         gained = minus(new, old)
         if gained:

@@ -321,6 +321,10 @@ class Ownership:
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
         self._held = {partition: held._replace(gap=True) for partition, held in self._held.items()}
+        for loose in (self._released, self._carried):
+            for partition, each_loose in loose.items():
+                held = each_loose.holding._replace(gap=True)
+                loose[partition] = each_loose._replace(holding=held)
         self.forget_unowned()
 
     def forget_unowned(self) -> None:
@@ -328,11 +332,16 @@ class Ownership:
         self._unowned.clear()
         self._confirmed = 0
 
-    def end_all(self, position: Position, epoch: int | None, how: str) -> None:
-        """The group is gone: every interval ends here."""
+    def end_all(self, position: Position, epoch: int | None, *, is_whole: bool | None) -> None:
+        """The group is gone: every interval ends here.
+
+        Only empty groups are deleted: unless the log is whole, the record that took what is still held may be missing.
+        """
         self.settle()
+        if is_whole is not True:
+            self.doubt()
         for partition, held in self._held.items():
-            self._end(partition, held, position, epoch, how)
+            self._end(partition, held, position, epoch, "group_ended")
         self._held.clear()
         self.forget_unowned()
 
