@@ -13,6 +13,8 @@ Write = list[Entry]
 CLOCK_STEP_MS: Final = 5_000
 COARSE_MS: Final = 20
 HOLE_WRITES: Final = 8
+RUN_RECORDS: Final = range(2, 21)
+"""How many neighbouring records of a group a run has, by its place."""
 
 
 class Damaged(NamedTuple):
@@ -44,6 +46,22 @@ def _lost_write(writes: Sequence[Write], place: int) -> list[Write]:
 
 def _lost_hole(writes: Sequence[Write], place: int) -> list[Write]:
     return _without(writes, place, HOLE_WRITES)
+
+
+def _lost_run(writes: Sequence[Write], place: int) -> list[Write]:
+    """Neighbouring records of one group are lost; those of other groups among them stay."""
+    group, left = _group_of(writes[place][0]), RUN_RECORDS[place % len(RUN_RECORDS)]
+    kept = list(writes[:place])
+    for write in writes[place:]:
+        rest = []
+        for entry in write:
+            if left and _group_of(entry) == group:
+                left -= 1
+            else:
+                rest.append(entry)
+        if rest:
+            kept.append(rest)
+    return kept
 
 
 def _cleaned(
@@ -133,6 +151,7 @@ def _clock_set_back(writes: Sequence[Write], place: int) -> list[Write]:
 DAMAGES: Final[Mapping[str, Callable[[Sequence[Write], int], list[Write]]]] = {
     "lost write": _lost_write,
     "lost hole": _lost_hole,
+    "lost run of a group": _lost_run,
     "cleaned": _cleaned_prefix,
     "cleaned without tombstones": _cleaned_of_tombstones,
     "one millisecond": _one_time,

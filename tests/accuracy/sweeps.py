@@ -30,7 +30,10 @@ EPOCH_MS: Final = (
     *("unowned_partition_ms", "slowest_member_ms"),
 )
 """Durations that are exact or unknown; the others are bounds."""
-LOSSES: Final = ("lost write", "lost hole", "cleaned", "cleaned without tombstones")
+LOSSES: Final = (
+    *("lost write", "lost hole", "lost run of a group"),
+    *("cleaned", "cleaned without tombstones"),
+)
 """Kinds of damage after which the records that are left have their offsets and times."""
 CLOCK_SET_BACK: Final = "clock set back"
 """After it, durations by one clock are what they were."""
