@@ -272,6 +272,12 @@ bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Compare speed with Kafka's ow
 endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs while a broker is under load, then compare (MINUTES=10 SEED=1)
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
+.PHONY: endurance-lake
+endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table, kill executors in turn, run several writers without locks: an hour
+	$(PY) -m tests.endurance.faults
+	$(PY) -m tests.endurance.executors --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
+	$(PY) -m tests.endurance.writers --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
+
 .PHONY: scale
 scale: java $(INSTALLED) $(JARS) ## Measure what runs cost by records, groups, members, skew, and what an increment costs (RECORDS="1000000 4000000")
 	$(PY) -m tests.perf.reducer_shapes

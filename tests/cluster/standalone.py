@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -99,9 +99,14 @@ class Cluster:
         os.killpg(lost.pid, signal.SIGKILL)
         lost.wait()
 
-    def kill_executors(self) -> int:
-        """Kill the executors of all workers, with what they hold; the master starts others. Returns how many."""
-        started = [process for worker in self.workers for process in below(worker.pid)]
+    def kill_executors(self, of_workers: Collection[int] | None = None) -> int:
+        """Kill executors of some or all workers, with what they hold; the master starts others. Returns how many."""
+        chosen = [
+            worker
+            for number, worker in enumerate(self.workers)
+            if of_workers is None or number in of_workers
+        ]
+        started = [process for worker in chosen for process in below(worker.pid)]
         executors = [each for each in started if EXECUTOR in command_line(each)]
         for executor in executors:
             kill(executor)

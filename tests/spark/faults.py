@@ -1,13 +1,15 @@
 """What can happen to a table of a lake between two runs, done by others than the program."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+APPEND_ONLY: Final = "delta.appendOnly"
 Fault = Callable[[SparkSession, Path], None]
 
 
@@ -18,13 +20,15 @@ def drop(_spark: SparkSession, table: Path) -> None:
 
 def empty(spark: SparkSession, table: Path) -> None:
     """Somebody deleted all rows."""
-    spark.sql(f"DELETE FROM delta.`{table}`")  # noqa: S608 - a folder of the tests
+    with _changeable(spark, table):
+        spark.sql(f"DELETE FROM delta.`{table}`")  # noqa: S608 - a folder of the tests
 
 
 def restore(spark: SparkSession, table: Path) -> None:
     """Somebody went back to the version before the last."""
     version = DeltaTable(str(table)).version() - 1
-    spark.sql(f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}")
+    with _changeable(spark, table):
+        spark.sql(f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}")
 
 
 def truncate_log(_spark: SparkSession, table: Path) -> None:
@@ -54,6 +58,17 @@ def damage_file(_spark: SparkSession, table: Path) -> None:
     """Half of a data file, with its footer, is gone."""
     file = _largest_file(table)
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+@contextmanager
+def _changeable(spark: SparkSession, table: Path) -> Iterator[None]:
+    """Lift what protects a table for the block, as somebody must who wants to change it."""
+    promised = DeltaTable(str(table)).metadata().configuration.get(APPEND_ONLY) == "true"
+    if promised:
+        spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('{APPEND_ONLY}' = 'false')")
+    yield
+    if promised:
+        spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('{APPEND_ONLY}' = 'true')")
 
 
 def _largest_file(table: Path) -> Path:

@@ -22,6 +22,7 @@ from rebalance_audit.errors import BadRequest, LakeBusy
 from rebalance_audit.lake.bronze.ledger import digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
+from rebalance_audit.lake.session.private_spark import java_session
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.location import is_catalog
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -336,7 +337,7 @@ class KafkaStream:
         return java_class(self._spark, HADOOP_PATH)(f"{self._checkpoint}/{name}")
 
     def _hadoop_conf(self) -> Any:
-        return self._spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - Hadoop's file systems have no other door
+        return java_session(self._spark).sessionState().newHadoopConf()
 
     # -- errors ---------------------------------------------------------------------------------
 

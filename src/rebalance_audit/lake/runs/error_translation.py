@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import LakeError, LakeNotReadable, LakeNotWritable, SparkEnded
+from rebalance_audit.errors import LakeBusy, LakeError, LakeNotReadable, LakeNotWritable, SparkEnded
 from rebalance_audit.lake.session.spark_end import with_java_trace, worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path
@@ -30,6 +30,8 @@ UNREADABLE_FILE: Final = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
 )
 """Spark's words for a data file that is gone, or is not what it should be."""
+CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_CHANGED")
+"""Delta's words where another commit came first, and what this one would write may no longer be right."""
 SCRATCH: Final = "spark.local.dir"
 
 
@@ -52,6 +54,11 @@ class ErrorTranslation:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
+            )
+        if CONFLICT.search(trace):
+            return LakeBusy(
+                f"Another run or ingest wrote into the lake {self._lake} at the same time, and this one gave way."
+                " Nothing is lost or doubled; run it again when the other has ended."
             )
         unreadable = self.unreadable_file(trace)
         if unreadable is not None:

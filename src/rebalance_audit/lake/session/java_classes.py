@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from rebalance_audit.lake.session.private_spark import driver_jvm
+
 ASKED_BY_PYSPARK: Final = (
     "functions",
     "PythonUtils",
@@ -24,7 +26,7 @@ IO_UTILS: Final = "org.apache.commons.io.IOUtils"
 
 def java_class(spark: SparkSession, name: str) -> Any:
     """A class of the driver's JVM by its full name: call it for an instance, and its attributes for what is static."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - the one door to Java
+    jvm = driver_jvm(spark)
     found = vars(jvm).get(name)
     if found is None:
         found = getattr(jvm, name)

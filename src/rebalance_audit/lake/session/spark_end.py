@@ -14,10 +14,10 @@ from typing import Final
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkRuntimeError
-from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import SparkEnded
+from rebalance_audit.lake.session.private_spark import driver_gateway, java_trace
 
 WORKER_GONE: Final = re.compile(r"Python worker exited unexpectedly")
 CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.io\.EOFException")
@@ -77,8 +77,7 @@ def worker_end(error: Exception) -> SparkEnded | None:
 
 def with_java_trace(error: Exception) -> str:
     """The error with its Java stack trace."""
-    trace = error._stackTrace if isinstance(error, CapturedException) else ""  # noqa: SLF001 - told nowhere else
-    return f"{error}\n{trace}"
+    return f"{error}\n{java_trace(error)}"
 
 
 def stop(spark: SparkSession) -> None:
@@ -113,7 +112,7 @@ def _silence_the_end(spark: SparkSession) -> None:
 def _end_of(spark: SparkSession, error: Exception) -> SparkEnded | None:
     if not (_is_soon_gone(spark) if isinstance(error, LINE_LOST) else _is_gone(spark)):
         return None
-    gateway = spark.sparkContext._gateway  # noqa: SLF001 - nobody else knows the process
+    gateway = driver_gateway(spark)
     process = getattr(gateway, "proc", None)
     code = None if process is None else process.wait(ENDING_SECONDS)
     how = "" if code is None else f" (by signal {-code})" if code < 0 else f" (exit code {code})"
@@ -132,7 +131,7 @@ def _is_soon_gone(spark: SparkSession) -> bool:
 
 def _is_gone(spark: SparkSession) -> bool:
     """Whether nothing listens any more at the Java process's address."""
-    gateway = spark.sparkContext._gateway  # noqa: SLF001 - as above
+    gateway = driver_gateway(spark)
     assert gateway is not None
     given = gateway.gateway_parameters
     try:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError
 from rebalance_audit.lake.session.java_classes import java_class, remember_classes
+from rebalance_audit.lake.session.private_spark import check_is_classic
 from rebalance_audit.resources import read_text, resource
 
 LOCAL_CONF: Final = "conf/spark/local.conf"
@@ -97,6 +98,7 @@ def build_session(
     LakeError if Delta is not on the class path.
     """
     wanted = dict(settings or {})
+    check_is_classic(os.environ)
     conf = SparkConf()
     if SUBMITTED in os.environ:
         conf.setAll(list(wanted.items()))

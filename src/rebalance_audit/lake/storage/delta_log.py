@@ -13,6 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
+from rebalance_audit.lake.session.private_spark import java_session
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
@@ -105,7 +106,7 @@ def properties(spark: SparkSession, path: str) -> dict[str, str]:
 def _metadata(spark: SparkSession, path: str) -> Any:
     """What DeltaTable.detail() says, without its two jobs."""
     logs = java_class(spark, DELTA_LOG)
-    return logs.forTableWithSnapshot(spark._jsparkSession, path)._2().metadata()  # noqa: SLF001 - as below
+    return logs.forTableWithSnapshot(java_session(spark), path)._2().metadata()  # noqa: SLF001 - Scala's name of what comes second
 
 
 def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]
 
 
 def _hadoop_conf(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - Hadoop's file systems have no other door
+    return java_session(spark).sessionState().newHadoopConf()
 
 
 def java_message(error: Py4JJavaError) -> str:

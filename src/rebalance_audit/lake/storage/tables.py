@@ -4,6 +4,8 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 """
 
 import os
+import re
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,6 +40,11 @@ FILTERED_BY: Final = (
 """Columns of bronze and silver by which queries filter."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 CHANGE_FEED: Final = "delta.enableChangeDataFeed"
+MADE_MEANWHILE: Final = re.compile(
+    r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
+)
+"""Words of Delta and Spark where a table is there, or begins to be, that was not there a moment ago."""
+APPEARS_SECONDS: Final = 10
 WRITERS: Final = min(4, os.cpu_count() or 1)
 """Tables that are created or written at once: a commit mostly keeps a core of the driver busy, not the executors."""
 
@@ -225,7 +232,19 @@ class Lake:
         with _translated(path):
             if self._location.version(schema) is None:
                 remove_aborted_create(path)
-                self.spark.sql(_definition(self._location.sql_name(schema), schema))
+                try:
+                    self.spark.sql(_definition(self._location.sql_name(schema), schema))
+                except PySparkException as error:
+                    if not (MADE_MEANWHILE.search(str(error)) and self._appears(schema)):
+                        raise
+
+    def _appears(self, schema: TableSchema) -> bool:
+        """Whether another process makes the table: where there are no locks, two may try at once."""
+        for _ in range(APPEARS_SECONDS):
+            if self._location.version(schema) is not None:
+                return True
+            time.sleep(1)
+        return False
 
     def _adapt(self, schema: TableSchema) -> bool:
         """Add the columns that a table lacks; returns whether there is a table."""
