@@ -355,3 +355,12 @@ def test_a_picture_for_a_ticket(lake: Path, tmp_path: Path) -> None:
     wrong = call("report", segments("failover"), "--png", "ne", "--out", tmp_path / "x.png")
     assert (wrong.code, (tmp_path / "x.png").exists()) == (2, False)
     assert "did you mean 'neu'?" in wrong.err
+
+
+def test_a_unit_stays_on_the_line_of_its_number(tmp_path: Path) -> None:
+    """However narrow the page is. What links and filters compare with keeps its blanks."""
+    write_groups(tmp_path, rows_of("every 5 min"))
+    page = report(tmp_path)
+    assert "2.0\N{NO-BREAK SPACE}s" in page.texts
+    assert not [text for text in page.texts if re.search(r"\d (ms|s|min)\b", text)]
+    assert "every 5 min" in {value for _, attributes in page.tags for value in attributes.values()}

@@ -64,6 +64,10 @@ _HARMLESS: Final = {
     0x2029: "\\u2029",
 }
 
+_CODE: Final = re.compile(r"(<(?:script|style)\b.*?</(?:script|style)>)", re.DOTALL)
+_TEXT: Final = re.compile(r">[^<>]+<")
+_BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d|%)(?!\w))")
+
 
 def render_page(facts: PageFacts) -> str:
     """The whole page."""
@@ -82,7 +86,7 @@ def render_page(facts: PageFacts) -> str:
     if len(coloured) < len(facts.causes):
         legend.append({"name": "other causes", "shades": OTHER})
     template = environment.get_template("page.html")
-    return template.render(
+    page = template.render(
         policy=_policy(library, script),
         css=_trusted(_file("page.css")),
         library=_trusted(library),
@@ -115,6 +119,15 @@ def render_page(facts: PageFacts) -> str:
         notes=_notes(facts),
         glossary=GLOSSARY,
     )
+    return "".join(
+        part if part.startswith(("<script", "<style")) else _with_joined_units(part)
+        for part in _CODE.split(page)
+    )
+
+
+def _with_joined_units(html: str) -> str:
+    """HTML in whose texts no unit stands alone on a line: it cannot be parted from its number. Attributes stay."""
+    return _TEXT.sub(lambda text: _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text[0]), html)
 
 
 def _environment() -> jinja2.Environment:
@@ -226,7 +239,8 @@ def _sections(
     for group_id, (group, picture) in zip(
         facts.detailed, group_sections(facts, names, cause_numbers), strict=True
     ):
-        packed = _packed({"html": template.render(group=group), "gantt": picture})
+        html = _with_joined_units(template.render(group=group))
+        packed = _packed({"html": html, "gantt": picture})
         room -= len(packed)
         if room < 0:
             break
