@@ -16,7 +16,6 @@ AIRFLOW_VENV := .venv-airflow
 AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
-CLASSES := jars/spark/.classes
 QUINT := spec/node_modules/.installed
 TLC := jars/tlc/.fetched
 PROMTOOL := .promtool/.fetched
@@ -75,9 +74,6 @@ jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need
 jars/%/.fetched: conf/jars/ivy.xml | $(INSTALLED)
 	@scripts/fetch-jars $(PY) $* jars/$*
 
-$(CLASSES): $(JARS) scripts/share-classes $(INSTALLED)
-	@scripts/share-classes $(VENV) $@
-
 # Quint, the engine of the specifications; exactly the packages of spec/package-lock.json.
 # Packages come from the registry that npm is configured with; the lock holds their hashes and no address.
 $(QUINT): spec/package.json spec/package-lock.json
@@ -121,7 +117,7 @@ SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-s
 SUITES_AT_ONCE := 3
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(CLASSES) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -134,11 +130,6 @@ IN_TWO := -n 2 --dist loadfile
 WITH_SPARK := $(IN_TWO) --no-loadscope-reorder
 # One session for all tests that need one, and the other process for those that need a broker alone.
 WITH_BROKER := -n 2 --dist loadgroup
-
-# Drivers start from stored classes: a session takes 5 s of processor time instead of 9 s, a run over a small log 40 to 49 s
-# instead of 55 s (few measurements on a busy machine). The cluster's suite goes without, as users do.
-# Java says nothing of an archive that does not fit.
-test-spark test-quality test-dags test-broker: export SPARK_SUBMIT_OPTS := -XX:SharedArchiveFile=$(CURDIR)/$(CLASSES) -Xlog:cds*=off
 
 SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
 
@@ -176,11 +167,11 @@ test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
 	SWARM_SEEDS=300 $(SWARM)
 
 .PHONY: test-spark
-test-spark: java $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests that start Spark
+test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 	$(PY) -m pytest -m spark $(WITH_SPARK) tests/cli tests/spark
 
 .PHONY: test-quality
-test-quality: java $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
+test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
 	$(PY) -m pytest -m quality tests/quality
 
 .PHONY: test-cluster
@@ -188,7 +179,7 @@ test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Sp
 	$(PY) -m pytest -m cluster tests/cluster
 
 .PHONY: test-broker
-test-broker: java $(INSTALLED) $(JARS) $(CLASSES) $(BROKER_JARS) ## Run the tests that start a Kafka broker
+test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker $(WITH_BROKER) tests/broker
 
 # The pinned release is the one that `jars-broker` fetches.
@@ -201,7 +192,7 @@ lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEA
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
 .PHONY: test-dags
-test-dags: java $(INSTALLED) $(JARS) $(CLASSES) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake
 	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
