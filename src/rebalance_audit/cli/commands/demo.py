@@ -80,9 +80,8 @@ def print_demo(console: Console, out: Path, tables: Tables, records: int) -> Non
     print_overview(overview, tables, everything=False, rebalances=REBALANCES_SHOWN)
     counts = ", ".join(f"{name} {len(rows):,}" for name, rows in tables.items())
     overview.line("")
-    overview.line(
-        f"{words.counted(records, 'record')} of the log became Delta tables under {out}: {counts} rows."
-    )
+    became = f"{words.counted(records, 'record')} of the log became" if records else "There were"
+    overview.line(f"{became} Delta tables under {out}: {counts} rows.")
     console.out(_what_next(out, tables), highlight=False)
 
 
