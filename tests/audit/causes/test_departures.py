@@ -80,6 +80,24 @@ def departure(rules: DepartureRules, *writes: tuple[int, str]) -> Row:
             id="it kept what it was to give up for its rebalance timeout",
         ),
         pytest.param(
+            [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (302_460, f"{GONE}; 3 4")],
+            "member_rebalance_timeout",
+            OPEN,
+            id="its timer started 40 ms before the record that tells of it",
+        ),
+        pytest.param(
+            [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (300_500, f"{GONE}; 3 4")],
+            "member_departed",
+            OPEN,
+            id="it went 2 s before its rebalance timeout",
+        ),
+        pytest.param(
+            [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (302_200, f"{GONE}; 3 4")],
+            "member_departed",
+            [*OPEN, "member_rebalance_timeout"],
+            id="too early for its rebalance timeout to be likely, not for a busy broker",
+        ),
+        pytest.param(
             [A_JOINS, B_JOINS, A_ANSWERS, (9_000, f"{GONE}; 8t B; 7t B; 5t B; 3 4 h0")],
             "member_removed_by_admin",
             ["member_left"],

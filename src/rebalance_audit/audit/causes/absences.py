@@ -18,6 +18,7 @@ from rebalance_audit.audit.causes.commit_rules import (
 from rebalance_audit.audit.causes.departures import Decision, evidence_at, verdict_on
 from rebalance_audit.audit.causes.join_phase import JoinPhase, Missed, Way
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.timers import can_have_fired
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import Position
 
@@ -46,10 +47,10 @@ def judge_absence(
     candidates = [_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED]
     silence = silence_of(commits, gone)
     if elapsed_ms is not None:
-        if identity.session_timeout_ms is not None and elapsed_ms < identity.session_timeout_ms:
-            candidates.remove(_EXPIRED)
-        if timeout_ms is not None and elapsed_ms < timeout_ms:
-            candidates.remove(_TIMED_OUT)
+        timers = ((_EXPIRED, identity.session_timeout_ms), (_TIMED_OUT, timeout_ms))
+        for cause, timer_ms in timers:
+            if timer_ms is not None and not can_have_fired(elapsed_ms, timer_ms):
+                candidates.remove(cause)
     decision = _decide_absence(watch, candidates, elapsed_ms)
     if decision.cause is _DEPARTED and silence is not None:
         decision = (
@@ -178,7 +179,7 @@ def _static_absence(
     absent_ms = max(absent_ms, elapsed_ms or 0)
     if stint.identity.instance_id is None or _EXPIRED not in candidates:
         return None
-    if absent_ms < (stint.identity.session_timeout_ms or 0):
+    if not can_have_fired(absent_ms, stint.identity.session_timeout_ms or 0):
         return None
     reason = (
         f"Static member {stint.member_id} is gone {absent_ms} ms after its last generation began; static members leave "

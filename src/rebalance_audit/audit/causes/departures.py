@@ -18,6 +18,7 @@ from rebalance_audit.audit.causes.commit_rules import (
     too_recent,
 )
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import Position
 
@@ -30,8 +31,6 @@ _DEPARTED = RebalanceCause.MEMBER_DEPARTED
 
 _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
-_TIMER_MS: Final = 100
-"""How late the coordinator's timers fire."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,7 +40,7 @@ class DepartureRules:
     consumer_session_timeout_ms: int | None = None
     """The brokers' `group.consumer.session.timeout.ms`; None = unknown."""
     rebalance_timeout_slack_ms: int = 5_000
-    """A removal up to this long after the rebalance timeout counts as a timeout: timers fire late, never early."""
+    """A removal up to this long after the rebalance timeout counts as a timeout: timers of a busy broker are late."""
     shortest_session_ms: int = 6_000
     """Minimum length of a session of unknown length: by default heartbeats come every 5 s."""
     answer_within_ms: int = 6_000
@@ -140,14 +139,15 @@ def _decide(
             f"Static member {name} had left for a while and its session ran out before it returned."
         )
         return Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED, _TIMED_OUT), reason)
-    held_ms, late_ms = _held_too_long(watch, gone)
-    if 0 <= late_ms <= rules.rebalance_timeout_slack_ms:
+    held = _held(watch, gone)
+    if held is not None and fired_then(*held, rules.rebalance_timeout_slack_ms):
+        held_ms, timeout_ms = held
         reason = (
             f"Member {name} kept partitions for {held_ms} ms after it was told to give them up; "
-            f"its rebalance timeout is {held_ms - late_ms} ms."
+            f"its rebalance timeout is {timeout_ms} ms."
         )
         return Decision(_TIMED_OUT, (_LEFT, _EXPIRED, _REMOVED), reason)
-    may_time_out = watch.speaks_classic or late_ms > 0
+    may_time_out = watch.speaks_classic or (held is not None and can_have_fired(*held))
     others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     decided = (
@@ -164,13 +164,12 @@ def _decide(
     return Decision(_DEPARTED, (_LEFT, _EXPIRED, *others), reason)
 
 
-def _held_too_long(watch: MemberWatch, gone: Position) -> tuple[int, int]:
-    """How long the member kept partitions that it had to revoke, and by how much that is too long; -1 if it did not."""
+def _held(watch: MemberWatch, gone: Position) -> tuple[int, int] | None:
+    """How long the member kept partitions that it had to revoke, and its rebalance timeout; None if it had none."""
     told, timeout_ms = watch.unrevoked_since, watch.stint.identity.rebalance_timeout_ms
     if told is None or timeout_ms is None or timeout_ms < 0:
-        return -1, -1
-    held_ms = gone.record_timestamp_ms - told.record_timestamp_ms
-    return held_ms, held_ms - timeout_ms
+        return None
+    return gone.record_timestamp_ms - told.record_timestamp_ms, timeout_ms
 
 
 def _by_timer(
@@ -191,7 +190,7 @@ def _by_timer(
     known_ms = rules.consumer_session_timeout_ms
     sessions = (rules.shortest_session_ms, _DEFAULT_SESSION_MS) if known_ms is None else (known_ms,)
     silent_ms = gone.record_timestamp_ms - last.record_timestamp_ms
-    if not any(0 <= silent_ms - session_ms <= _TIMER_MS for session_ms in sessions):
+    if not any(fired_then(silent_ms, session_ms) for session_ms in sessions):
         return None
     reason = f"Member {name} went {silent_ms} ms after its last heartbeat that left a record, as its session ran out."
     return Decision(_EXPIRED, (_LEFT, *others), reason)
@@ -211,7 +210,7 @@ def _by_session(
     if watch.speaks_classic:  # when told to rejoin, it has its rebalance timeout for that
         session_ms = min(session_ms, identity.rebalance_timeout_ms or session_ms)
         others = (_REMOVED,)
-    if silent_ms >= session_ms:
+    if can_have_fired(silent_ms, session_ms):
         return None
     lasts = "lasts" if known_ms is not None else "is expected to last at least"
     reason = f"its last record is {silent_ms} ms older, its session {lasts} {session_ms} ms."

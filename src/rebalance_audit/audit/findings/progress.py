@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.timers import fired_then
 from rebalance_audit.audit.findings.after_gap import AfterGap
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
@@ -412,7 +413,7 @@ class RevokerBlocked(Watcher):
         gone_ms = change.position.record_timestamp_ms
         held_ms = gone_ms - told.record_timestamp_ms
         slack_ms = self.scene.options.rules.rebalance_timeout_slack_ms
-        if timeout_ms < 0 or not 0 <= held_ms - timeout_ms <= slack_ms:
+        if timeout_ms < 0 or not fired_then(held_ms, timeout_ms, slack_ms):
             return
         outside = self.scene.outside
         deleted = [
