@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from deltalake import write_deltalake
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_audit.readers.lake_reader import open_lake
@@ -10,7 +11,7 @@ from rebalance_audit.readers.metrics import metrics_text
 from rebalance_audit.tables.gold_rows import GoldRows
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments
-from tests.support.lake_without_spark import empty_gold, write_lake
+from tests.support.lake_without_spark import arrow_table, empty_gold, write_lake
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -82,6 +83,39 @@ def test_a_bound_that_is_not_known_is_no_series(tmp_path: Path) -> None:
     found = samples(open_lake(tmp_path))
     assert of(found, "group_not_stable_seconds", bound="min") == [1.1]
     assert of(found, "group_not_stable_seconds", bound="max") == []
+
+
+def test_runs_tell_when_they_ended_and_how_far_they_came(tmp_path: Path) -> None:
+    """The newest audit that ended, by number and not by clock; ingests and runs that go on are none."""
+    minute = 60_000
+    runs = [
+        {"run_id": "a", "run_number": 1, "command": "run", "outcome": "done", "retries": 0}
+        | {"started_at": 10 * minute, "ended_at": 12 * minute, "newest_record_at": 9 * minute},
+        {"run_id": "b", "run_number": 2, "command": "run", "outcome": "done", "retries": 0}
+        | {"started_at": 20 * minute, "ended_at": 23 * minute, "newest_record_at": 19 * minute},
+        {"run_id": "c", "run_number": 3, "command": "run", "outcome": "failed", "retries": 2}
+        | {"started_at": 30 * minute, "ended_at": 34 * minute},
+        {"run_id": "d", "command": "ingest", "outcome": "done", "retries": 0}
+        | {"started_at": 40 * minute, "ended_at": 45 * minute, "newest_record_at": 39 * minute},
+        {"run_id": "e", "run_number": 4, "command": "run", "outcome": "running", "retries": 0}
+        | {"started_at": 50 * minute},
+    ]
+    write_lake(tmp_path, empty_gold(), "blue", runs)
+    bronze = [{"partition": 7, "last_record_at": 39 * minute}, {"partition": 8}]
+    ingested = arrow_table("meta.ingested", bronze, "blue")
+    expected = {
+        "last_run_timestamp_seconds": 23 * 60,
+        "last_run_duration_seconds": 3 * 60,
+        "last_run_failed": 1,
+        "last_run_retries": 2,
+        "gold_newest_record_timestamp_seconds": 19 * 60,
+    }
+    found = samples(open_lake(tmp_path))
+    assert {name: value for (name, _), value in found.items()} == expected
+    write_deltalake(str(tmp_path / "meta" / "ingested"), ingested)
+    found = samples(open_lake(tmp_path))
+    expected["bronze_newest_record_timestamp_seconds"] = 39 * 60
+    assert {name: value for (name, _), value in found.items()} == expected
 
 
 def test_the_command_writes_a_file_for_the_collector(tmp_path: Path) -> None:

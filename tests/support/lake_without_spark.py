@@ -31,9 +31,13 @@ def empty_gold() -> dict[str, list[dict[str, Any]]]:
     return {schema.name: [] for schema in table_schemas().values() if schema.layer == "gold"}
 
 
-def write_lake(lake: Path, tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str) -> None:
-    """Delta tables of the gold rows that are given, by name without layer, and of a run of the cluster."""
+def write_lake(
+    lake: Path,
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+    cluster: str,
+    runs: Sequence[Mapping[str, Any]] = ({"run_id": "1", "command": "run", "outcome": "done"},),
+) -> None:
+    """Delta tables of the gold rows that are given, by name without layer, and of runs of the cluster."""
     for name, rows in tables.items():
         write_deltalake(str(lake / "gold" / name), arrow_table(f"gold.{name}", rows, cluster))
-    run = {"run_id": "1", "command": "run", "outcome": "done"}
-    write_deltalake(str(lake / "meta" / "runs"), arrow_table("meta.runs", [run], cluster))
+    write_deltalake(str(lake / "meta" / "runs"), arrow_table("meta.runs", runs, cluster))

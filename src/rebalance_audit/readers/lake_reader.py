@@ -36,6 +36,12 @@ class LakeReader(GoldRows):
         wanted = everything if self.cluster is None else ds.field("cluster") == self.cluster
         return LakeRows(self.path, schema_of(name), wanted)
 
+    def has(self, name: str) -> bool:
+        """Whether the lake has a table, by its full name: one that only gold was written into has no bronze."""
+        from rebalance_audit.readers.tables import is_there  # noqa: PLC0415 - imports Arrow
+
+        return is_there(self.path, name)
+
     def clusters(self) -> list[str]:
         """Names of the clusters that a run was about, sorted. Raises LakeNotReadable."""
         from rebalance_audit.readers.tables import RUNS, clusters  # noqa: PLC0415 - imports Arrow

@@ -23,8 +23,6 @@ from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import TableName
 
 PREFIX: Final = "rebalance_audit_"
-_LAST_RUN: Final = "last_run_timestamp_seconds"
-
 _CHOSEN: Final = """
 create temp table chosen as
 select cluster, group_id from views.groups_now
@@ -115,9 +113,47 @@ _METRICS: Final[Mapping[str, tuple[str, str]]] = {
 
 MEANINGS: Final = {name: meaning for name, (meaning, _) in _METRICS.items()}
 
-_OF_RUNS: Final = """
-select cluster, epoch_ms(max(ended_at)) / 1000.0 as value from runs where outcome = 'done' group by cluster
+_RUNS: Final = """
+create view audits as from runs where command <> 'ingest';
+create view newest_done as from audits where outcome = 'done'
+qualify row_number() over (partition by cluster order by run_number desc) = 1;
+create view newest_ended as from audits where outcome <> 'running'
+qualify row_number() over (partition by cluster order by run_number desc) = 1;
 """
+"""An ingest makes no answers: it is no audit. Clocks of machines differ, numbers do not."""
+
+_METRICS_OF_RUNS: Final[Mapping[str, tuple[str, str]]] = {
+    "last_run_timestamp_seconds": (
+        "End of the newest audit that was completed.",
+        "select cluster, epoch_ms(max(ended_at)) / 1000.0 as value from audits where outcome = 'done' group by cluster",
+    ),
+    "last_run_duration_seconds": (
+        "How long the newest audit that was completed took.",
+        "select cluster, (epoch_ms(ended_at) - epoch_ms(started_at)) / 1000.0 as value from newest_done",
+    ),
+    "last_run_failed": (
+        "1 if the newest audit that ended had failed, 0 if it was completed.",
+        "select cluster, (outcome = 'failed')::int as value from newest_ended",
+    ),
+    "last_run_retries": (
+        "How often the newest audit that ended began its work again, since executors or a file were lost.",
+        "select cluster, retries as value from newest_ended",
+    ),
+    "gold_newest_record_timestamp_seconds": (
+        "Time of the newest record that gold tells of.",
+        """select cluster, epoch_ms(max(newest_record_at)) / 1000.0 as value
+        from audits where outcome = 'done' group by cluster""",
+    ),
+}
+"""The same of the runs that made a lake."""
+
+_METRICS_OF_BRONZE: Final[Mapping[str, tuple[str, str]]] = {
+    "bronze_newest_record_timestamp_seconds": (
+        "Time of the newest record that bronze has.",
+        "select cluster, epoch_ms(max(last_record_at)) / 1000.0 as value from ingested group by cluster",
+    ),
+}
+"""The same of a lake that has bronze. An ingest that follows a live cluster keeps meta.ingested up to date."""
 
 _LABELS: Final = {"group_id": "group"}
 """Column -> label where they differ."""
@@ -134,7 +170,11 @@ def metrics_text(rows: GoldRows, groups_max: int) -> bytes:
         asked = dict(_METRICS)
         if isinstance(rows, LakeReader):
             sql.register("runs", rows.table(TableName.RUNS).to_arrow())
-            asked[_LAST_RUN] = ("End of the newest run that was completed.", _OF_RUNS)
+            sql.execute(_RUNS)
+            asked |= _METRICS_OF_RUNS
+            if rows.has(TableName.INGESTED):
+                sql.register("ingested", rows.table(TableName.INGESTED).to_arrow())
+                asked |= _METRICS_OF_BRONZE
         registry.register(_Answers(sql, asked))
         return bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
 

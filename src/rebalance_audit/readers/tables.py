@@ -36,7 +36,7 @@ def open_table(lake: str, name: str) -> ds.Dataset:
     try:
         return DeltaTable(folder or path).to_pyarrow_dataset(filesystem=local)
     except (DeltaError, OSError) as error:
-        if name != RUNS and _is_there(lake, RUNS) and not _is_there(lake, name):
+        if name != RUNS and is_there(lake, RUNS) and not is_there(lake, name):
             raise LakeNotReadable(
                 f"{lake} has no table {name}: an earlier release wrote this lake. One `rebalance-audit run` over the "
                 "same source and --lake adds what is missing, from the records that the lake has."
@@ -45,7 +45,8 @@ def open_table(lake: str, name: str) -> ds.Dataset:
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
 
 
-def _is_there(lake: str, name: str) -> bool:
+def is_there(lake: str, name: str) -> bool:
+    """Whether a lake has a table, by its full name."""
     schema = table_schemas()[name]
     path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
     return DeltaTable.is_deltatable(str(local_path(path) or path))

@@ -95,3 +95,5 @@ def test_full_runs_mend_damaged_files(spark: SparkSession, whole: Whole, lake: P
     assert differences(lake, whole) == {}
     for name in faults:
         assert [note for note in report.notes if f"of {name} is gone or damaged" in note]
+    runs = sorted(table(lake, TableName.RUNS), key=lambda row: row["run_number"])
+    assert [(row["outcome"], row["retries"]) for row in runs[-2:]] == [("failed", 0), ("done", 2)]

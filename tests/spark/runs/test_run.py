@@ -151,6 +151,8 @@ def test_counts_add_up(whole: Whole) -> None:
     assert row["groups"] == whole.report.groups == 20
     assert dict(row["rows_written"]) == whole.report.rows
     assert dict(row["table_versions"]) == whole.report.versions
+    assert row["newest_record_at"] == max(record["timestamp"] for record in bronze)
+    assert row["retries"] == 0
     progress = table(whole.lake, "meta.progress")
     ends: dict[int, int] = {}
     for record in bronze:

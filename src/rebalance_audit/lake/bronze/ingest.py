@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -53,6 +53,8 @@ class Ingested:
     """Partition -> lowest offset among the new rows that come before rows that bronze had."""
     open_transactions: Mapping[int, int] = field(default_factory=dict)
     """Partition -> first offset of an open transaction, as a live cluster reports it."""
+    newest_record_at: datetime | None = None
+    """Time of the newest record that bronze has of the cluster afterwards; None if it has none."""
 
 
 def ingest(
@@ -92,7 +94,7 @@ def ingest(
         else:
             ingested = _ingest_rows(source, bronze, sink, from_ms)
         save()
-        return ingested
+        return replace(ingested, newest_record_at=ledger.newest_record_at)
 
 
 def damaged_stretches(rows: DataFrame) -> DataFrame:

@@ -98,6 +98,12 @@ class Ledger:
             number: replace(part, files=frozenset()) for number, part in self.partitions.items()
         }
 
+    @property
+    def newest_record_at(self) -> datetime | None:
+        """Time of the newest record that bronze has of the cluster; None if it has none."""
+        times = [part.last_record_at for part in self.partitions.values()]
+        return max((each for each in times if each is not None), default=None)
+
     def catch_up(self) -> None:
         """Add the rows of bronze that are newer than `bronze_version`."""
         now = self.lake.mark(TableName.RECORDS)

@@ -39,8 +39,11 @@ class RunContext:
         self.sink = Sink(self.lake, request.cluster, self.run_id)
         self.log = RunLog(self.lake, self._entry())
         self.report = RunReport(self.run_id)
-        self.beginnings = 1
+
+    @property
+    def beginnings(self) -> int:
         """How often the run has begun its work: after the first time some of it may be done already."""
+        return self.log.retries + 1
 
     @property
     def run_number(self) -> int:
@@ -92,7 +95,7 @@ class RunContext:
 
     def begin_again(self) -> None:
         """Forget what was read so far. What was written stays written: what is told of it adds up."""
-        self.beginnings += 1
+        self.log.retries += 1
         self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)
         for cached in ("known_topics", "broker_logs"):
             self.__dict__.pop(cached, None)

@@ -60,6 +60,7 @@ class IngestReport:
                 TableName.QUARANTINE: self.ingested.quarantine_rows,
             },
             "batches_quarantined": self.ingested.damaged_stretches,
+            "newest_record_at": self.ingested.newest_record_at,
             "table_versions": dict(self.versions),
         }
 

@@ -185,6 +185,7 @@ def _replay(context: RunContext, reached: Progress | None) -> None:
 
 def _carry_out(context: RunContext, plan: Plan) -> None:
     """Replay a plan, account for its records, and write what came out."""
+    context.report.newest_record_ms = plan.log_end_ms
     with context.step("replaying groups"):
         replayed = replay(context, plan)
     try:

@@ -48,6 +48,8 @@ class RunLog:
         self._entry = entry
         self.run_number: int | None = None
         """Set by `start`. Ingests have none: audits go by what bronze has, not by who wrote it."""
+        self.retries = 0
+        """How often the run has begun its work again."""
 
     def start(self, *, is_numbered: bool = True) -> None:
         """The first commit of a run: if it cannot be made, nothing else is tried.
@@ -92,10 +94,11 @@ class RunLog:
             "layers": entry.layers,
             "rules": entry.rules,
             "groups_regex": entry.groups_regex,
-            "from_at": _moment(entry.from_ms),
-            "to_at": _moment(entry.to_ms),
+            "from_at": moment_of(entry.from_ms),
+            "to_at": moment_of(entry.to_ms),
             "started_at": entry.started_at,
             "outcome": outcome,
+            "retries": self.retries,
             "package_version": __version__,
             "spark_version": self._lake.spark.version,
             "config": entry.config,
@@ -108,5 +111,6 @@ class RunLog:
         self._lake.overwrite(TableName.RUNS, writer, "run_id", self._entry.run_id)
 
 
-def _moment(moment_ms: int | None) -> datetime | None:
+def moment_of(moment_ms: int | None) -> datetime | None:
+    """Epoch milliseconds as a column of the run log takes them."""
     return None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)

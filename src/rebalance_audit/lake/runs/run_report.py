@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from rebalance_audit.lake.runs.run_log import moment_of
+
 
 @dataclass(slots=True)
 class Counts:
@@ -36,6 +38,8 @@ class RunReport:
     """Full table name -> rows that are new or differ from before."""
     versions: dict[str, int] = field(default_factory=dict)
     """Full table name -> its Delta version at the end of the run."""
+    newest_record_ms: int | None = None
+    """Time of the newest record that the tables tell of, epoch milliseconds; None if the log has none."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Step -> how long it took, seconds."""
 
@@ -58,6 +62,7 @@ class RunReport:
             "records_passed_over": counts.passed_over,
             "batches_quarantined": counts.damaged_stretches,
             "groups": self.groups,
+            "newest_record_at": moment_of(self.newest_record_ms),
             "rows_written": self.rows,
             "table_versions": self.versions,
         }
