@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG
-from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of
+from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of, table
 from tests.spark.mixed_log import write_log
 
 SHARES = (0.4, 0.7)
