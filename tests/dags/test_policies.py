@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
+from airflow.serialization.serialized_objects import DagSerialization
 
 ROOT = Path(__file__).resolve().parents[2]
 DAGS = ROOT / "airflow_dags"
@@ -54,6 +55,23 @@ def test_a_dag_says_what_it_is_and_whose(dag: DAG) -> None:
     assert dag.description
     assert {"rebalance-audit", "kafka"} < set(dag.tags)
     assert {task.owner for task in dag.tasks} == {"rebalance-audit"}
+
+
+def test_the_pages_deadline_is_one_that_airflow_takes(airflow_home: Path) -> None:
+    """The policy of docs/airflow.md gives the hourly DAG, and no other, a deadline that can be stored."""
+    page = (ROOT / "docs" / "airflow.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    settings: dict[str, Any] = {}
+    exec(example, settings)  # noqa: S102 - our own page
+    alerts = {}
+    for dag_id, dag in DagBag(str(DAGS), safe_mode=False).dags.items():
+        settings["dag_policy"](dag)
+        stored = DagSerialization.to_dict(dag)["dag"].get("deadline")
+        alerts |= {dag_id: stored} if stored else {}
+    assert set(alerts) == {"rebalance_audit_hourly"}
+    (alert,) = alerts["rebalance_audit_hourly"]
+    assert "3600" in str(alert)
+    assert "SmtpNotifier" in str(alert)
 
 
 def test_a_dag_runs_alone_and_not_for_ever(dag: DAG) -> None:
