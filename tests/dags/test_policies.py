@@ -63,7 +63,7 @@ def test_the_pages_deadline_is_one_that_airflow_takes(airflow_home: Path) -> Non
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     settings: dict[str, Any] = {}
     exec(example, settings)  # noqa: S102 - our own page
-    alerts = {}
+    alerts: dict[str, Any] = {}
     for dag_id, dag in DagBag(str(DAGS), safe_mode=False).dags.items():
         settings["dag_policy"](dag)
         stored = DagSerialization.to_dict(dag)["dag"].get("deadline")
