@@ -16,6 +16,7 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.scan.same_columns import assert_same_columns
+from tests.scan.same_lines import assert_same_lines
 
 Found: TypeAlias = CommitsApart | BadBytes | TailNote
 PARTITION = 3
@@ -30,6 +31,7 @@ def room() -> Room:
 def assert_same(path: Path, end_offset: int | None = None) -> int:
     """Both ways through a segment tell the same; returns how many records the compiled walk took itself."""
     assert_same_columns(path, end_offset)
+    assert_same_lines(path, end_offset)
     chunks = list(read_columns(path, end_offset=end_offset))
     scanned = list(scan(room(), path, end_offset=end_offset))
     surveys = [survey_of(PARTITION, [])]

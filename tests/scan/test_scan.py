@@ -195,7 +195,10 @@ def test_any_commits_and_records(
 def test_kept_code_is_that_of_all_parts() -> None:
     """Numba compiles anew when `kernel.py` changes, and looks at no other file: a changed part has to change it."""
     folder = Path(kernel.__file__).parent
-    parts = [folder / f"{name}.py" for name in ("places", "numbers", "batch", "commit_rows")]
+    parts = [
+        folder / f"{name}.py"
+        for name in ("places", "numbers", "batch", "commit_rows", "commit_text")
+    ]
     digest = sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
     assert digest.startswith(kernel.PARTS), f"set PARTS to {digest[:16]}"
     assert len(kernel.PARTS) == 16

@@ -13,11 +13,12 @@ import orjson
 from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.moment_text import MomentLike, moment_ms
+from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
-from rebalance_audit.wire.segments.bad_bytes import BadBytes
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
@@ -115,9 +116,43 @@ def decoded_lines(
     """
     chosen = _chosen(folder, log_partitions)
     size_bytes = sum(part.size_bytes for number in chosen for part in folder.segments[number])
-    yield from in_order(
-        partial(_lines, wanted=wanted), ranges_of(folder, chosen), workers_for(size_bytes)
+    if walk_pays("tell", size_bytes):
+        yield from walked_lines(folder, wanted, chosen)
+    else:
+        yield from plain_lines(folder, wanted, chosen, workers_for(size_bytes))
+
+
+def plain_lines(
+    folder: LogFolder, wanted: RecordFilter, log_partitions: Collection[int], workers: int = 1
+) -> Iterator[bytes]:
+    """The lines of these partitions, by the readers of `wire.segments`."""
+    work = partial(_lines, wanted=wanted)
+    yield from in_order(work, ranges_of(folder, log_partitions), workers)
+
+
+def walked_lines(
+    folder: LogFolder, wanted: RecordFilter, log_partitions: Collection[int]
+) -> Iterator[bytes]:
+    """The same lines by the compiled walk, which prints offset commits itself."""
+    from rebalance_audit.scan.line_room import Chosen, LineRoom  # noqa: PLC0415 - see walk_pays
+    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see walk_pays
+
+    types = key_bytes.OFFSET_COMMIT_TYPES
+    chosen = Chosen(
+        key_bytes.of_groups(wanted.group_ids or ()),
+        () if wanted.record_types is None else types - wanted.record_types,
+        wanted.from_ms,
+        wanted.to_ms,
     )
+    for log_partition in log_partitions:
+        records = _Records(log_partition, wanted)
+        room = LineRoom(log_partition, chosen)
+        for segment in folder.segments[log_partition]:
+            for found in scan(room, segment.path, end_offset=segment.end_offset):
+                for part in found if isinstance(found, list) else [found]:
+                    yield (
+                        part if isinstance(part, bytes) else b"".join(map(_line, records.of(part)))
+                    )
 
 
 def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
@@ -135,10 +170,7 @@ def _lines(part: Range, wanted: RecordFilter) -> bytes:
 def _shapes(part: Range, wanted: RecordFilter) -> Iterator[DecodedRecord]:
     records = _Records(part.segment.log_partition, wanted)
     for found in part.read():
-        if isinstance(found, BadBytes):
-            yield _bad_bytes(part.segment.log_partition, found)
-        elif isinstance(found, ColumnChunk):
-            yield from records.shapes(found)
+        yield from records.of(found)
 
 
 class _Records:
@@ -152,6 +184,13 @@ class _Records:
         )
         self._groups = None if wanted.group_ids is None else key_bytes.of_groups(wanted.group_ids)
         self._times = None if (wanted.from_ms, wanted.to_ms) == (None, None) else wanted
+
+    def of(self, found: ColumnChunk | BadBytes | TailNote) -> Iterator[DecodedRecord]:
+        """Records, damage, or nothing."""
+        if isinstance(found, BadBytes):
+            yield _bad_bytes(self._log_partition, found)
+        elif isinstance(found, ColumnChunk):
+            yield from self.shapes(found)
 
     def shapes(self, chunk: ColumnChunk) -> Iterator[DecodedRecord]:
         rows = zip(

@@ -5,7 +5,7 @@ exactly as a broker of today writes it, the walk stops before it and says so. `w
 become of that batch, so this module knows no kind of damage.
 
 It reads no clock and keeps nothing: all it knows between two calls is in the arrays that it is given (`room.Room`,
-`column_room.ColumnRoom`).
+`column_room.ColumnRoom`, `line_room.LineRoom`).
 """
 
 from pathlib import Path
@@ -22,7 +22,9 @@ from rebalance_audit.scan.commit_rows import (
     key_of,
     names_new_topic,
 )
-from rebalance_audit.scan.numbers import Function, inlined, u16
+from rebalance_audit.scan.commit_text import LINE_BYTES as ONE_LINE_BYTES
+from rebalance_audit.scan.commit_text import commit_line
+from rebalance_audit.scan.numbers import Function, inlined, same_bytes, u16
 from rebalance_audit.scan.places import (
     BITS,
     COMMITS,
@@ -45,6 +47,8 @@ from rebalance_audit.scan.places import (
     KEY_BYTES,
     KEYS,
     LAST_MS,
+    LINE_AT,
+    LINE_BYTES,
     MARKERS,
     NAMING,
     NEXT_OFFSET,
@@ -58,6 +62,7 @@ from rebalance_audit.scan.places import (
     ROW_OFFSET,
     ROW_VALUE,
     ROW_VALUE_BYTES,
+    RUN_OF_ROW,
     RUN_RECORDS,
     RUNS,
     SUMMARIES,
@@ -66,7 +71,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "043720b9a5cab08c"
+PARTS: Final = "4a2eb373267ce0fb"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
@@ -84,7 +89,7 @@ def _compiled_once(function: Function) -> Function:
 
 
 def is_compiled(function: str) -> bool:
-    """Whether a process on this machine has compiled `walk` or `pick` before, and kept it."""
+    """Whether a process on this machine has compiled `walk`, `pick` or `tell` before, and kept it."""
     folder = cast("Any", walk).stats.cache_path
     return folder is not None and any(Path(folder).glob(f"kernel.{function}-*.nbc"))
 
@@ -299,3 +304,90 @@ def _copy(data: Any, at: Any, size: Any, into: Any, place: Any) -> Any:
     for byte in range(size):
         into[np.uint64(place + byte)] = data[np.uint64(at + byte)]
     return place + max(size, 0)
+
+
+@_compiled_once
+def tell(
+    data: Any,
+    at: Any,
+    end: Any,
+    loaded: Any,
+    end_offset: Any,
+    proven: Any,
+    begin: Any,
+    wanted: Any,
+    wanted_ends: Any,
+    without: Any,
+    times: Any,
+    batch: Any,
+    head: Any,
+    kept: Any,
+    runs: Any,
+    line: Any,
+    tally: Any,
+) -> Any:
+    """As `walk`, but prints offset commits as lines of JSON; `kept` are the other records and where they belong.
+
+    `begin`: what each line begins with. `wanted`: the bytes of which keys have one from their third byte on, and all
+    keys if there is none. `without`: bits of types to leave out. `times`: the first and the end of the times to print.
+    """
+    while at < end:
+        status, stop = judge(data, at, loaded, end_offset, proven, batch, head)
+        if status != WHOLE:
+            return status, at
+        count, bits = head[HEAD_RECORDS], head[HEAD_BITS]
+        size = count * ONE_LINE_BYTES + stop - at
+        if size > len(line):
+            return ODD, at
+        if (
+            tally[KEPT] + count > len(kept)
+            or tally[RUNS] + 1 > len(runs)
+            or tally[LINE_BYTES] + size > len(line)
+        ):
+            return FULL, at
+        tally[RECORDS] += count
+        for row in range(count):
+            at_ms = batch[row, ROW_MS]
+            if at_ms < times[0] or at_ms >= times[1]:
+                continue
+            if not bits & CONTROL_BIT:
+                key, key_size = batch[row, ROW_KEY], batch[row, ROW_KEY_BYTES]
+                kind = u16(data, key) if key_size >= 2 else np.int64(-1)
+                if 0 <= kind < 64 and without >> np.uint64(kind) & np.uint64(1):
+                    continue
+                if 0 <= kind <= 1:
+                    if not _is_wanted(data, key, key_size, wanted, wanted_ends):
+                        continue
+                    after = commit_line(
+                        data,
+                        key,
+                        key_size,
+                        batch[row, ROW_VALUE],
+                        batch[row, ROW_VALUE_BYTES],
+                        begin,
+                        batch[row, ROW_OFFSET],
+                        at_ms,
+                        head[HEAD_EPOCH],
+                        line,
+                        tally[LINE_BYTES],
+                    )
+                    if after >= 0:
+                        tally[LINE_BYTES] = after
+                        continue
+            _extend_run(head, bits & (_RUN_BITS | CONTROL_BIT), 1, runs, tally)
+            kept[tally[KEPT], :6] = batch[row, :6]
+            kept[tally[KEPT], LINE_AT] = tally[LINE_BYTES]
+            kept[tally[KEPT], RUN_OF_ROW] = tally[RUNS] - 1
+            tally[KEPT] += 1
+        at = stop
+    return DONE, at
+
+
+@inlined
+def _is_wanted(data: Any, key: Any, key_size: Any, wanted: Any, wanted_ends: Any) -> Any:
+    """Whether a key of two bytes or more goes on with one of the wanted texts, or all keys are wanted."""
+    for number in range(len(wanted_ends) - 1):
+        begin, size = wanted_ends[number], wanted_ends[number + 1] - wanted_ends[number]
+        if size <= key_size - 2 and same_bytes(data, key + 2, wanted, begin, size):
+            return True
+    return len(wanted_ends) == 1

@@ -22,7 +22,9 @@ KEPT, KEPT_BEFORE, RUNS, KEYS, GROUPS, SUMMARIES, KEY_BYTES, CUTS, NAMING, TOPIC
 VALUE_BYTES, EXCLUDED, EXCLUDED_LAST_MS, EXCLUDED_LAST_OFFSET = range(16, 20)
 """Places in `tally` of the walk that takes columns. EXCLUDED: records that were left out; the others are those of
 `wire.segments.columns.ColumnChunk`."""
-TALLIES: Final = 20
+LINE_BYTES: Final = 20
+"""Place in `tally` of the walk that prints: bytes of the lines."""
+TALLIES: Final = 21
 
 HEAD_RECORDS, HEAD_BITS, HEAD_LAST_MS, HEAD_EPOCH, HEAD_PRODUCER, HEAD_PRODUCER_EPOCH = range(6)
 """Places in `head`: fields of a batch's header."""
@@ -30,6 +32,8 @@ HEADS: Final = 6
 
 ROW_OFFSET, ROW_MS, ROW_KEY, ROW_KEY_BYTES, ROW_VALUE, ROW_VALUE_BYTES = range(6)
 """Columns of `kept`, `naming` and `batch`; a length of -1 is null."""
+LINE_AT, RUN_OF_ROW = range(6, 8)
+"""Further columns of `kept` where the walk prints: before which byte of the lines the record belongs, and its run."""
 EPOCH, PRODUCER_ID, PRODUCER_EPOCH, BITS, RUN_RECORDS = range(5)
 """Columns of `runs`."""
 KEY_AT, KEY_SIZE, KEY_GROUP, KEY_OPEN, KEY_HASH = range(5)

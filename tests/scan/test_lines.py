@@ -1,0 +1,115 @@
+"""`decode` prints the same lines whether the compiled walk or the decoder of single records makes them."""
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_audit.local.decode import record_filter
+from rebalance_audit.scan import segment_scan
+from tests.cli.call import call
+from tests.scan.same_lines import assert_same_lines
+from tests.support.examples import examples
+from tests.wire.golden import CAPTURE_NAMES, capture
+from tests.wire.segments.hand_made import CODEC_NUMBERS, Rec, batch, segment
+
+TEXT = st.one_of(
+    st.sampled_from(("", "orders", 'a "b"', "back\\slash", "tab\t", "\x7f", "Gr\u00fc\u00dfe")),
+    st.text(st.characters(codec="ascii"), max_size=140),
+)
+NUMBER = st.one_of(
+    st.sampled_from((-(1 << 63), -1, 0, 9, 10, (1 << 63) - 1)),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+)
+EPOCH = st.sampled_from((-(1 << 31), -1, 0, 7, (1 << 31) - 1))
+IDS = st.one_of(st.just(bytes(16)), st.binary(min_size=16, max_size=16))
+
+
+@pytest.mark.parametrize("name", CAPTURE_NAMES)
+def test_real_segments(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs of real brokers, in windows smaller than a segment."""
+    monkeypatch.setattr(segment_scan, "WINDOW_BYTES", 8_000)
+    for path in capture(name).segments.glob("*/*.log"):
+        assert_same_lines(path)
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--group", "loader"), ("--type", "0"), ("--from", "2026-11-21T09:08:40Z")]
+)
+def test_the_command(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large the log has to be for the walk."""
+    log = capture("offsets").segments
+    plain = call("decode", log, *options).out
+    monkeypatch.setattr("rebalance_audit.local.decode.walk_pays", lambda *_: True)
+    assert call("decode", log, *options).out == plain
+
+
+@st.composite
+def commit(draw: st.DrawFn) -> tuple[bytes, bytes | None]:
+    """Key and value of an offset commit of any version, now and then cut short or with bytes left over."""
+    record_type = draw(st.sampled_from((0, 1, 1, 1)))
+    key = struct.pack(">h", record_type)
+    for text in (draw(TEXT), draw(TEXT)):
+        key += struct.pack(">h", len(text.encode())) + text.encode()
+    key += struct.pack(">i", draw(EPOCH))
+    return _damaged(draw, key), draw(st.one_of(st.none(), _value()))
+
+
+@st.composite
+def _value(draw: st.DrawFn) -> bytes:
+    version = draw(st.sampled_from((0, 1, 2, 3, 4, 4, 4, 5)))
+    value = struct.pack(">hq", version, draw(NUMBER))
+    if version >= 3:
+        value += struct.pack(">i", draw(EPOCH))
+    metadata = draw(TEXT).encode()
+    size = bytes((len(metadata) + 1,)) if len(metadata) < 127 else b"\x80\x01"
+    value += (size if version >= 4 else struct.pack(">h", len(metadata))) + metadata
+    value += struct.pack(">q", draw(NUMBER))
+    if version == 1:
+        value += struct.pack(">q", draw(NUMBER))
+    if version >= 4:
+        value += draw(st.one_of(st.just(b"\0"), IDS.map(lambda it: b"\1\0\x10" + it)))
+    return _damaged(draw, value)
+
+
+def _damaged(draw: st.DrawFn, data: bytes) -> bytes:
+    match draw(st.sampled_from(("whole", "whole", "whole", "cut", "longer", "changed"))):
+        case "cut":
+            return data[: draw(st.integers(0, len(data)))]
+        case "longer":
+            return data + b"\0"
+        case "changed":
+            at = draw(st.integers(0, len(data) - 1))
+            return data[:at] + bytes((data[at] ^ draw(st.integers(1, 255)),)) + data[at + 1 :]
+    return data
+
+
+BATCHES = st.lists(
+    st.tuples(
+        st.lists(st.one_of(commit(), st.just((b"\0\3\0\1g", None))), min_size=1, max_size=5),
+        st.sampled_from(list(CODEC_NUMBERS)),
+        st.sampled_from((0, 0, 0x08, 0x10)),
+        EPOCH,
+    ),
+    max_size=4,
+)
+
+
+@settings(max_examples=examples(100))
+@given(BATCHES, st.sampled_from(((), (1,), (0, 3))), st.sampled_from(((), ("", "orders"))))
+def test_any_commits(
+    tmp_path_factory: pytest.TempPathFactory,
+    made: list[tuple[list[tuple[bytes, bytes | None]], str, int, int]],
+    types: tuple[int, ...],
+    groups: tuple[str, ...],
+) -> None:
+    """Numbers, texts and damage of all kinds, also where only some records are wanted."""
+    parts, offset = [], 0
+    for drawn, codec, bits, leader_epoch in made:
+        records: list[Rec] = [(offset + at, at * 7 - 1, *pair) for at, pair in enumerate(drawn)]
+        parts.append(batch(records, codec, attributes=bits, leader_epoch=leader_epoch))
+        offset += len(records)
+    path = segment(tmp_path_factory.getbasetemp() / "lines", parts)
+    assert len(assert_same_lines(path)) == offset
+    assert_same_lines(path, wanted=record_filter(groups, types, 0, 20))
