@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.lake.records.commit_packs import HeldCommits, pack_commits
 
 A, B = (b"\0\1\0\1g\0\1" + topic + bytes(4) for topic in (b"a", b"b"))
@@ -13,20 +14,33 @@ def pack(*offsets: int) -> bytes:
     return np.array([offsets, [1000 * offset for offset in offsets]], "<i8").tobytes()
 
 
-def held(commits: HeldCommits, from_offset: int, before: int | None) -> dict[bytes, int]:
+def counts(found: Summaries) -> dict[bytes, int]:
     """Key -> how many commits are taken."""
-    return {key: found[4] for key, found in commits.take(from_offset, before).items()}
+    return {key: numbers[4] for key, numbers in found.items()}
 
 
 def test_a_pack_that_lies_across_the_rest_of_another() -> None:
     """A record takes all commits before it, also those of a pack that began after one that goes on after it."""
     commits = HeldCommits()
     commits.hold(A, pack(10, 500), None, is_transactional=False)
-    assert held(commits, 0, 200) == {A: 1}
-    assert held(commits, 0, 201) == {}
+    commits.expect(0, [200, 201])
+    assert counts(commits.take(200)) == {A: 1}
+    assert counts(commits.take(201)) == {}
     commits.hold(B, pack(250, 260, 700), None, is_transactional=False)
-    assert held(commits, 11, 300) == {B: 2}
-    assert held(commits, 261, None) == {A: 1, B: 1}
+    commits.expect(11, [300])
+    assert counts(commits.take(300)) == {B: 2}
+    assert counts(commits.take_rest(261)) == {A: 1, B: 1}
+    assert counts(commits.take_rest(701)) == {}
+
+
+def test_summaries_of_packs_are_those_of_their_commits_in_order_of_the_log() -> None:
+    """Packs that lie across each other are as good as one; pauses are those within a stretch; the last commit tells."""
+    commits = HeldCommits()
+    commits.hold(A, pack(10, 14, 30), 1, is_transactional=False)
+    commits.hold(A, pack(11, 20), 2, is_transactional=True)
+    commits.expect(11, [25, 40])
+    assert commits.take(25) == {A: (11_000, 20_000, 11, 20, 3, 6_000, 6_000, 2, True)}
+    assert commits.take(40) == {A: (30_000, 30_000, 30, 30, 1, 0, None, 1, False)}
 
 
 def test_packs_hold_each_commit_of_a_key_in_order() -> None:

@@ -8,6 +8,7 @@ with the group's state, and the replay goes on from there.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
 import orjson
@@ -16,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.commits.summary import summary_from
+from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
@@ -200,26 +201,37 @@ class _Group:
                 self._gaps_passed = passed
                 self.audit.gap()
 
-    def hold(self, given: "_Given") -> None:
-        """Keep a pack of offset commits until the record that follows them."""
-        assert given.key is not None
-        assert given.value is not None
-        flag = given.position.is_transactional
-        self._commits.hold(
-            given.key, given.value, given.position.leader_epoch, is_transactional=flag
-        )
+    def apart(self, run: Sequence["_Given"]) -> Sequence["_Given"]:
+        """The group's records of a batch, without its state, which is resumed, and packs of commits, which are held.
+
+        Nothing is left of a group that is lost.
+        """
+        if run[0].position.log_offset == RESUMES:
+            self.resume(run[0].value)
+            run = run[1:]
+        if self.is_lost:
+            return ()
+        records = []
+        for given in run:
+            if given.key is not None and given.key.startswith(OFFSET_COMMIT_PREFIXES):
+                assert given.value is not None
+                _, _, _, leader_epoch, _, flag = given.position
+                self._commits.hold(given.key, given.value, leader_epoch, is_transactional=flag)
+            else:
+                records.append(given)
+        self._commits.expect(self._next_commit, [given.position.log_offset for given in records])
+        return records
 
     def passed(self, log_offset: int) -> None:
         """The record of the group at this offset comes next; the audit is told what was committed before it."""
         self._is_known = True
-        self._take_commits(log_offset)
+        self._told_of(self._commits.take(log_offset))
         self._next_offset = log_offset + 1
 
-    def _take_commits(self, before: int | None) -> None:
-        summaries = self._commits.take(self._next_commit, before)
+    def _told_of(self, summaries: Summaries) -> None:
         if summaries:
             self.audit.committed(summaries)
-            last = max(summary_from(each).last_offset for each in summaries.values())
+            last = max(last_offset for _, _, _, last_offset, *_ in summaries.values())
             self._next_commit = max(self._next_commit, last + 1)
 
     def finish(self) -> None:
@@ -229,7 +241,7 @@ class _Group:
         if self.is_lost:
             self._remember(None)
             return
-        self._take_commits(None)
+        self._told_of(self._commits.take_rest(self._next_commit))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True
@@ -293,17 +305,23 @@ class _Reducer:
         """All output rows of the task's groups."""
         held_bytes = 0
         for batch in batches:
-            for given in _given(batch):
-                if given.group_id is None:
-                    self._quarantine(decode_record(given.key, given.value), given, NEW)
-                else:
-                    self._feed(self._enter(given.position.log_partition, given.group_id), given)
-                held_bytes += len(given.value or b"")
-                if held_bytes > HELD_BYTES:
-                    yield from self._rows.take_rest()
-                    held_bytes = 0
-                elif self._rows.full():
-                    yield from self._rows.take_full()
+            for (partition, group_id), run in groupby(_given(batch), _group_of):
+                if group_id is None:
+                    for given in run:
+                        self._quarantine(decode_record(given.key, given.value), given, NEW)
+                    continue
+                group = self._enter(partition, group_id)
+                for given in group.apart([*run]):
+                    self._feed(group, given)
+                    held_bytes += len(given.value or b"")
+                    if held_bytes > HELD_BYTES:
+                        yield from self._rows.take_rest()
+                        held_bytes = 0
+                    elif self._rows.full():
+                        yield from self._rows.take_full()
+            # Rows that ended a group, or stand in quarantine, may have filled a batch as well.
+            if self._rows.full():
+                yield from self._rows.take_full()
         self._leave()
         yield from self._rows.take_rest()
 
@@ -323,14 +341,6 @@ class _Reducer:
 
     def _feed(self, group: _Group, given: _Given) -> None:
         position = given.position
-        if position.log_offset == RESUMES:
-            group.resume(given.value)
-            return
-        if group.is_lost:
-            return
-        if given.key is not None and given.key.startswith(OFFSET_COMMIT_PREFIXES):
-            group.hold(given)
-            return
         group.pass_gaps(position.log_offset)
         group.passed(position.log_offset)
         record = decode_record(given.key, given.value)
@@ -378,6 +388,10 @@ def _record_row(group: _Group, record: Record, given: _Given) -> Row:
         "producer_id": given.producer_id,
         "is_transactional": given.is_transactional,
     }
+
+
+def _group_of(given: _Given) -> tuple[int, str | None]:
+    return given.position.log_partition, given.group_id
 
 
 def _given(batch: pa.RecordBatch) -> Iterator[_Given]:

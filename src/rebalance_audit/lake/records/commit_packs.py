@@ -4,10 +4,8 @@ A pack holds offset and time of commits with one key, from some batches of recor
 reducer knows between which records of the group a commit lies.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
-from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +15,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.lake.records import routing
 from rebalance_audit.wire.key_bytes import group_bytes
+
+if TYPE_CHECKING:
+    from rebalance_audit.audit.commits.summary import Numbers
 
 PACK_DDL: Final = (
     "partition int, group_id string, offset bigint, timestamp timestamp, leader_epoch int, "
@@ -45,6 +45,9 @@ _GIVEN: Final = ("partition", "offset", "timestamp", "leader_epoch", "is_transac
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
 _MICROS: Final = 1000
+_END: Final = (1 << 63) - 1
+"""Behind every offset."""
+_NOTHING: Final[Summaries] = {}
 
 
 def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
@@ -132,86 +135,112 @@ def _group_of(key: bytes) -> str | None:
 class _Part(NamedTuple):
     """Commits with one key, in order of their offsets."""
 
-    offsets: np.ndarray[Any, Any]
-    times: np.ndarray[Any, Any]
+    offsets: npt.NDArray[np.int64]
+    times: npt.NDArray[np.int64]
+    key: int
+    """Its place among the keys that were held."""
     leader_epoch: int | None
     is_transactional: bool
 
-    def summary(self) -> CommitSummary:
-        pauses = np.diff(self.times)
-        return CommitSummary(
-            int(self.times[0]),
-            int(self.times[-1]),
-            int(self.offsets[0]),
-            int(self.offsets[-1]),
-            len(self.offsets),
-            max(0, int(pauses.max())) if len(pauses) else 0,
-            int(pauses[-1]) if len(pauses) else None,
-            self.leader_epoch,
-            self.is_transactional,
-        )
+    def behind(self, log_offset: int) -> "_Part":
+        """What lies at this offset or behind it."""
+        begin = int(np.searchsorted(self.offsets, log_offset))
+        return self._replace(offsets=self.offsets[begin:], times=self.times[begin:])
 
 
 class HeldCommits:
     """The commits of one group that have been read, but not yet the record of the group that follows them."""
 
     def __init__(self) -> None:
-        self._parts: dict[bytes, list[_Part]] = {}
-        self._begin = 0
-        """Lowest offset of what is held."""
+        self._keys: dict[bytes, int] = {}
+        self._parts: list[_Part] = []
+        self._ready: dict[int, Summaries] = {}
 
     def hold(
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
     ) -> None:
-        """Take a pack; packs come in order of their first offsets."""
+        """Take a pack."""
         offsets, times = np.frombuffer(value, _NUMBERS).reshape(2, -1)
-        part = _Part(offsets, times, leader_epoch, is_transactional)
-        first = int(offsets[0])
-        self._begin = min(self._begin, first) if self._parts else first
-        self._parts.setdefault(key, []).append(part)
+        place = self._keys.setdefault(key, len(self._keys))
+        self._parts.append(_Part(offsets, times, place, leader_epoch, is_transactional))
 
-    def take(self, from_offset: int, before: int | None = None) -> Summaries:
-        """What was committed from one log offset on and before another one; None: to the end of what is held.
+    def expect(self, from_offset: int, log_offsets: Sequence[int]) -> None:
+        """Sum up what was committed before each of the group's records at these offsets, which ascend.
 
-        Commits before `from_offset` are dropped: an earlier run has taken them.
+        Every pack that begins before the last of them has been held. Commits before `from_offset` are dropped: an
+        earlier run has taken them.
         """
-        if not self._parts or (before is not None and before <= self._begin):
-            return {}  # most records of a group follow one another at once
-        found: dict[bytes, CommitSummary] = {}
-        rest: dict[bytes, list[_Part]] = {}
-        for key, parts in self._parts.items():
-            taken = []
-            for part in parts:
-                begin = int(np.searchsorted(part.offsets, from_offset))
-                end = (
-                    len(part.offsets)
-                    if before is None
-                    else int(np.searchsorted(part.offsets, before))
-                )
-                if begin < end:
-                    taken.append(_cut(part, begin, end))
-                if end < len(part.offsets):
-                    rest.setdefault(key, []).append(_cut(part, end, len(part.offsets)))
-            if taken:
-                found[key] = _joined(taken)
-        self._parts = rest
-        self._begin = min((int(part.offsets[0]) for of in rest.values() for part in of), default=0)
-        return found
+        parts = [part for part in self._parts if part.offsets[-1] >= from_offset]
+        if not parts or not log_offsets:
+            return
+        end = log_offsets[-1]
+        self._parts = [part.behind(end) for part in parts if part.offsets[-1] >= end]
+        self._ready.update(self._summed_up(parts, from_offset, log_offsets))
 
+    def take(self, before: int) -> Summaries:
+        """What was committed since the last expected record and before the one at this offset."""
+        return self._ready.pop(before, _NOTHING)
 
-def _cut(part: _Part, begin: int, end: int) -> _Part:
-    if (begin, end) == (0, len(part.offsets)):
-        return part
-    return part._replace(offsets=part.offsets[begin:end], times=part.times[begin:end])
+    def take_rest(self, from_offset: int) -> Summaries:
+        """What was committed behind the last expected record."""
+        found = self._summed_up(self._parts, from_offset, (_END,))
+        self._parts = []
+        return found.get(_END, _NOTHING)
 
-
-def _joined(parts: list[_Part]) -> CommitSummary:
-    """The summary of all; files of a table can lie across each other, and then so do the packs."""
-    parts.sort(key=lambda part: int(part.offsets[0]))
-    if any(left.offsets[-1] > right.offsets[0] for left, right in pairwise(parts)):
-        last = max(parts, key=lambda part: int(part.offsets[-1]))
+    def _summed_up(
+        self, parts: Sequence[_Part], from_offset: int, ends: Sequence[int]
+    ) -> Mapping[int, Summaries]:
+        """By the end of each stretch that has commits; files of a table can lie across each other, and so do parts."""
+        if not parts:
+            return {}
+        sizes = [len(part.offsets) for part in parts]
+        of_part = np.repeat(np.arange(len(parts)), sizes)
+        keys = np.repeat([part.key for part in parts], sizes)
         offsets = np.concatenate([part.offsets for part in parts])
-        order = np.argsort(offsets)
-        times = np.concatenate([part.times for part in parts])[order]
-        return last._replace(offsets=offsets[order], times=times).summary()
-    return reduce(CommitSummary.then, [part.summary() for part in parts])
+        times = np.concatenate([part.times for part in parts])
+        # A stretch has the commits before its end, and none at or behind the last end.
+        stretches = np.searchsorted(np.array(ends, np.int64), offsets, side="right")
+        order = np.lexsort((offsets, keys, stretches))
+        wanted = (offsets >= from_offset) & (stretches < len(ends))
+        order = order[wanted[order]]
+        if not len(order):
+            return {}
+        of_part, keys, stretches = of_part[order], keys[order], stretches[order]
+        offsets, times = offsets[order], times[order]
+        begins = np.flatnonzero(
+            np.r_[True, (keys[1:] != keys[:-1]) | (stretches[1:] != stretches[:-1])]
+        )
+        lasts = np.r_[begins[1:], len(order)] - 1
+        pauses = np.diff(times, prepend=0)
+        pauses_ms = pauses[lasts].tolist()
+        pauses[begins] = 0
+        longest_ms = np.maximum(np.maximum.reduceat(pauses, begins), 0)
+        counts = (lasts - begins + 1).tolist()
+        names = [*self._keys]
+        found: dict[int, dict[bytes, Numbers]] = {}
+        for stretch, key, first_ms, last_ms, first, last, count, longest, pause, number in zip(
+            stretches[begins].tolist(),
+            keys[begins].tolist(),
+            times[begins].tolist(),
+            times[lasts].tolist(),
+            offsets[begins].tolist(),
+            offsets[lasts].tolist(),
+            counts,
+            longest_ms.tolist(),
+            pauses_ms,
+            of_part[lasts].tolist(),
+            strict=True,
+        ):
+            part = parts[number]
+            found.setdefault(ends[stretch], {})[names[key]] = (
+                first_ms,
+                last_ms,
+                first,
+                last,
+                count,
+                longest,
+                None if count == 1 else pause,
+                part.leader_epoch,
+                part.is_transactional,
+            )
+        return found
