@@ -16,6 +16,13 @@ from tools.chromium import chromium
 
 PAPER_WIDTH = 703
 """Of 210 mm less two margins of 12, at 96 dots an inch."""
+NARROWEST_WORDS = (
+    "Math.min(...[...document.querySelectorAll('td.words, td.name')].map(each => each.clientWidth))"
+)
+LEGEND_COLOURS = """
+  [...document.querySelectorAll("ul[aria-label='Colours of causes'] i")]
+    .map(each => getComputedStyle(each).backgroundColor)
+"""
 LOGS = ["demo", *sorted(folder.name for folder in CAPTURES.iterdir())]
 
 
@@ -76,6 +83,22 @@ def window(page: Page) -> tuple[str, str]:
     return page.locator("#from").input_value(), page.locator("#to").input_value()
 
 
+def counted(page: Page) -> int:
+    """The rebalances that the bars over time add up to."""
+    total: int = page.evaluate(
+        """() => echarts.getInstanceByDom(document.getElementById("chart-rebalances")).getOption().series
+          .flatMap(one => one.data).reduce((sum, [, count]) => sum + count, 0)"""
+    )
+    return total
+
+
+def shades_of_causes(page: Page, scheme: str) -> list[str]:
+    """The colours in which the pictures draw causes, as CSS says colours."""
+    shades = json.loads(page.locator("#data").inner_text())["cause_shades"]
+    wanted = [pair[scheme == "dark"].removeprefix("#") for pair in shades]
+    return [f"rgb({', '.join(str(value) for value in bytes.fromhex(shade))})" for shade in wanted]
+
+
 def first_cells(page: Page, table: str = "#group-table") -> list[str]:
     """The first column of a table."""
     return page.locator(f"{table} tbody tr td:first-child").all_inner_texts()
@@ -99,6 +122,8 @@ def test_every_log_makes_a_page_that_works(
             links.nth(number).click()
         expect(page.locator("section.group")).to_have_count(min(links.count(), 4))
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert width > 390 or page.evaluate(NARROWEST_WORDS) >= 9 * 15
+        assert page.evaluate(LEGEND_COLOURS) == shades_of_causes(page, scheme)
         found = [
             violation
             for violation in Axe().run(page).response["violations"]
@@ -188,8 +213,12 @@ def test_filters_leave_what_was_asked_for(page: Page, pages: dict[str, Path]) ->
     page.locator("#filter-group").fill("coop")
     assert first_cells(page) == [name for name in everything if "coop" in name]
     expect(page.locator("#lanes-told")).to_have_text("1 to 2 of 2")
+    assert counted(page) == sum(
+        int(text) for text in page.locator("#group-table td:nth-child(4)").all_inner_texts()
+    )
     page.get_by_role("button", name="Clear filters").click()
     assert first_cells(page) == everything
+    assert counted(page) == 132
     page.locator("#filter-severity").select_option("warning")
     expect(page.locator("#all-findings .finding:visible .severity")).to_have_text(["warning"] * 3)
     assert 0 < len(first_cells(page)) < len(everything)
@@ -250,6 +279,33 @@ def test_addresses_open_a_group_at_a_time(page: Page, pages: dict[str, Path]) ->
     )
     section.get_by_role("button", name="Close").click()
     expect(section).to_have_count(0)
+
+
+def test_a_group_without_room_for_its_members_opens_too(page: Page, tmp_path: Path) -> None:
+    """It has its rebalances over time, its findings, and the command that shows all of it; its link lasts."""
+    extract_to(tmp_path / "log")
+    file = tmp_path / "page.html"
+    assert call("report", tmp_path / "log", "--details", "1", "--out", file).code == 0
+    opened(page, file, "#group=group-5-consumer-static")
+    section = page.locator("section.group")
+    expect(section.locator("h3")).to_have_text("group-5-consumer-static")
+    expect(section.locator(".facts")).to_contain_text("rebalances 12 · not stable 17.9 s")
+    expect(section.locator("code")).to_contain_text("--group 'group-5-consumer-static'")
+    expect(section.locator("li")).to_contain_text("was gone and came back 3 times")
+    section.locator(".picture").press("n")
+    expect(page.locator("#said")).to_have_text(re.compile(r"^rebalances, 2026.*epoch"))
+
+
+def test_time_stays_at_hand_beside_a_group(page: Page, pages: dict[str, Path]) -> None:
+    """Filters and steps of time stay on the screen when a group far down is looked at, and cover no heading."""
+    opened(page, pages["demo"])
+    page.locator("#group-table a", has_text="group-4-static").click()
+    heading = page.locator("section.group h3", has_text="group-4-static")
+    expect(page.locator("#filters")).to_be_in_viewport()
+    filters, head = page.locator("#filters").bounding_box(), heading.bounding_box()
+    assert filters is not None
+    assert head is not None
+    assert filters["y"] + filters["height"] <= head["y"]
 
 
 def test_on_paper_no_picture_is_wider_than_a4(

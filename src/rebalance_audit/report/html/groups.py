@@ -49,7 +49,7 @@ def findings_by_kind(
     counts: Sequence[TableRow],
     rows: Sequence[TableRow],
     names: MemberNames,
-    with_section: Collection[str],
+    listed: Collection[str],
 ) -> list[dict[str, Any]]:
     """Findings as the page lists them: by kind in the order of `counts`, advice that is the same for all only once.
 
@@ -71,7 +71,7 @@ def findings_by_kind(
                 "count_text": _times(count),
                 "advice": shown(min(advice)) if len(advice) == 1 else "",
                 "entries": [
-                    _finding(row, names, with_section, with_advice=len(advice) > 1) for row in own
+                    _finding(row, names, listed, with_advice=len(advice) > 1) for row in own
                 ],
                 "more": f"… and {left:,} more in the table gold.findings" if left else "",
             }
@@ -80,11 +80,11 @@ def findings_by_kind(
 
 
 def _finding(
-    row: TableRow, names: MemberNames, with_section: Collection[str], *, with_advice: bool
+    row: TableRow, names: MemberNames, listed: Collection[str], *, with_advice: bool
 ) -> dict[str, Any]:
     return {
         "group": None if row["group_id"] is None else shown(row["group_id"]),
-        "link": link(row["group_id"]) if row["group_id"] in with_section else "",
+        "link": link(row["group_id"]) if row["group_id"] in listed else "",
         "from_ms": row["from_at"],
         "to_ms": row["to_at"],
         "span": words.span(row["from_at"], row["to_at"]),

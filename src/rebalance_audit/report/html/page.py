@@ -78,8 +78,8 @@ def render_page(facts: PageFacts) -> str:
     cause_numbers = {row["cause"]: numbers.get(row["cause"], len(coloured)) for row in facts.causes}
     environment = _environment()
     sections = _sections(environment, facts, names, cause_numbers)
-    with_section = frozenset(sections)
     group_ids = [group["group_id"] for group in facts.groups[:LISTED_MAX]]
+    listed = frozenset(group_ids)
     legend: list[dict[str, Any]] = [
         {"name": causes.label(cause), "shades": shades} for cause, shades in coloured.items()
     ]
@@ -100,10 +100,11 @@ def render_page(facts: PageFacts) -> str:
         states=STATES,
         marks=MARKS,
         severities=[str(severity) for severity in findings.STYLES],
-        weeks=[_week(row, with_section) for row in facts.weeks],
+        weeks=[_week(row, listed) for row in facts.weeks],
         version=__version__,
         cluster=shown(facts.cluster),
         source=shown(facts.source),
+        command=f"rebalance-audit report {shown(facts.arguments)}",
         windowed=facts.windowed,
         span=_span(facts.totals),
         totals=facts.totals,
@@ -111,7 +112,7 @@ def render_page(facts: PageFacts) -> str:
         buckets=facts.buckets,
         per_bucket=per_bucket(facts.bucket_ms),
         causes=_causes(facts.causes),
-        findings=findings_by_kind(facts.finding_counts, facts.findings, names, with_section),
+        findings=findings_by_kind(facts.finding_counts, facts.findings, names, listed),
         group_columns=[{"name": name, "right": right} for name, right in GROUP_COLUMNS],
         first_groups=[_cells(group) for group in facts.groups[:FIRST_GROUPS]],
         groups_note=_groups_note(len(facts.groups)),
@@ -214,7 +215,7 @@ def _chart_data(
                 "keys": _keys(group),
                 "found": [str(each) for each in findings.STYLES if group[each]],
                 "section": section_of.get(group["group_id"]),
-                "link": link(group["group_id"]) if group["group_id"] in section_of else "",
+                "link": link(group["group_id"]),
             }
             for group in facts.groups[:LISTED_MAX]
         ],
@@ -248,11 +249,11 @@ def _sections(
     return found
 
 
-def _week(row: TableRow, with_section: Collection[str]) -> dict[str, Any]:
+def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
     group_id = row["group_id"]
     return {
         "group": shown(group_id),
-        "link": link(group_id) if group_id in with_section else "",
+        "link": link(group_id) if group_id in listed else "",
         "before": words.duration(row["unsettled_before_ms"]),
         "before_ms": row["unsettled_before_ms"],
         "after": words.duration(row["unsettled_after_ms"]),
@@ -385,8 +386,8 @@ def _details_note(facts: PageFacts, sections: int) -> str:
     )
     if sections < len(facts.groups):
         told = (
-            f"{sections:,} of {words.counted(len(facts.groups), 'group')} can be opened, those that need attention"
-            f" most; others with --group. {told}"
+            f"{sections:,} of {words.counted(len(facts.groups), 'group')} have lanes of their members, those that need"
+            f" attention most; --group adds others. {told}"
         )
     return told
 

@@ -249,14 +249,44 @@
     };
   }
 
+  // What passes the filters, bucket by bucket, from the rebalances of the lanes: [from, time not stable, count by cause].
+  function passingBuckets() {
+    const size = data.bucket_ms;
+    const found = new Map();
+    const at = (from) => {
+      if (!found.has(from)) found.set(from, [from, 0, data.cause_names.map(() => 0)]);
+      return found.get(from);
+    };
+    data.groups.forEach((_, number) => {
+      if (!passes(number)) return;
+      for (const [after, width, cause] of lanesData.groups[number] ?? []) {
+        if (wantedCause() !== null && cause !== wantedCause()) continue;
+        const from = after + lanesData.origin;
+        if (cause !== null) at(Math.floor(from / size) * size)[2][cause] += 1;
+        for (let bucket = Math.floor(from / size) * size; bucket < from + width; bucket += size) {
+          at(bucket)[1] += Math.min(bucket + size, from + width) - Math.max(bucket, from);
+        }
+      }
+    });
+    return [...found.values()].sort((one, other) => one[0] - other[0]);
+  }
+
   const middle = data.bucket_ms / 2;
+  let buckets = data.buckets;
   const rebalances = (element) => barsOverTime(element, data.cause_names.map((name, cause) => ({
     name, itemStyle: { color: shade(data.cause_shades[cause]) },
-    data: data.buckets.map((bucket) => [bucket[0] + middle, bucket[2][cause]]),
+    data: buckets.map((bucket) => [bucket[0] + middle, bucket[2][cause]]),
   })), String);
   const unsettled = (element) => barsOverTime(element, [{
-    name: "not stable", itemStyle: { color: shade(data.marks.not_stable) }, data: data.buckets.map((bucket) => [bucket[0] + middle, bucket[1]]),
+    name: "not stable", itemStyle: { color: shade(data.marks.not_stable) }, data: buckets.map((bucket) => [bucket[0] + middle, bucket[1]]),
   }], duration);
+
+  function redrawBuckets() {
+    const isFiltered = lanesData !== null && (wantedCause() !== null || wantedSeverity() !== "" || wantedGroup() !== "");
+    if (!isFiltered && buckets === data.buckets) return;
+    buckets = isFiltered ? passingBuckets() : data.buckets;
+    for (const id of ["chart-rebalances", "chart-unsettled"]) if (charts.has(byId(id))) draw(byId(id));
+  }
 
   // --- filters -----------------------------------------------------------------------------------
 
@@ -367,13 +397,37 @@
 
   const opened = new Map(); // number of the group -> its section
 
+  // A group for whose members the page has no room: what the table, the lanes and the findings tell of it.
+  function briefSection(number) {
+    const [name, ...cells] = data.groups[number].cells;
+    const headings = [...byId("group-table").tHead.rows[0].cells].map((cell) => cell.textContent.toLowerCase());
+    const facts = cells.map((text, place) => [headings[place + 1], text]).filter(([, text]) => text !== "–");
+    const found = [...document.querySelectorAll("#all-findings li[data-group]")].filter((entry) => entry.dataset.group === name);
+    const html = [
+      `<p class="facts">${facts.map((fact) => escaped(fact.join(" "))).join(" · ")}</p><div class="picture"></div>`,
+      `<p class="note">The page has no room for this group's members. With them: <code>${escaped(`${byId("opened").dataset.command} --group '${name.replaceAll("'", "'\\''")}'`)}</code></p>`,
+      ...(found.length ? ["<h4>Findings</h4><ul>", ...found.map((entry) => `<li>${entry.innerHTML}</li>`), "</ul>"] : []),
+    ];
+    const bars = lanesData.groups[number] ?? [];
+    const origin = lanesData.origin + Math.min(...bars.map((bar) => bar[0]));
+    const to = Math.max(1, ...bars.map((bar) => bar[0] + bar[1] + lanesData.origin - origin));
+    return { html: html.join(""), gantt: { origin: bars.length ? origin : first, to, lanes: [], partitions: [], noun: "rebalance", bars } };
+  }
+
+  function briefMarks(story) {
+    const at = (ms) => ms + lanesData.origin;
+    return [["rebalances"], story.bars.map(([from, width, cause, text]) => ({
+      lane: 0, from: at(from), to: at(from + width), text, fill: cause === null ? colour("soft") : shade(data.cause_shades[cause]), height: 0.7,
+    }))];
+  }
+
   async function openGroup(number, { scroll = true } = {}) {
     const group = data.groups[number];
-    if (!group || group.section === null) return;
+    if (!group) return;
     if (!opened.has(number)) {
       const section = document.createElement("section");
       opened.set(number, section);
-      const { html, gantt } = await unpack(packedSections[group.section]);
+      const { html, gantt } = group.section === null ? briefSection(number) : await unpack(packedSections[group.section]);
       section.className = "group";
       section.id = `g${number}`;
       section.setAttribute("aria-labelledby", `g${number}-name`);
@@ -398,8 +452,9 @@
       const picture = body.querySelector(".picture");
       picture.classList.add("chart");
       let withPartitions = false;
+      const marksOf = () => (gantt.bars ? briefMarks(gantt) : ganttMarks(gantt, withPartitions));
       const show = () => {
-        const lanes = ganttMarks(gantt, withPartitions)[0];
+        const lanes = marksOf()[0];
         picture.style.height = laneHeight(lanes.length, 22);
         draw(picture);
       };
@@ -433,12 +488,12 @@
       byId("opened").prepend(section);
       body.querySelectorAll("table.sorted").forEach(makeSortable);
       const make = (element) => {
-        const [lanes, marks] = ganttMarks(gantt, withPartitions);
+        const [lanes, marks] = marksOf();
         charts.get(element).lanes = lanes;
         return marksOption(element, lanes, marks);
       };
-      picture.style.height = laneHeight(gantt.lanes.length + 2, 22);
-      add(picture, `${group.cells[0]} over time: its state, its ${gantt.noun}s, a lane for each member`, make);
+      picture.style.height = laneHeight(marksOf()[0].length, 22);
+      add(picture, `${group.cells[0]} over time: its ${gantt.bars ? "rebalances" : `state, its ${gantt.noun}s, a lane for each member`}`, make);
     }
     if (scroll) {
       const section = opened.get(number);
@@ -453,7 +508,7 @@
 
   function hashGroup() {
     const wanted = parts().get("group");
-    const number = data.groups.findIndex((group) => group.section !== null && group.cells[0] === wanted);
+    const number = data.groups.findIndex((group) => group.cells[0] === wanted);
     return number < 0 ? null : number;
   }
 
@@ -492,7 +547,7 @@
       const row = document.createElement("tr");
       group.cells.forEach((text, place) => {
         const cell = row.insertCell();
-        if (data.right[place]) cell.className = "right";
+        cell.className = data.right[place] ? "right" : place === 0 ? "name" : "";
         if (place === 0 && group.link) {
           const anchor = document.createElement("a");
           anchor.href = group.link;
@@ -555,6 +610,7 @@
   function filtersChanged() {
     filterFindings();
     showGroups();
+    redrawBuckets();
     redrawLanes();
   }
 
