@@ -13,6 +13,7 @@ from rebalance_audit.report.terminal.terminal import file_console
 from tests.cli.call import call, process
 from tests.cli.page import Page
 from tests.support.spark_sessions import configuration
+from tests.tools.test_json_schemas import checked
 
 pytestmark = pytest.mark.spark
 
@@ -74,6 +75,7 @@ def test_run_repeated_changes_no_row(demo: tuple[Path, str, str], tmp_path: Path
     done = process("run", *where, "--config", configuration(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
+    checked("run", summary)
     records = summary["records"]
     assert records.pop("read") == sum(records.values()) == 0
     changed = {table: rows for table, rows in summary["rows_changed"].items() if rows}

@@ -15,6 +15,7 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from tests.quality.planted import Row, violations
 from tests.support.lake_without_spark import arrow_table
+from tests.tools.test_json_schemas import checked_summary
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 HOUR_MS = 3_600_000
@@ -124,5 +125,6 @@ def test_people_are_told_what_broke_and_where_to_look(report: CheckReport) -> No
     assert lines.index("WARN gold.epochs not_null(primary_cause)") > at
     assert f"check_id = '{report.check_id}'" in lines[-1]
     summary = command.shape("lake", report)
+    checked_summary("check", summary)
     assert summary["success"] is False
     assert summary["expectations"]["broken"] == len(summary["broken"]) == len(report.results)

@@ -1,13 +1,16 @@
 """What programs are told is what docs/json says."""
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
+import orjson
 import pytest
 
+from rebalance_audit.tables.json_values import JSON_VERSION
 from tests.cli.call import call, segments
 from tools import generated_files, json_schemas
 
@@ -52,6 +55,35 @@ def test_so_is_what_a_webhook_gets(tmp_path: Path) -> None:
         checked("finding", body)
 
 
+def test_so_are_summaries(tmp_path: Path) -> None:
+    """Of commands that write files or send findings; those that need Spark are held to it where Spark runs."""
+    out = tmp_path / "out"
+    sent = ("--url", "http://127.0.0.1:9/", "--sent", tmp_path / "sent.json", "--dry-run")
+    commands: tuple[tuple[str | Path, ...], ...] = (
+        ("report", "--out", out),
+        ("report", "--png", "slow", "--out", out),
+        ("export", "--sqlite", out),
+        ("notify", *sent),
+    )
+    for name, *arguments in commands:
+        checked(str(name), json.loads(call(name, LOG, *arguments, "--json").out))
+
+
+def test_so_is_every_line_of_decode(tmp_path: Path) -> None:
+    """Records, tombstones, transaction markers, and bytes that are damaged."""
+    shutil.copytree(segments("offsets"), tmp_path / "log")
+    file = max(
+        (tmp_path / "log").rglob("__consumer_offsets-*/*.log"), key=lambda log: log.stat().st_size
+    )
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    lines = [json.loads(line) for line in call("decode", tmp_path / "log").out.splitlines()]
+    for line in lines:
+        checked("decode", line)
+    for wanted in ("control", "error", "key"):
+        assert any(wanted in line for line in lines)
+    assert any(line.get("value", 0) is None for line in lines)
+
+
 @pytest.mark.parametrize(
     ("name", "document"),
     [
@@ -64,6 +96,11 @@ def test_a_schema_refuses_what_is_not_so(name: str, document: dict[str, Any]) ->
     """Another version, a missing key, a text for a number."""
     with pytest.raises(jsonschema.ValidationError):
         checked(name, document)
+
+
+def checked_summary(name: str, summary: Mapping[str, Any]) -> None:
+    """What a command hands out, once it is JSON. Raises ValidationError."""
+    checked(name, orjson.loads(orjson.dumps({"schema_version": JSON_VERSION, **summary})))
 
 
 def checked(name: str, document: dict[str, Any]) -> None:

@@ -236,7 +236,7 @@ def test_a_window_leaves_out_what_began_outside_of_it(
 
 
 def test_ten_thousand_groups_make_a_page_that_still_opens(tmp_path: Path) -> None:
-    """All can be searched for, all can be opened, five hundred and one asked for by name with their members; under 5 MB."""
+    """All can be searched for and opened, five hundred and one asked for by name with members; under 5 MB."""
     write_groups(
         tmp_path, *(rows_of(f"group-{number:05}", number % 600) for number in range(10_000))
     )

@@ -10,6 +10,7 @@ from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from rebalance_audit.cli.commands.maintain import shape
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotReadable
 from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
@@ -19,6 +20,7 @@ from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from tests.cli.call import segments
+from tests.tools.test_json_schemas import checked_summary
 
 CLUSTER = "blue"
 BRONZE = "bronze.records"
@@ -102,7 +104,9 @@ def test_a_dry_run_tells_and_does_nothing(lake: Lake) -> None:
     """The rows and files that would go are counted; no version changes, no file is gone."""
     before = versions(lake)
     files = sorted(Path(lake.path).rglob("*.parquet"))
-    report = care(lake, keep_days=dict.fromkeys(LAID_OUT, 1), tables=LAID_OUT, dry_run=True)
+    request = MaintainRequest(keep_days=dict.fromkeys(LAID_OUT, 1), tables=LAID_OUT, dry_run=True)
+    report = maintain(lake, request, LATER, quiet)
+    checked_summary("maintain", shape(lake.path, request, report))
     assert report.tables["gold.ownership"].rows_deleted > 20
     assert report.tables[BRONZE].rows_deleted > 0
     assert versions(lake) == before
