@@ -1,5 +1,6 @@
 """A secured cluster is read with no more rights than the documentation asks for, and its password is seen nowhere."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,9 +10,9 @@ import pytest
 from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
 
 from rebalance_audit.lake.session.spark_session import SHORT_LIVED
-from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.live_groups import make_topic, work
-from tests.support.secured_broker import USER, Grant, secured_broker
+from tests.support.secured_broker import OF_THE_LOG, USER, Grant, secured_broker
+from tests.tools.test_json_schemas import checked
 
 pytestmark = pytest.mark.broker
 
@@ -22,8 +23,7 @@ JAAS = (
 )
 
 DOCUMENTED = (
-    Grant(ResourceType.TOPIC, OFFSETS_TOPIC, AclOperation.READ),
-    Grant(ResourceType.TOPIC, OFFSETS_TOPIC, AclOperation.DESCRIBE),
+    *OF_THE_LOG,
     Grant(ResourceType.GROUP, "rebalance-audit", AclOperation.READ, ResourcePatternType.PREFIXED),
 )
 """docs/live-kafka.md, Permissions."""
@@ -48,7 +48,9 @@ def test_a_secured_cluster(tmp_path: Path) -> None:
         make_topic(broker)
         work(broker, "some")
         spec = f"kafka:127.0.0.1:{port}"
-        scene.call(0, "ingest", "--source", spec)
+        summary = tmp_path / "summary.json"
+        scene.call(0, "ingest", "--source", spec, "--summary", str(summary))
+        checked("ingest", json.loads(summary.read_text()))
         assert "records new in bronze" in scene.output()
         scene.call(0, "ingest", "--source", spec, "--print-config")
         scene.environment["PASSWORD"] = f"{PASSWORD}-not"

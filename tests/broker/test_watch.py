@@ -20,9 +20,12 @@ from tests.cli.call import PROGRAM
 from tests.support.broker import Broker
 from tests.support.broker_cluster import leaders_of, running_cluster
 from tests.support.live_groups import HASTE, make_topic, work
+from tests.support.secured_broker import OF_THE_LOG, USER, made_certificate, secured_broker
 
 pytestmark = pytest.mark.broker
 
+PASSWORD: Final = "Tr0mb0ne-Pr4gm4tic"  # noqa: S105 - of a broker that lives for a test
+PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SOON_S: Final = 2.0
 PATIENCE_S: Final = 60
 
@@ -58,7 +61,7 @@ class Watching:
 
 def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
     """It survives the broker's restart, is killed and started again, and says what the audit of the log says."""
-    with watching(broker) as first:
+    with watching(broker.bootstrap_servers) as first:
         until(lambda: bool(first.told()))
         began = time.time()
         work(broker, "before", commits=2)
@@ -69,7 +72,7 @@ def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
         late = [at - end_s(line) for at, line in first.lines if end_s(line) > began]
         assert late
         assert max(late) < SOON_S
-    with watching(broker) as second:
+    with watching(broker.bootstrap_servers) as second:
         work(broker, "again", commits=2)
         truth = ended(broker, tmp_path / "two")
         until(lambda: second.told() == truth)
@@ -85,7 +88,7 @@ def test_watch_beside_brokers_that_die_one_after_the_other(tmp_path: Path) -> No
         first = brokers[0]
         make_topic(first)
         work(first, "before", commits=2)
-        with watching(*brokers) as watched:
+        with watching(",".join(broker.bootstrap_servers for broker in brokers)) as watched:
             until(lambda: bool(watched.told()))
             for number, broker in enumerate(brokers[1:], 2):
                 assert number in leaders_of(first).values()
@@ -100,11 +103,60 @@ def test_watch_beside_brokers_that_die_one_after_the_other(tmp_path: Path) -> No
             assert watched.end(signal.SIGINT) == 0
 
 
+def test_watch_with_certificates_and_a_password(tmp_path: Path) -> None:
+    """TLS on both sides and SASL, by the options of Kafka's client or by kafka-python's; it needs no other rights."""
+    store = made_certificate(tmp_path)
+    with secured_broker(tmp_path / "broker", PASSWORD, OF_THE_LOG, store) as (broker, port):
+        make_topic(broker)
+        work(broker, "some", commits=2)
+        truth = ended(broker, tmp_path / "copy")
+        assert truth
+        login = {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f"{PLAIN} required username='{USER}' password='{PASSWORD}';",
+        }
+        stores = {
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(tmp_path / "ca.pem"),
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(store),
+        }
+        files = {"ssl_cafile": str(tmp_path / "ca.pem"), "ssl_certfile": str(store)}
+        for options, admin in (({**login, **stores}, {}), (login, files)):
+            config = configured(tmp_path / "own.toml", options, admin)
+            with watching(f"127.0.0.1:{port}", "--config", config) as watched:
+                until(lambda: watched.told() == truth)
+                assert watched.end(signal.SIGINT) == 0
+        for wrong in (
+            {**login, **stores, "sasl.jaas.config": login["sasl.jaas.config"].replace("-", "+")},
+            {
+                **login,
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": str(tmp_path / "ca.pem"),
+            },
+        ):
+            config = configured(tmp_path / "own.toml", wrong, {})
+            with watching(f"127.0.0.1:{port}", "--config", config) as watched:
+                assert watched.process.wait(PATIENCE_S) == 3
+
+
+def configured(file: Path, options: dict[str, str], admin: dict[str, str]) -> Path:
+    """A configuration of how to log in."""
+    kafka = {"options": options, "admin": admin}
+    lines = ["[source.kafka]", "timeout_ms = 5000"]
+    for table, values in kafka.items():
+        lines += [f"[source.kafka.{table}]"]
+        lines += [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in values.items()]
+    file.write_text("\n".join(lines))
+    return file
+
+
 @contextmanager
-def watching(*brokers: Broker) -> Iterator[Watching]:
+def watching(servers: str, *arguments: str | Path) -> Iterator[Watching]:
     """A process that tells of every rebalance of the log."""
-    source = f"kafka:{','.join(broker.bootstrap_servers for broker in brokers)}"
-    command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", "--quiet"]
+    source = f"kafka:{servers}"
+    command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", "--quiet", *arguments]
     watched = Watching(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
     try:
         yield watched

@@ -14,8 +14,6 @@ from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames
 
 SPELLINGS: Final = "segments:DIR or kafka:HOST:PORT"
-_NOT_OF_AIOKAFKA: Final = "ssl_check_hostname"
-"""The context says it too."""
 
 
 class LiveSource(NamedTuple):
@@ -49,7 +47,7 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
         KafkaCluster,
         KafkaSettings,
     )
-    from rebalance_audit.lake.sources.kafka_login import login  # noqa: PLC0415
+    from rebalance_audit.lake.sources.kafka_login import login_of_aiokafka  # noqa: PLC0415
     from rebalance_audit.local.live.growing_topic import (  # noqa: PLC0415 - imports the client
         CLIENT_ID,
         GrowingTopic,
@@ -62,8 +60,7 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
         admin=kafka.admin_options(),
     )
     cluster = KafkaCluster(servers, settings)
-    wanted = login(cluster.options)
-    wanted.pop(_NOT_OF_AIOKAFKA, None)
+    wanted = login_of_aiokafka(cluster.login)
     cluster.view()  # whether the topic is there and may be described, in one sentence
     client_id = cluster.options.get("client.id", CLIENT_ID)
     log = GrowingTopic(cluster.servers, wanted, kafka.timeout_ms, client_id)

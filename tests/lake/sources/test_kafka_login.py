@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.sources.kafka_cluster import KafkaCluster, KafkaSettings
-from rebalance_audit.lake.sources.kafka_login import login
+from rebalance_audit.lake.sources.kafka_login import login, login_of_aiokafka
 
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 
@@ -109,3 +109,15 @@ def test_own_arguments_of_kafka_python_win() -> None:
     """They replace what does not follow from the client's options, as a store in Java's own format."""
     options = {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"}
     KafkaCluster("host:9092", KafkaSettings(options=options, admin={"ssl_cafile": "/ca.pem"}))
+
+
+def test_aiokafka_logs_in_likewise(tmp_path: Path) -> None:
+    """Certificates in files become a context; what it cannot do is told in one sentence."""
+    options = {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"}
+    missing = KafkaCluster("h:9", KafkaSettings(options=options, admin={"ssl_cafile": "/nowhere"}))
+    with pytest.raises(BadRequest, match=r"\[source.kafka.admin\] cannot be used: No such file"):
+        login_of_aiokafka(missing.login)
+    plain = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
+    assert login_of_aiokafka({**plain, "ssl_check_hostname": True}) == plain
+    with pytest.raises(BadRequest, match="watched with SASL mechanism AWS_MSK_IAM"):
+        login_of_aiokafka({**plain, "sasl_mechanism": "AWS_MSK_IAM"})

@@ -164,6 +164,11 @@ class KafkaCluster:
                     names.add(topic_id, topic["name"], TopicNameSource.CLUSTER)
         return names
 
+    @property
+    def login(self) -> Mapping[str, Any]:
+        """How kafka-python logs in, as arguments of its clients."""
+        return self._admin_options
+
     def hide(self, text: str) -> str:
         """The text without secrets from the options."""
         return hide(text, self.options)

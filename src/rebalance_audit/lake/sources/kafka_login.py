@@ -2,7 +2,8 @@
 
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,15 @@ PASSWORD_MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512
 OWN_MEANS: Final = frozenset({"GSSAPI", "AWS_MSK_IAM"})
 """Mechanisms that find their credentials outside the options: a ticket cache, an instance's role."""
 INSTEAD: Final = "give kafka-python's own options in [source.kafka.admin]"
+_ALIKE: Final = (
+    "security_protocol",
+    "ssl_context",
+    "sasl_mechanism",
+    "sasl_plain_username",
+    "sasl_plain_password",
+    "sasl_kerberos_service_name",
+)
+"""Arguments that aiokafka's client has too."""
 
 
 def login(options: Mapping[str, str]) -> dict[str, Any]:
@@ -29,6 +39,47 @@ def login(options: Mapping[str, str]) -> dict[str, Any]:
         wanted["ssl_context"] = _tls(options)
         wanted["ssl_check_hostname"] = wanted["ssl_context"].check_hostname
     return wanted
+
+
+def login_of_aiokafka(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a kafka-python client as those of aiokafka's, which wants certificates as a context.
+
+    Raises BadRequest for certificates that cannot be used, and for a mechanism that aiokafka does not have.
+    """
+    wanted = {name: arguments[name] for name in _ALIKE if name in arguments}
+    protocol = wanted.get("security_protocol", "PLAINTEXT")
+    mechanism = wanted.get("sasl_mechanism", "")
+    if protocol.startswith("SASL") and mechanism not in PASSWORD_MECHANISMS | {"GSSAPI"}:
+        raise BadRequest(
+            f"A live cluster cannot be watched with SASL mechanism {mechanism}: watch a copy of the log,"
+            " segments:DIR."
+        )
+    if protocol.endswith("SSL") and "ssl_context" not in wanted:
+        wanted["ssl_context"] = _in_files(arguments)
+    return wanted
+
+
+def _in_files(arguments: Mapping[str, Any]) -> ssl.SSLContext:
+    with _usable("[source.kafka.admin]"):
+        context = ssl.create_default_context(cafile=arguments.get("ssl_cafile"))
+        if "ssl_certfile" in arguments:
+            context.load_cert_chain(
+                arguments["ssl_certfile"],
+                arguments.get("ssl_keyfile"),
+                arguments.get("ssl_password"),
+            )
+    return context
+
+
+@contextmanager
+def _usable(where: str) -> Iterator[None]:
+    """Raises BadRequest for certificates that the ssl module refuses."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        # An SSLError is an OSError; neither repeats its input.
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadRequest(f"The certificates in {where} cannot be used: {why}.") from None
 
 
 def _sasl(options: Mapping[str, str]) -> dict[str, Any]:
@@ -54,15 +105,11 @@ def _sasl(options: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _tls(options: Mapping[str, str]) -> ssl.SSLContext:
-    try:
+    with _usable("the Kafka options"):
         context = ssl.create_default_context(
             cafile=_trusted_file(options), cadata=_trusted(options)
         )
         _present_own(context, options)
-    except (OSError, ValueError) as error:
-        # An SSLError is an OSError; neither repeats its input.
-        why = getattr(error, "strerror", None) or str(error)
-        raise BadRequest(f"The certificates in the Kafka options cannot be used: {why}.") from None
     # With an empty algorithm Kafka's client accepts a certificate that names another host.
     context.check_hostname = options.get("ssl.endpoint.identification.algorithm", "https") != ""
     return context
