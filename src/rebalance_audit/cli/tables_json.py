@@ -1,6 +1,7 @@
 """Rows of gold tables as one JSON object: every column of the contract, times as ISO 8601."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -9,17 +10,22 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
 from rebalance_audit.report.words import iso
+from rebalance_audit.tables.order import is_by_group
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
 
 
+class TableLines(NamedTuple):
+    """Rows of some groups in one table, as JSON."""
+
+    keys: list[Any]
+    """What rows of several parts have to be sorted by; empty where the rows of a group stand together."""
+    lines: list[bytes]
+
+
 def tables_json(tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str) -> bytes:
     """The object, one row per line; `tables` is keyed by the names of gold tables, its times are epoch milliseconds."""
-    parts = [
-        orjson.dumps(name) + b":[" + b",".join(_rows(name, rows, cluster)) + b"\n]"
-        for name, rows in tables.items()
-    ]
-    return b"{" + b",\n".join(parts) + b"}\n"
+    return _object({name: _rows(name, rows, cluster) for name, rows in tables.items()})
 
 
 class Narrowed(NamedTuple):
@@ -35,15 +41,37 @@ class Narrowed(NamedTuple):
 
     def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
         """The object. Raises BadRequest for a table that is not among these."""
-        return tables_json(self.of(tables), cluster)
+        self.require(tables)
+        return self.joined([self.lines(tables, cluster)])
 
-    def of(self, tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
-        """Those rows. Raises BadRequest for a table that is not among them."""
-        wanted = [name.removeprefix("gold.") for name in self.tables] or list(tables)
-        for name in wanted:
-            if name not in tables:
-                raise BadRequest(f"There is no table {name!r}; there are {', '.join(tables)}.")
-        return {name: self._of_table(name, tables[name])[: self.limit] for name in wanted}
+    def require(self, present: Collection[str]) -> None:
+        """Raises BadRequest for a table that is not present."""
+        for name in self._names(present):
+            if name not in present:
+                raise BadRequest(f"There is no table {name!r}; there are {', '.join(present)}.")
+
+    def lines(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> dict[str, TableLines]:
+        """Part of the object: the wanted tables among these."""
+        found: dict[str, TableLines] = {}
+        for name in self._names(tables):
+            if name in tables:
+                rows = self._of_table(name, tables[name])[: self.limit]
+                key = table_schemas()[f"gold.{name}"].key[1]
+                keys = [] if is_by_group(name) else [row[key] for row in rows]
+                found[name] = TableLines(keys, _rows(name, rows, cluster))
+        return found
+
+    def joined(self, parts: Sequence[Mapping[str, TableLines]]) -> bytes:
+        """The object out of its parts, in order of group ids."""
+        of_table: dict[str, list[TableLines]] = {}
+        for name, lines in chain.from_iterable(part.items() for part in parts):
+            of_table.setdefault(name, []).append(lines)
+        return _object(
+            {name: _joined(name, of_table[name])[: self.limit] for name in self._names(of_table)}
+        )
+
+    def _names(self, tables: Iterable[str]) -> list[str]:
+        return [name.removeprefix("gold.") for name in self.tables] or list(tables)
 
     def _of_table(self, name: str, rows: Sequence[Row]) -> Sequence[Row]:
         begins = table_schemas()[f"gold.{name}"].begins_at
@@ -76,3 +104,18 @@ def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[s
 def _rows(table: str, rows: Sequence[Mapping[str, Any]], cluster: str) -> list[bytes]:
     shape_of = shaper(table_schemas()[f"gold.{table}"], iso)
     return [b"\n" + orjson.dumps(shape_of(row, cluster)) for row in rows]
+
+
+def _joined(name: str, parts: Sequence[TableLines]) -> list[bytes]:
+    lines = [line for part in parts for line in part.lines]
+    if len(parts) == 1 or is_by_group(name):
+        return lines
+    keys = [key for part in parts for key in part.keys]
+    return [lines[at] for at in sorted(range(len(lines)), key=keys.__getitem__)]
+
+
+def _object(tables: Mapping[str, Sequence[bytes]]) -> bytes:
+    parts = [
+        orjson.dumps(name) + b":[" + b",".join(lines) + b"\n]" for name, lines in tables.items()
+    ]
+    return b"{" + b",\n".join(parts) + b"}\n"

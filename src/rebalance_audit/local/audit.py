@@ -3,9 +3,10 @@
 Kept are the state of the groups, the rows of the answer, and a bounded part of what waits to be replayed (`one_look`).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, NamedTuple
 
 from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.causes.departures import DepartureRules
@@ -14,18 +15,22 @@ from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import TOPICS, Row
 from rebalance_audit.errors import BadRequest, require_known
-from rebalance_audit.garbage import collecting_less
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.clocks import aligned_with
-from rebalance_audit.local.feed import Feed
 from rebalance_audit.local.one_look import OneLook
+from rebalance_audit.local.shares import (
+    Finish,
+    Finished,
+    anomalies_of,
+    replay_shares,
+    undecodable_of,
+)
 from rebalance_audit.local.state import group_ids_of, segment_state
-from rebalance_audit.local.survey import Survey
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
-from rebalance_audit.tables.order import in_key_order
+from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
@@ -67,6 +72,18 @@ class Audit(GoldRows):
         return f"<audit of {self.facts.source}: {counts}>"
 
 
+class AuditParts(NamedTuple, Generic[Finished]):
+    """What the audit of a log found, in parts of some groups each."""
+
+    parts: list[Finished]
+    """In order of group ids."""
+    topics: list[Row]
+    """Rows of gold.topics, which belong to no group, in order of the key."""
+    facts: LogFacts
+    group_ids: frozenset[str]
+    folder: LogFolder
+
+
 def audit_segments(
     path: str | Path,
     groups: Collection[str] = (),
@@ -89,6 +106,34 @@ def audit_segments(
     Raises SourceNotReadable, OSError that names the file, UnknownGroup for a group that no record names, and
     UnknownTimeZone.
     """
+    found = audit_in_parts(
+        path,
+        groups,
+        broker_logs,
+        finish=lambda tables: tables,
+        departure_rules=departure_rules,
+        finding_rules=finding_rules,
+        broker_log_time_zone=broker_log_time_zone,
+    )
+    tables = {name: _joined(name, found.parts) for name in found.parts[0]}
+    tables[TOPICS] = found.topics
+    return Audit(tables, found.facts, found.group_ids, cluster, found.folder)
+
+
+def audit_in_parts(
+    path: str | Path,
+    groups: Collection[str] = (),
+    broker_logs: Iterable[str | Path] = (),
+    *,
+    finish: Finish[Finished],
+    departure_rules: DepartureRules | None = None,
+    finding_rules: FindingRules | None = None,
+    broker_log_time_zone: str = "UTC",
+) -> AuditParts[Finished]:
+    """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
+
+    It may be given all groups at once, or ranges of their ids.
+    """
     folder = open_log_folder(path)
     log = read_broker_logs([Path(each) for each in broker_logs], broker_log_time_zone, groups)
     look = OneLook(folder)
@@ -105,36 +150,37 @@ def audit_segments(
         is_whole=total.is_whole,
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
-    feed = Feed(options, key_bytes.of_groups(groups))
-    with collecting_less():
-        for log_partition, piece in look.pieces():
-            feed.take(log_partition, piece)
-        tables = feed.audit.tables()
-    group_ids = feed.group_ids()
+    shares = replay_shares(look, options, key_bytes.of_groups(groups), finish)
+    group_ids = frozenset(group_id for share in shares for group_id in share.met)
     if not group_ids.issuperset(groups):
         require_known(groups, group_ids_of(folder))
-    tables[TOPICS] = _topics(names)
-    in_order_of_key = {name: in_key_order(name, rows) for name, rows in tables.items()}
-    facts = _facts(str(path), folder, total, feed, [*names.notes, *_notes(clocks, group_ids)])
-    return Audit(in_order_of_key, facts, group_ids, cluster, folder)
-
-
-def _facts(
-    source: str, folder: LogFolder, total: Survey, feed: Feed, notes: Iterable[str]
-) -> LogFacts:
-    return LogFacts(
-        source=source,
+    facts = LogFacts(
+        source=str(path),
         log_partitions=len(folder.segments),
         size_bytes=folder.size_bytes,
         records=total.records,
         offset_commits=total.offset_commits,
         first_ms=total.first_ms,
         last_ms=total.last_ms,
-        undecodable=dict(feed.undecodable),
-        anomalies=feed.audit.anomalies(),
-        notes=[*total.damage, *(note.detail for note in folder.notes), *notes],
+        undecodable=undecodable_of(shares),
+        anomalies=anomalies_of(shares),
+        notes=[
+            *total.damage,
+            *(note.detail for note in folder.notes),
+            *names.notes,
+            *_notes(clocks, group_ids),
+        ],
         unfinished_ends=total.unfinished_ends,
     )
+    topics = in_key_order(TOPICS, _topics(names))
+    parts = [share.finished for share in shares]
+    return AuditParts(parts, topics, facts, group_ids, folder)
+
+
+def _joined(name: str, parts: Sequence[dict[str, list[Row]]]) -> list[Row]:
+    """The rows of a table, in order of its key."""
+    rows = [row for part in parts for row in part[name]]
+    return rows if len(parts) == 1 or is_by_group(name) else in_key_order(name, rows)
 
 
 def _notes(clocks: Aligned | None, group_ids: frozenset[str]) -> list[str]:

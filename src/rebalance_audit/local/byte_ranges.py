@@ -63,8 +63,11 @@ def ranges_of(
 
 def workers_for(size_bytes: int) -> int:
     """How many processes to read this much with: one per core, or only this one."""
-    if size_bytes < PARALLEL_FROM_BYTES:
-        return 1
+    return 1 if size_bytes < PARALLEL_FROM_BYTES else cores()
+
+
+def cores() -> int:
+    """Of the machine, as far as this process may use them."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

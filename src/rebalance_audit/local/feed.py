@@ -1,34 +1,45 @@
 """Gives the audit the records that the workers read, and tells it of which groups something is missing."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from typing import TypeAlias
 
 from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
+from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 
+Place: TypeAlias = tuple[int, int]
+"""Log partition and log offset."""
+
 
 class Feed:
     """One audit of a log, piece by piece."""
 
     def __init__(
-        self, options: AuditOptions, groups: tuple[bytes, ...], emit: Emit | None = None
+        self,
+        options: AuditOptions,
+        groups: tuple[bytes, ...],
+        emit: Emit | None = None,
+        ids: GroupRange = EVERY_GROUP,
     ) -> None:
         """`groups`: only keys that have one of these from `TYPE_BYTES` on; all keys if empty.
 
         `emit`: takes each row as soon as it is final; without it the audit keeps them.
+        `ids`: only these groups. Records that name no group count with the first of them.
         """
         self.audit = LogAudit(options, emit)
-        self.undecodable: Counter[str] = Counter()
-        """Reason -> group records that could not be decoded."""
+        self.undecodable: dict[str, tuple[Place, int]] = {}
+        """Reason -> the first record of a group that could not be decoded, and how many there were."""
         self._groups = groups
-        self._met: defaultdict[int, set[str]] = defaultdict(set)
-        """Log partition -> ids of the groups met in it so far."""
+        self._ids = ids
+        self._met: defaultdict[int, dict[str, int]] = defaultdict(dict)
+        """Log partition -> ids of the groups met in it so far -> offset of the first record."""
         self._changed: set[str] = set()
         self._damaged: set[int] = set()
         """Log partitions with an unreadable stretch: a group met later may have begun in it."""
@@ -51,14 +62,20 @@ class Feed:
             for _, group, summaries in found.commits[passed:]:
                 self._take_commits(group, summaries)
 
-    def group_ids(self) -> frozenset[str]:
-        """Every group met."""
-        return frozenset().union(*self._met.values())
+    def met(self) -> dict[str, Place]:
+        """Every group met, and where."""
+        found: dict[str, Place] = {}
+        for log_partition, met in self._met.items():
+            for group_id, log_offset in met.items():
+                found.setdefault(group_id, (log_partition, log_offset))
+        return found
 
     def _take_commits(self, group: bytes, summaries: Summaries) -> None:
         if self._groups and len(group).to_bytes(2) + group not in self._groups:
             return
-        self.audit.committed(group.decode(errors="replace"), summaries)
+        group_id = group.decode(errors="replace")
+        if self._ids.has(group_id):
+            self.audit.committed(group_id, summaries)
 
     def _take_run(self, log_partition: int, chunk: ColumnChunk, run: Run, part: slice) -> None:
         if run.is_control or part.start == part.stop:
@@ -70,15 +87,23 @@ class Feed:
             chunk.values[part],
             strict=True,
         )
+        ids = self._ids
+        everything = ids == EVERY_GROUP
         for log_offset, timestamp_ms, key, value in rows:
             if self._groups and not (key and key.startswith(self._groups, key_bytes.TYPE_BYTES)):
                 continue
+            if not everything:
+                group = key_bytes.group_bytes(key)
+                if group is not None and not ids.has(group.decode(errors="replace")):
+                    continue
             record = decode_record(key, value)
             if isinstance(record, Undecodable):
-                self.undecodable[record.reason] += 1
-                self.miss(log_partition, key_bytes.group_bytes(key))
+                self._miss_record((log_partition, log_offset), record.reason, key)
                 continue
-            self._meet(log_partition, group_id_of(record.key))
+            group_id = group_id_of(record.key)
+            if not everything and not ids.has(group_id):
+                continue
+            self._meet(log_partition, group_id, log_offset)
             position = Position(
                 log_partition,
                 log_offset,
@@ -89,18 +114,18 @@ class Feed:
             )
             self.audit.feed(record, position)
 
-    def _meet(self, log_partition: int, group_id: str) -> None:
+    def _meet(self, log_partition: int, group_id: str, log_offset: int) -> None:
         self._changed.add(group_id)
         met = self._met[log_partition]
         if group_id not in met:
-            met.add(group_id)
+            met[group_id] = log_offset
             if log_partition in self._damaged:
                 self.audit.gap(group_id, log_partition)
 
     def forget(self, log_partition: int) -> set[str]:
         """What was taken of the partition turns out not to be in the log; returns the groups that were met in it."""
         self._damaged.discard(log_partition)
-        met = self._met.pop(log_partition, set())
+        met = set(self._met.pop(log_partition, ()))
         for group_id in met:
             self.audit.forget(group_id)
         return met
@@ -110,14 +135,24 @@ class Feed:
         changed, self._changed = self._changed, set()
         return changed
 
-    def miss(self, log_partition: int, group_bytes: bytes | None = None) -> None:
-        """Something of one group could not be read, or of any where the bytes do not tell which."""
-        if group_bytes is None:
-            self._damaged.add(log_partition)
-            self._changed |= self._met[log_partition]
-            for group_id in self._met[log_partition]:
-                self.audit.gap(group_id, log_partition)
-            return
-        group_id = group_bytes.decode(errors="replace")
-        self._meet(log_partition, group_id)
-        self.audit.gap(group_id, log_partition)
+    def miss(self, log_partition: int) -> None:
+        """Something could not be read that may be of any group."""
+        self._damaged.add(log_partition)
+        self._changed.update(self._met[log_partition])
+        for group_id in self._met[log_partition]:
+            self.audit.gap(group_id, log_partition)
+
+    def _miss_record(self, place: Place, reason: str, key: bytes | None) -> None:
+        """A record could not be decoded, perhaps not even so far that its group is known."""
+        log_partition, log_offset = place
+        group = key_bytes.group_bytes(key)
+        if group is None:
+            self.miss(log_partition)
+            if self._ids.begin != EVERY_GROUP.begin:
+                return
+        else:
+            group_id = group.decode(errors="replace")
+            self._meet(log_partition, group_id, log_offset)
+            self.audit.gap(group_id, log_partition)
+        first, count = self.undecodable.get(reason, (place, 0))
+        self.undecodable[reason] = first, count + 1

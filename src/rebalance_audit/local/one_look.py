@@ -4,6 +4,7 @@ The audit can begin only when every name is known. So what it needs of the log, 
 commits between them were, waits in memory. Of a log where that is too much, the rest is read once more.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from operator import itemgetter
@@ -19,6 +20,7 @@ from rebalance_audit.local.survey import (
     survey_of,
 )
 from rebalance_audit.scan.available import walk_pays
+from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -76,8 +78,30 @@ class OneLook:
                 self._kept.append(found.pieces)
         self._is_all_kept = kept_bytes < KEPT_BYTES_MAX
 
+    @property
+    def group_records(self) -> int:
+        """How many records wait that are no offset commits; all of the log's, or more than memory is for."""
+        return sum(
+            len(piece.chunk.keys)
+            for pieces in self._kept
+            for _, piece in pieces
+            if isinstance(piece, CommitsApart)
+        )
+
+    def weights(self) -> dict[str, int]:
+        """Id of each group of these records -> about how much work its replay is."""
+        weights: Counter[bytes | None] = Counter()
+        for pieces in self._kept:
+            for _, piece in pieces:
+                if isinstance(piece, CommitsApart):
+                    for key, value in zip(piece.chunk.keys, piece.chunk.values, strict=True):
+                        weights[group_bytes(key)] += _RECORD_BYTES + len(value or b"")
+        return {
+            group.decode(errors="replace"): weight for group, weight in weights.items() if group
+        }
+
     def pieces(self) -> Iterator[Piece]:
-        """The log, in order of partition and offset. Can be asked for once. Raises OSError that names the file."""
+        """The log, in order of partition and offset; a process can ask once. Raises OSError that names the file."""
         kept_pieces = len(self._kept)
         for number in range(kept_pieces):
             yield from self._kept[number]

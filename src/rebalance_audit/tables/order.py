@@ -29,5 +29,10 @@ def in_key_order(table: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, A
     return ordered
 
 
+def is_by_group(table: str) -> bool:
+    """Whether the rows of a group stand together, in order of the groups' ids."""
+    return table_schemas()[f"gold.{table}"].key[1] == "group_id"
+
+
 def _nulls_first(column: str, turned: bool, row: dict[str, Any]) -> tuple[bool, Any]:
     return (row[column] is None) is turned, row[column]

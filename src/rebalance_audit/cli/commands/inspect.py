@@ -1,19 +1,21 @@
 """`rebalance-audit inspect`: the audit of a folder of segments or of a lake, on the terminal, without Spark."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
 
+from rebalance_audit.audit.rows import GOLD_OF_LOG, TOPICS
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import audit_settings
+from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.errors import require_known
-from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.local.audit import audit_in_parts, audit_segments
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
     print_report,
@@ -119,6 +121,11 @@ def inspect(
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone)
+    if isinstance(wanted, Narrowed):
+        with bad_arguments():
+            printed = _json(wanted, segments, group_ids, broker_logs, settings)
+        sys.stdout.buffer.write(printed)
+        return
     with bad_arguments():
         audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict())
     if wanted is not None:
@@ -133,6 +140,22 @@ def inspect(
                 everything=everything,
                 every_epoch=every_epoch,
             )
+
+
+def _json(
+    narrowed: Narrowed,
+    segments: Path,
+    group_ids: tuple[str, ...],
+    broker_logs: tuple[Path, ...],
+    settings: AuditSettings,
+) -> bytes:
+    """The object, whose lines are made where the groups are replayed."""
+    lines = partial(narrowed.lines, cluster=settings.cluster)
+    kept = settings._asdict()
+    del kept["cluster"]
+    found = audit_in_parts(segments, group_ids, broker_logs, finish=lines, **kept)
+    narrowed.require(GOLD_OF_LOG)
+    return narrowed.joined([*found.parts, lines({TOPICS: found.topics})])
 
 
 def _inspect_lake(

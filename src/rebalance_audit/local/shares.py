@@ -1,0 +1,73 @@
+"""Replays what was read of a log: all groups in this process, or a share of them in each of several copies of it."""
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from operator import itemgetter
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.garbage import collecting_less
+from rebalance_audit.local.byte_ranges import cores
+from rebalance_audit.local.feed import Feed, Place
+from rebalance_audit.local.forks import can_fork, forked
+from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange, group_ranges
+from rebalance_audit.local.one_look import OneLook
+from rebalance_audit.tables.order import in_key_order
+
+FORK_FROM_RECORDS: Final = 2_000
+"""Records of groups: below, copying this process and bringing the answers together takes longer than their replay."""
+
+Finished = TypeVar("Finished")
+Finish: TypeAlias = Callable[[dict[str, list[Row]]], Finished]
+"""What is made of the gold tables of some groups, their rows in order of the key."""
+
+
+class Share(NamedTuple, Generic[Finished]):
+    """What came of some groups."""
+
+    finished: Finished
+    met: dict[str, Place]
+    """Group id -> its first record."""
+    anomalies: dict[str, dict[str, int]]
+    """Group id -> kind of anomaly -> count."""
+    undecodable: dict[str, tuple[Place, int]]
+    """Reason -> the first record that could not be decoded, and how many there were."""
+
+
+def replay_shares(
+    look: OneLook, options: AuditOptions, groups: tuple[bytes, ...], finish: Finish[Finished]
+) -> list[Share[Finished]]:
+    """All groups in ranges of their ids, in order. `groups`: see `Feed`. Raises OSError that names the file."""
+
+    def work(ids: GroupRange) -> Share[Finished]:
+        feed = Feed(options, groups, ids=ids)
+        for log_partition, piece in look.pieces():
+            feed.take(log_partition, piece)
+        tables = {name: in_key_order(name, rows) for name, rows in feed.audit.tables().items()}
+        return Share(finish(tables), feed.met(), feed.audit.anomalies(), feed.undecodable)
+
+    ranges = [EVERY_GROUP]
+    if look.group_records >= FORK_FROM_RECORDS and cores() > 1 and can_fork():
+        ranges = group_ranges(look.weights(), cores())
+    with collecting_less():
+        return forked(work, ranges) if len(ranges) > 1 else [work(EVERY_GROUP)]
+
+
+def anomalies_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
+    """Those of all parts, the group first that the log has first."""
+    found = [
+        (part.met[group_id], group_id, kinds)
+        for part in parts
+        for group_id, kinds in part.anomalies.items()
+    ]
+    return {group_id: kinds for _, group_id, kinds in sorted(found, key=itemgetter(0))}
+
+
+def undecodable_of(parts: Iterable[Share[Finished]]) -> dict[str, int]:
+    """Those of all parts, the reason first that the log has first."""
+    counts: dict[str, int] = {}
+    told = chain.from_iterable(part.undecodable.items() for part in parts)
+    for reason, (_, count) in sorted(told, key=lambda each: each[1][0]):
+        counts[reason] = counts.get(reason, 0) + count
+    return counts
