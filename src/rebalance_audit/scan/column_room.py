@@ -1,6 +1,6 @@
 """The arrays that the compiled walk fills with records as columns."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rebalance_audit.scan import kernel, places
 from rebalance_audit.scan.runs import runs_of
-from rebalance_audit.wire.segments.columns import Run
+from rebalance_audit.wire.key_bytes import TYPE_BYTES
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 
 _ROWS: Final = 1 << 16
 _KEY_BYTES: Final = 8 << 20
@@ -16,6 +17,7 @@ _VALUE_BYTES: Final = 32 << 20
 _TYPES: Final = 64
 
 Int64s: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 class Blobs(NamedTuple):
@@ -26,6 +28,17 @@ class Blobs(NamedTuple):
     data: NDArray[np.uint8]
     there: NDArray[np.uint8]
     """0 for null, else 1."""
+
+    def at(self, places: Int64s) -> list[bytes | None]:
+        """The strings of these numbers."""
+        data = self.data.tobytes()
+        bounds = zip(
+            self.ends[places].tolist(),
+            self.ends[places + 1].tolist(),
+            self.there[places].tolist(),
+            strict=True,
+        )
+        return [data[begin:end] if there else None for begin, end, there in bounds]
 
 
 class WalkedColumns(NamedTuple):
@@ -39,6 +52,39 @@ class WalkedColumns(NamedTuple):
     excluded_count: int
     excluded_last_ms: int | None
     excluded_last_offset: int | None
+
+    def run_flags(self, flags: Iterable[bool]) -> Flags:
+        """Of each record what `flags` has of its run."""
+        counts = [run.record_count for run in self.runs]
+        return np.repeat(np.fromiter(flags, np.bool_, len(counts)), counts)
+
+    def key_types(self) -> Int64s:
+        """The number that each key begins with; -1 for a key too short for one."""
+        ends, data = self.keys.ends, self.keys.data
+        types = np.full(len(ends) - 1, -1, np.int64)
+        long_enough = np.flatnonzero(np.diff(ends) >= TYPE_BYTES)
+        begins = ends[long_enough]
+        types[long_enough] = data[begins].astype(np.int64) << 8 | data[begins + 1]
+        return types
+
+    def chosen(self, places: Int64s) -> ColumnChunk:
+        """The records of these numbers, in ascending order, as objects."""
+        run_ends = np.cumsum([0, *(run.record_count for run in self.runs)])
+        counts = np.diff(np.searchsorted(places, run_ends)).tolist()
+        return ColumnChunk(
+            self.log_offsets[places].tolist(),
+            self.record_timestamps_ms[places].tolist(),
+            self.keys.at(places),
+            self.values.at(places),
+            [
+                run._replace(record_count=count)
+                for run, count in zip(self.runs, counts, strict=True)
+                if count
+            ],
+            self.excluded_count,
+            self.excluded_last_ms,
+            self.excluded_last_offset,
+        )
 
 
 class ColumnRoom:
