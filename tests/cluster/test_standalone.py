@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from rebalance_audit.cli import exit_codes
+from rebalance_audit.lake.session.kept_rows import FOLDER
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.readers.tables import read_rows
 from rebalance_audit.tables.order import in_key_order
@@ -95,6 +96,13 @@ def test_a_lost_worker_changes_no_row(audited: Path) -> None:
         rows = read_rows(str(audited), f"gold.{name}", cluster=CLUSTER)
         assert in_key_order(name, rows) == in_key_order(name, wanted), name
         assert rows
+
+
+def test_what_executors_leave_for_later_steps_outlives_them(audited: Path) -> None:
+    """The run lost every executor several times and did nothing twice; its files are gone with it."""
+    (run,) = read_rows(str(audited), "meta.runs", cluster=CLUSTER)
+    assert (run["outcome"], run["retries"]) == ("done", 0)
+    assert [*(audited / FOLDER).iterdir()] == []
 
 
 def test_a_check_on_what_is_left_of_the_cluster_finds_what_was_planted(

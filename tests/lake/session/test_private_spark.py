@@ -9,7 +9,9 @@ from rebalance_audit.cli import exit_codes
 from rebalance_audit.resources import checkout_root
 from tests.cli.call import call
 
-PRIVATE = re.compile(r"\._(jvm|jsc|jdf|gateway|jsparkSession|stackTrace)\b")
+PRIVATE = re.compile(
+    r"\._(jvm|jsc|jdf|gateway|jsparkSession|stackTrace)\b|_accumulatorServer|sessionState\(|DeltaLog\b"
+)
 
 
 def test_private_parts_are_used_in_one_module() -> None:

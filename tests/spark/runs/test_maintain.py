@@ -15,8 +15,10 @@ from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotReadable
 from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.session.kept_rows import FOLDER, remove_kept_rows
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from tests.cli.call import segments
@@ -68,6 +70,16 @@ def care(lake: Lake, now: datetime = LATER, **fields: object) -> MaintainReport:
 def versions(lake: Lake) -> dict[str, int | None]:
     """Of every table."""
     return {name: lake.version(name) for name in table_schemas()}
+
+
+def test_rows_that_a_killed_run_has_kept_go(lake: Lake) -> None:
+    """Those of a run that may still be at work stay."""
+    killed, at_work = new_run_id(LATER - timedelta(days=9)), new_run_id(LATER)
+    folder = Path(lake.path, FOLDER)
+    for run_id in (killed, at_work):
+        (folder / run_id / "of a step").mkdir(parents=True)
+    remove_kept_rows(lake.spark, lake.path, LATER - timedelta(days=7))
+    assert [kept.name for kept in folder.iterdir()] == [at_work]
 
 
 def test_layout_changes_no_row_and_a_run_finds_nothing_new(

@@ -22,7 +22,7 @@ from rebalance_audit.errors import BadRequest, LakeBusy
 from rebalance_audit.lake.bronze.ledger import digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
-from rebalance_audit.lake.session.private_spark import java_session
+from rebalance_audit.lake.session.private_spark import hadoop_conf
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.location import is_catalog
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -316,7 +316,7 @@ class KafkaStream:
 
     def _names(self, folder: str) -> list[int]:
         path = self._path(folder)
-        system = path.getFileSystem(self._hadoop_conf())
+        system = path.getFileSystem(hadoop_conf(self._spark))
         if not system.exists(path):
             return []
         names = [status.getPath().getName() for status in system.listStatus(path)]
@@ -324,7 +324,7 @@ class KafkaStream:
 
     def _read(self, name: str) -> str | None:
         path = self._path(name)
-        system = path.getFileSystem(self._hadoop_conf())
+        system = path.getFileSystem(hadoop_conf(self._spark))
         if not system.exists(path):
             return None
         stream = system.open(path)
@@ -335,9 +335,6 @@ class KafkaStream:
 
     def _path(self, name: str) -> Any:
         return java_class(self._spark, HADOOP_PATH)(f"{self._checkpoint}/{name}")
-
-    def _hadoop_conf(self) -> Any:
-        return java_session(self._spark).sessionState().newHadoopConf()
 
     # -- errors ---------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from rebalance_audit.lake.gold.broker_lines import (
     moments_in,
     rows_of_log,
 )
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.tables.schemas import TableName
 
@@ -134,7 +135,7 @@ class StoredBrokerLogs:
         rows = rows_of_log(lake.spark, log)
         if self._is_there:
             rows = rows.join(self._lines().select("line_id"), "line_id", "left_anti")
-        rows = self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False)).localCheckpoint()
+        rows = kept(self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False)), at_once=True)
         count = rows.count()
         if count:
             self._sink.append(TableName.BROKER_LOG, rows)
@@ -177,7 +178,7 @@ class StoredBrokerLogs:
         is_known = F.col("realigned") | (F.col("run_number") != self._run_number)
         set_anew = self._by(lines.where(moved).withColumn("at", at), is_known)
         rows = lines.where(~moved).unionByName(set_anew)
-        rows = rows.localCheckpoint()
+        rows = kept(rows, at_once=True)
         self._sink.rewrite(TableName.BROKER_LOG, rows, rows.count())
 
     def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:

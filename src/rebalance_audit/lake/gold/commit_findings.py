@@ -15,6 +15,7 @@ from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.gold.commit_hours import DAY_MS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.tables.schemas import TableName
 
@@ -132,7 +133,7 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
         )
     )
     # Computed here: it is nearly always empty, and then nothing more is read.
-    grown = grown.localCheckpoint()
+    grown = kept(grown, at_once=True)
     record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
     ends = (
         others.unionByName(commits)

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
+from rebalance_audit.lake.session.kept_rows import kept
 
 LONG_STRETCH_MS: Final = 60_000
 LONG_STRETCHES: Final = 10
@@ -73,7 +74,7 @@ def continued_hours(new: DataFrame, known: DataFrame) -> DataFrame | None:
     or an hour that had begun has a stretch that may be a gap.
     """
     dated = _committed(new).withColumn("hour", hour_of("timestamp"))
-    seconds = _seconds(dated).localCheckpoint(eager=False)
+    seconds = kept(_seconds(dated))
     wanted = Wanted.of(seconds)
     if wanted.low is None:
         return None

@@ -18,6 +18,7 @@ from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.records.routing import group_id, is_commit
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 
 GROUP: Final = ("partition", "group_id")
@@ -57,7 +58,7 @@ class AffectedGroups:
             lost = rebuild.select(*GROUP).withColumn("lost", F.lit(True))
             mode = F.when(F.col("lost"), REBUILT).otherwise(F.col("mode"))
             groups = groups.join(lost, [*GROUP], "left").withColumn("mode", mode).drop("lost")
-        self.groups = groups.localCheckpoint(eager=False)
+        self.groups = kept(groups)
         """Columns of GROUP, and `mode`."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode").agg(F.count(F.lit(1)).alias("rows"), few)

@@ -17,6 +17,7 @@ from rebalance_audit.lake.gold.commit_hours import (
 from rebalance_audit.lake.gold.group_hours import group_hours
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
 from rebalance_audit.lake.storage.sinks import patch_rows
 from rebalance_audit.tables.schemas import TableName
@@ -94,7 +95,7 @@ def _hours_to_make(
         continued = continued_hours(news.commits, known)
         if continued is not None:
             # Held, since everything that follows reads it.
-            continued = continued.localCheckpoint(eager=False)
+            continued = kept(continued)
             given.append(continued.select(*KEY, "again"))
     elif news.commits is not None:
         given.append(hours_of_commits(news.commits).withColumn("again", F.lit(True)))
@@ -115,7 +116,7 @@ def _hours_to_make(
 
 
 def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
-    pairs = pairs.localCheckpoint(eager=False)
+    pairs = kept(pairs)
     again = F.bool_or("again").alias("again")
     rows = F.count(F.lit(1)).alias("rows")
     found = pairs.agg(rows, *ends_of_hours(), again, *range_columns()).first()

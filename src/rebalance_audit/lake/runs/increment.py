@@ -28,9 +28,9 @@ from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, is_final
 from rebalance_audit.lake.runs.progress import Progress
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
-from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -216,11 +216,10 @@ class _Increment:
 
     def _unusable_snapshots(self, stream: DataFrame) -> DataFrame:
         """Groups whose state could not be resumed."""
-        rows = keys_gone(stream, SNAPSHOTS).collect()
-        return local_rows(
-            self._context.spark,
-            {"partition": "int", "group_id": "string"},
-            [(row["log_partition"], row["group_id"]) for row in rows],
+        rows = keys_gone(stream, SNAPSHOTS)
+        # Now: they are read when the stream is not held any more.
+        return kept(
+            rows.select(F.col("log_partition").alias("partition"), "group_id"), at_once=True
         )
 
 

@@ -13,6 +13,7 @@ from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
+from rebalance_audit.lake.session.kept_rows import keeping_rows
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
@@ -90,7 +91,11 @@ def run_ingest(
         lake.create([TableName.RUNS, *INGEST_TABLES])
         log = RunLog(lake, entry)
         log.start(is_numbered=False)
-        with log.noting_failure(), errors.translated():
+        with (
+            log.noting_failure(),
+            errors.translated(),
+            keeping_rows(spark, lake.folder, entry.run_id),
+        ):
             ingested = ingest(
                 request.source,
                 lake,

@@ -24,6 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
+from rebalance_audit.lake.session.kept_rows import keeping_rows, kept, remove_kept_rows
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
 from rebalance_audit.lake.storage.delta_log import java_message
@@ -136,12 +137,17 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         _alone(lake, request, report.run_id),
         commit_metadata(lake.spark, report.run_id),
         _settings(lake, request),
+        keeping_rows(lake.spark, lake.folder, report.run_id),
         ThreadPoolExecutor(WRITERS) as pool,
     ):
         done = pool.map(lambda name: _Table(lake, name, request, now, tell).care(), names)
         report.tables.update(zip(names, done, strict=True))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
+            if lake.folder is not None:
+                remove_kept_rows(
+                    lake.spark, lake.folder, now - timedelta(hours=request.vacuum_hours)
+                )
     return report
 
 
@@ -237,7 +243,7 @@ class _Table:
     def _compact(self, old: Any) -> int:
         """Delete the old records that a compacted log would not contain."""
         # Not persisted: MERGE refuses a cached source.
-        doomed = self._superseded(old).localCheckpoint()
+        doomed = kept(self._superseded(old), at_once=True)
         count = doomed.count()
         if count and not self._request.dry_run:
             with _changeable(self._lake, self._name):

@@ -29,6 +29,7 @@ from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
 from rebalance_audit.lake.session.java_classes import java_class
+from rebalance_audit.lake.session.kept_rows import keeping_rows
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.spark_end import with_java_trace
 from rebalance_audit.lake.sources.delta_source import DeltaSource
@@ -64,6 +65,7 @@ def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = lambda _: N
         errors.translated(),
         sole_run(request.lake, request.cluster, context.run_id),
         commit_metadata(spark, context.run_id),
+        keeping_rows(spark, context.lake.folder, context.run_id),
     ):
         return _execute(context, errors)
 

@@ -10,6 +10,7 @@ from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.lake.bronze.record_table import DIFFERS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.tables.schemas import TableName
 
 DIGEST_DIGITS: Final = 16
@@ -29,23 +30,24 @@ def write_source_findings(context: RunContext) -> None:
 def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
     """Rows of gold.findings (without the cluster) from those of silver.quarantine and from bronze."""
     other = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"))
-    found = (
-        differing.groupBy("partition", F.col("source_file").alias("other_source"))
-        .agg(
+    found = kept(
+        differing.groupBy("partition", F.col("source_file").alias("other_source")).agg(
             F.count(F.lit(1)).alias("records"),
             F.min(other).alias("first"),
             F.max(other).alias("last"),
-        )
-        .localCheckpoint()
+        ),
+        at_once=True,
     )
     ends = found.select(
         "partition", F.explode(F.array("first.offset", "last.offset")).alias("offset")
     )
-    kept = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"), "source")
+    in_bronze = F.struct(
+        "offset", F.col("timestamp").alias("at"), _digest().alias("digest"), "source"
+    )
     ours = (
         bronze.join(F.broadcast(ends.distinct()), ["partition", "offset"])
         .groupBy("partition")
-        .agg(F.collect_list(kept).alias("kept"))
+        .agg(F.collect_list(in_bronze).alias("kept"))
     )
     with_ours = found.join(ours, "partition").withColumns(
         {f"our_{end}": F.filter("kept", _is_at(end))[0] for end in ("first", "last")}

@@ -1,7 +1,9 @@
-"""The private parts of PySpark that this program needs: each with its reason, and with what could stand in for it.
+"""The private parts of Spark and Delta that this program needs: each with its reason, and with what could stand in.
 
 All of them exist in classic PySpark alone. A session of Spark Connect, and a platform that gives Python no gateway to
-the driver's JVM, has none of them: `check_is_classic` says so before anything is done.
+the driver's JVM, has none of them: `check_is_classic` says so before anything is done. One more is where it must be:
+`pyspark.daemon`, in `worker_daemon`, which Spark starts instead of its own, with what workers import already there. In
+its place: nothing; each new worker would take a second longer.
 """
 
 from collections.abc import Collection
@@ -14,6 +16,7 @@ from rebalance_audit.errors import BadRequest
 
 REMOTE: Final = frozenset({"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 """Variables by which PySpark makes sessions of Spark Connect."""
+DELTA_LOG: Final = "org.apache.spark.sql.delta.DeltaLog"
 
 
 def check_is_classic(environment: Collection[str]) -> None:
@@ -46,10 +49,35 @@ def driver_gateway(spark: SparkSession) -> Any:
 def java_session(spark: SparkSession) -> Any:
     """The session as Java has it, with Hadoop's settings for file systems.
 
-    For the id, the properties and the newest version of a table without a job, and for files beside a stream's
-    checkpoint. In its place: `DeltaTable.detail()` and `history()`, which take two jobs and some 300 ms each time.
+    For `hadoop_conf` and `table_metadata`, and without those for nothing.
     """
     return spark._jsparkSession  # noqa: SLF001 - see above
+
+
+def hadoop_conf(spark: SparkSession) -> Any:
+    """Hadoop's settings for file systems, as the session has them (`SessionState.newHadoopConf`).
+
+    For the newest version of a table without a job, for files beside a stream's checkpoint, and for rows that a cluster
+    keeps. In its place: `DeltaTable.history()`, which takes a job each time; `SparkContext.hadoopConfiguration`, which
+    is private to Python too and lacks what the session has set.
+    """
+    return java_session(spark).sessionState().newHadoopConf()
+
+
+def table_metadata(spark: SparkSession, logs: Any, path: str) -> Any:
+    """Id and properties of a Delta table, as an instance of Delta's `Metadata`; `logs` is the class DELTA_LOG.
+
+    In its place: `DeltaTable.detail()`, which takes two jobs and some 300 ms each time.
+    """
+    return logs.forTableWithSnapshot(java_session(spark), path)._2().metadata()  # noqa: SLF001 - Scala's second of two
+
+
+def counts_receiver(spark: SparkSession) -> Any:
+    """The thread that receives counts from Java; None where there is none.
+
+    So that it ends quietly when Java ends. In its place: nothing; a stack trace would follow our sentence.
+    """
+    return getattr(spark.sparkContext, "_accumulatorServer", None)
 
 
 def java_trace(error: Exception) -> str:

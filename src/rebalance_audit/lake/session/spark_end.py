@@ -17,7 +17,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import SparkEnded
-from rebalance_audit.lake.session.private_spark import driver_gateway, java_trace
+from rebalance_audit.lake.session.private_spark import counts_receiver, driver_gateway, java_trace
 
 WORKER_GONE: Final = re.compile(r"Python worker exited unexpectedly")
 CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.io\.EOFException")
@@ -97,7 +97,7 @@ def stop(spark: SparkSession) -> None:
 
 def _silence_the_end(spark: SparkSession) -> None:
     """Let the thread that receives counts from Java end without a stack trace when Java ends."""
-    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    server = counts_receiver(spark)
     if server is None:
         return
     tell = server.handle_error

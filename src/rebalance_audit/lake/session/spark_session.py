@@ -53,6 +53,8 @@ PREFERRED: Final[Mapping[str, str]] = {
     # By default parts of a union that have one partition each become one partition, and so one file: rows that belong
     # in files of their own (see `clustering`) are such parts.
     "spark.sql.unionOutputPartitioning": "false",
+    # What a cluster's steps leave for each other is files in the lake, see `kept_rows`.
+    "spark.checkpoint.compress": "true",
     # Nothing here uses the list of files that Delta keeps in each commit's checksum. If the time zone is not UTC, Delta
     # checks that list with every commit by reading the table's whole log again.
     "spark.databricks.delta.allFilesInCrc.enabled": "false",

@@ -13,12 +13,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
-from rebalance_audit.lake.session.private_spark import java_session
+from rebalance_audit.lake.session.private_spark import DELTA_LOG, hadoop_conf, table_metadata
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
 ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"
-DELTA_LOG: Final = "org.apache.spark.sql.delta.DeltaLog"
 
 
 def latest_version(spark: SparkSession, path: str) -> int:
@@ -33,7 +32,7 @@ def version_or_none(spark: SparkSession, path: str) -> int | None:
     """Newest version of the table at a path, None if there is none. Raises OSError for a failing file system."""
     log = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log")
     try:
-        system = log.getFileSystem(_hadoop_conf(spark))
+        system = log.getFileSystem(hadoop_conf(spark))
         if not system.exists(log):
             return None
         files = java_class(spark, FILE_UTIL).stat2Paths(system.listStatus(log))
@@ -94,25 +93,21 @@ def is_creation(operation: str | None) -> bool:
 
 def table_id(spark: SparkSession, path: str) -> str:
     """The id that the table at a path got when it was made: another table at the same path has another one."""
-    return str(_metadata(spark, path).id())
+    return str(table_metadata(spark, java_class(spark, DELTA_LOG), path).id())
 
 
 def properties(spark: SparkSession, path: str) -> dict[str, str]:
     """The properties of the table at a path."""
-    found: dict[str, str] = json.loads(_metadata(spark, path).json())["metaData"]["configuration"]
+    found: dict[str, str] = json.loads(
+        table_metadata(spark, java_class(spark, DELTA_LOG), path).json()
+    )["metaData"]["configuration"]
     return found
-
-
-def _metadata(spark: SparkSession, path: str) -> Any:
-    """What DeltaTable.detail() says, without its two jobs."""
-    logs = java_class(spark, DELTA_LOG)
-    return logs.forTableWithSnapshot(java_session(spark), path)._2().metadata()  # noqa: SLF001 - Scala's name of what comes second
 
 
 def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]:
     file = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log/{version:020d}.json")
     try:
-        stream = file.getFileSystem(_hadoop_conf(spark)).open(file)
+        stream = file.getFileSystem(hadoop_conf(spark)).open(file)
         try:
             text = java_class(spark, IO_UTILS).toString(stream, "UTF-8")
         finally:
@@ -121,10 +116,6 @@ def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]
         raise OSError(java_message(error)) from None
     infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
     return next(filter(None, infos), {})
-
-
-def _hadoop_conf(spark: SparkSession) -> Any:
-    return java_session(spark).sessionState().newHadoopConf()
 
 
 def java_message(error: Py4JJavaError) -> str:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
@@ -95,7 +96,7 @@ class Sink:
         if self.is_empty(name):
             return self._append(schema, rows)
         change = F.lit(UPDATE).alias(CHANGE)
-        self._merge(schema, rows.select(change, "*").localCheckpoint(), key_range)
+        self._merge(schema, kept(rows.select(change, "*"), at_once=True), key_range)
         return Written(updated=count)
 
     def replace(
@@ -220,7 +221,7 @@ class Sink:
     ) -> Written:
         """Do with each row what its CHANGE says; no commit if there are none. All their keys are in `key_range`."""
         # Without its lineage: MERGE plans its source again and again. The count below computes it.
-        changes = changes.localCheckpoint(eager=False)
+        changes = kept(changes)
         found = changes.groupBy(CHANGE).agg(
             F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
         )

@@ -59,6 +59,7 @@ class Lake:
         self._location = location_of(spark, self.path)
         self.is_folder: Final = isinstance(self._location, Folder)
         """Whether tables are reached by their paths, not by names in a catalog."""
+        self.folder: Final[str | None] = self.path if self.is_folder else None
 
     def table_path(self, name: str) -> str:
         """Where a table is, by its full name (`gold.epochs`): to show, and to compare with other locations.
