@@ -5,3 +5,7 @@ from typing import TypeAlias
 
 Tell: TypeAlias = Callable[[str], None]
 """Takes the name of the step that begins now."""
+
+
+def untold(_: str) -> None:
+    """For nobody."""

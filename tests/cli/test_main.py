@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import re
@@ -11,12 +12,14 @@ from pathlib import Path
 
 import click
 import pytest
+from rich.console import Console
 
 from rebalance_audit.cli import exit_codes, main
 from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
 from rebalance_audit.cli.invocation import Invocation
-from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.progress import progress, slow_progress
 from rebalance_audit.config import load_config
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.version import __version__
 from tests.cli.call import PROGRAM, call, process, segments
 
@@ -224,6 +227,30 @@ def test_quiet_leaves_progress_out(
     with click.Context(main.commands, obj=invocation), progress() as tell:
         tell("starting Spark")
     assert capsys.readouterr().err.rpartition("  ")[2].strip() == told
+
+
+@pytest.mark.parametrize(
+    ("terminal", "passed_s", "told"),
+    [(True, 1.9, False), (True, 2.1, True), (False, 2.1, False)],
+)
+def test_only_who_waits_for_more_than_two_seconds_is_told_of_progress(
+    terminal: bool, passed_s: float, told: bool
+) -> None:
+    """And only at a terminal, whose line is empty afterwards."""
+    console = Console(file=io.StringIO(), force_terminal=terminal)
+    moments = iter((0.0, passed_s, passed_s))
+    with slow_progress(console, lambda: next(moments)) as tell:
+        tell("reading the log: 7 records")
+    assert isinstance(console.file, io.StringIO)
+    assert ("reading the log: 7 records …" in console.file.getvalue()) == told
+
+
+def test_an_audit_tells_how_far_it_is() -> None:
+    """What is read, and which partition is audited."""
+    steps: list[str] = []
+    audit_segments(segments("failover"), tell=steps.append)
+    assert any(re.fullmatch(r"reading the log: \d+ records", step) for step in steps)
+    assert steps[-1].startswith("auditing partition ")
 
 
 def test_an_unknown_key_in_the_environment_is_a_2(monkeypatch: pytest.MonkeyPatch) -> None:

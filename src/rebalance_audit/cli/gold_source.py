@@ -11,6 +11,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.requirements import require_packages_of
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def _of_segments(
 ) -> "GoldRows":
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
-    with bad_arguments():
-        return audit_segments(segments, (), broker_logs, **settings._asdict())
+    with bad_arguments(), slow_progress() as tell:
+        return audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
 
 
 def _of_lake(

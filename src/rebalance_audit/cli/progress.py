@@ -2,23 +2,28 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import click
 from rich.console import Console
 
 from rebalance_audit.cli.invocation import Invocation
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import Tell, untold
+
+SLOW_S: Final = 2.0
+"""What is done sooner tells of no progress."""
+PAUSE_S: Final = 0.1
+"""Between two states of one line."""
+CLEARED: Final = "\r\x1b[K"
 
 
 @contextmanager
 def progress() -> Iterator[Tell]:
     """Reports steps while inside, unless --quiet was given; on a terminal the line is removed at the end."""
-    context = click.get_current_context(silent=True)
-    invocation = None if context is None else context.find_object(Invocation)
-    if invocation is not None and invocation.quiet:
-        yield lambda _: None
+    if _is_quiet():
+        yield untold
         return
     if not sys.stderr.isatty():
         begin = time.monotonic()
@@ -27,3 +32,40 @@ def progress() -> Iterator[Tell]:
     console = Console(stderr=True)
     with console.status("") as status:
         yield lambda step: status.update(f"{step} …")
+
+
+@contextmanager
+def slow_progress(
+    console: Console | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Tell]:
+    """The same for what is told again and again and mostly done at once: only on a terminal, and only after SLOW_S.
+
+    No thread draws the line: the audit forks.
+    """
+    console = console or Console(stderr=True)
+    if _is_quiet() or not console.is_terminal:
+        yield untold
+        return
+    begin = due = clock()
+
+    def tell(step: str) -> None:
+        nonlocal due
+        now = clock()
+        if now - begin >= SLOW_S and now >= due:
+            due = now + PAUSE_S
+            console.file.write(f"{CLEARED}{step} …")
+            console.file.flush()
+
+    try:
+        yield tell
+    finally:
+        # A copy of this process may have told, and this one not know of it.
+        if clock() - begin >= SLOW_S:
+            console.file.write(CLEARED)
+            console.file.flush()
+
+
+def _is_quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    invocation = None if context is None else context.find_object(Invocation)
+    return invocation is not None and invocation.quiet

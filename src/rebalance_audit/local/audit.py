@@ -29,6 +29,7 @@ from rebalance_audit.local.shares import (
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.wire import key_bytes
@@ -93,6 +94,7 @@ def audit_segments(
     departure_rules: DepartureRules | None = None,
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
+    tell: Tell = untold,
 ) -> Audit:
     """Audit a folder of `__consumer_offsets-P` folders, one such folder, or one segment file.
 
@@ -102,6 +104,7 @@ def audit_segments(
     `cluster`: the first column of every table.
     `departure_rules`, `finding_rules`: times of the cluster that the log does not hold, and thresholds of findings; by
     default those of `conf/base.toml`.
+    `tell`: is told again and again how far it is.
 
     Raises SourceNotReadable, OSError that names the file, UnknownGroup for a group that no record names, and
     UnknownTimeZone.
@@ -114,6 +117,7 @@ def audit_segments(
         departure_rules=departure_rules,
         finding_rules=finding_rules,
         broker_log_time_zone=broker_log_time_zone,
+        tell=tell,
     )
     tables = {name: _joined(name, found.parts) for name in found.parts[0]}
     tables[TOPICS] = found.topics
@@ -129,6 +133,7 @@ def audit_in_parts(
     departure_rules: DepartureRules | None = None,
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
+    tell: Tell = untold,
 ) -> AuditParts[Finished]:
     """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
 
@@ -136,7 +141,7 @@ def audit_in_parts(
     """
     folder = open_log_folder(path)
     log = read_broker_logs([Path(each) for each in broker_logs], broker_log_time_zone, groups)
-    look = OneLook(folder)
+    look = OneLook(folder, tell)
     total, names = look.total, look.names
     clocks = None if log is None else aligned_with(folder, log)
     options = AuditOptions(
@@ -150,7 +155,7 @@ def audit_in_parts(
         is_whole=total.is_whole,
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
-    shares = replay_shares(look, options, key_bytes.of_groups(groups), finish)
+    shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, tell)
     group_ids = frozenset(group_id for share in shares for group_id in share.met)
     if not group_ids.issuperset(groups):
         require_known(groups, group_ids_of(folder))

@@ -20,6 +20,7 @@ from rebalance_audit.local.survey import (
     survey_of,
 )
 from rebalance_audit.scan.available import walk_pays
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
@@ -62,7 +63,7 @@ class _Found(NamedTuple):
 class OneLook:
     """What a log holds. Reads it when it is made; raises OSError that names the file."""
 
-    def __init__(self, folder: LogFolder) -> None:
+    def __init__(self, folder: LogFolder, tell: Tell = untold) -> None:
         self._folder = folder
         self.names = read_topic_names(folder)
         """Of all topics that any record names."""
@@ -73,6 +74,7 @@ class OneLook:
         for found in _looks(folder):
             self.names.merge(found.survey.topics)
             self.total = self.total.joined(found.survey)
+            tell(f"reading the log: {self.total.records:,} records")
             if kept_bytes < KEPT_BYTES_MAX:
                 kept_bytes += found.weight_bytes
                 self._kept.append(found.pieces)

@@ -13,6 +13,7 @@ from rebalance_audit.local.feed import Feed, Place
 from rebalance_audit.local.forks import can_fork, forked
 from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange, group_ranges
 from rebalance_audit.local.one_look import OneLook
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.order import in_key_order
 
 FORK_FROM_RECORDS: Final = 2_000
@@ -36,20 +37,29 @@ class Share(NamedTuple, Generic[Finished]):
 
 
 def replay_shares(
-    look: OneLook, options: AuditOptions, groups: tuple[bytes, ...], finish: Finish[Finished]
+    look: OneLook,
+    options: AuditOptions,
+    groups: tuple[bytes, ...],
+    finish: Finish[Finished],
+    tell: Tell = untold,
 ) -> list[Share[Finished]]:
-    """All groups in ranges of their ids, in order. `groups`: see `Feed`. Raises OSError that names the file."""
+    """All groups in ranges of their ids, in order. `groups`: see `Feed`. Raises OSError that names the file.
+
+    `tell`: one process tells what it is at; the others are at about the same.
+    """
+    ranges = [EVERY_GROUP]
+    if look.group_records >= FORK_FROM_RECORDS and cores() > 1 and can_fork():
+        ranges = group_ranges(look.weights(), cores())
 
     def work(ids: GroupRange) -> Share[Finished]:
         feed = Feed(options, groups, ids=ids)
         for log_partition, piece in look.pieces():
+            if ids == ranges[0]:
+                tell(f"auditing partition {log_partition}")
             feed.take(log_partition, piece)
         tables = {name: in_key_order(name, rows) for name, rows in feed.audit.tables().items()}
         return Share(finish(tables), feed.met(), feed.audit.anomalies(), feed.undecodable)
 
-    ranges = [EVERY_GROUP]
-    if look.group_records >= FORK_FROM_RECORDS and cores() > 1 and can_fork():
-        ranges = group_ranges(look.weights(), cores())
     with collecting_less():
         return forked(work, ranges) if len(ranges) > 1 else [work(EVERY_GROUP)]
 

@@ -15,6 +15,7 @@ from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
+from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
@@ -139,7 +140,10 @@ def _rows_of(
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
         segments, group_id = where
         settings = audit_settings(invocation, cluster, broker_log_zone)
-        audit = audit_segments(segments, (group_id,), broker_logs, **settings._asdict())
+        with slow_progress() as tell:
+            audit = audit_segments(
+                segments, (group_id,), broker_logs, **settings._asdict(), tell=tell
+            )
         return audit.tables, group_id, audit.cluster
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")

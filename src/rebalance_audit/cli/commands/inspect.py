@@ -13,6 +13,7 @@ from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
+from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_in_parts, audit_segments
@@ -20,6 +21,7 @@ from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
     print_report,
 )
+from rebalance_audit.steps import Tell
 
 EXAMPLES: Final = """\b
 Examples:
@@ -122,12 +124,12 @@ def inspect(
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone)
     if isinstance(wanted, Narrowed):
-        with bad_arguments():
-            printed = _json(wanted, segments, group_ids, broker_logs, settings)
+        with bad_arguments(), slow_progress() as tell:
+            printed = _json(wanted, segments, group_ids, broker_logs, settings, tell)
         sys.stdout.buffer.write(printed)
         return
-    with bad_arguments():
-        audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict())
+    with bad_arguments(), slow_progress() as tell:
+        audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict(), tell=tell)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
@@ -148,12 +150,13 @@ def _json(
     group_ids: tuple[str, ...],
     broker_logs: tuple[Path, ...],
     settings: AuditSettings,
+    tell: Tell,
 ) -> bytes:
     """The object, whose lines are made where the groups are replayed."""
     lines = partial(narrowed.lines, cluster=settings.cluster)
     kept = settings._asdict()
     del kept["cluster"]
-    found = audit_in_parts(segments, group_ids, broker_logs, finish=lines, **kept)
+    found = audit_in_parts(segments, group_ids, broker_logs, finish=lines, **kept, tell=tell)
     narrowed.require(GOLD_OF_LOG)
     return narrowed.joined([*found.parts, lines({TOPICS: found.topics})])
 

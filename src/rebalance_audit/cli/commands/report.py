@@ -11,6 +11,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
@@ -167,8 +168,8 @@ def _source(
     from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
-    with bad_arguments():
-        audit = audit_segments(segments, (), broker_logs, **settings._asdict())
+    with bad_arguments(), slow_progress() as tell:
+        audit = audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
     return of_audit(segments, audit)
 
 
