@@ -23,6 +23,9 @@ LEGEND_COLOURS = """
   [...document.querySelectorAll("ul[aria-label='Colours of causes'] i")]
     .map(each => getComputedStyle(each).backgroundColor)
 """
+PATIENCE_MS = 60_000
+"""On a machine that has much else to do."""
+expect.set_options(timeout=PATIENCE_MS)
 LOGS = ["demo", *sorted(folder.name for folder in CAPTURES.iterdir())]
 
 
@@ -65,6 +68,7 @@ class Troubles:
 
 def opened(page: Page, file: Path, address: str = "") -> Page:
     """The page, once everything on it is drawn."""
+    page.set_default_timeout(PATIENCE_MS)
     page.goto(file.as_uri() + address)
     page.wait_for_selector("html[data-ready=yes]")
     return page

@@ -12,6 +12,7 @@ import rebalance_audit as ra
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import figures
 from tests.cli.call import segments
+from tests.report.test_colours import contrast
 
 DAY_S = 86_400
 
@@ -45,6 +46,23 @@ def test_partitions_are_red_as_long_as_nobody_owned_them(demo: ra.Audit) -> None
             expected[f"{row['topic']} {row['topic_partition']}"] += row["unowned_before_ms"] / 1000
     assert len(expected) > 20
     assert seconds_of(under, figures.STANDING_STILL) == pytest.approx(expected, abs=0.01)
+
+
+def test_a_ticket_says_what_colours_mean(demo: ra.Audit) -> None:
+    """A legend, owners' names on the bars, and hatching where red alone would have to be told from green."""
+    figure = ra.plot_group(demo, "group-3-consumer")
+    _, under = figure.axes
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *figures.MEANINGS.values(),
+        "an epoch began",
+    ]
+    assert {"c4", "c11", "c54"} <= {text.get_text() for text in under.texts}
+    for drawn in under.collections:
+        is_red = tuple(np.asarray(drawn.get_facecolor())[0]) == to_rgba(figures.STANDING_STILL)
+        assert bool(drawn.get_hatch()) == is_red
+    for colour in figures.OWNERS:
+        assert contrast(colour, "#ffffff") >= 4.5
 
 
 def test_who_did_not_give_up_its_partitions_is_orange_until_it_was_removed(demo: ra.Audit) -> None:

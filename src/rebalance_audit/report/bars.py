@@ -11,3 +11,5 @@ class Bar(NamedTuple):
     begin: datetime
     end: datetime
     colour: str
+    name: str = ""
+    """Written on it where there is room."""

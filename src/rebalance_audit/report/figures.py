@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 
 LANES_MAX: Final = 40
 """More lanes of members, partitions or groups than this are not told apart; those with the most in them are drawn."""
-OWNERS: Final = ("#3b78c2", "#4b9c6b", "#b5519c", "#c9a227", "#6f62b5", "#2f9fb0", "#8c6d4f")
-"""Distinct also for colour-blind people; owners after the seventh begin anew."""
+OWNERS: Final = ("#0072b2", "#00805d", "#a8437f", "#7d6300", "#5b4bb5", "#007888", "#5c5c5c")
+"""Distinct also for colour-blind people, and read on white; owners after the seventh begin anew."""
 STANDING_STILL: Final = "#c62828"
 STAYING: Final = "#d7dce2"
 GIVING_UP: Final = "#d9822b"
+MEANINGS: Final = {
+    STAYING: "in the group",
+    GIVING_UP: "told to give up partitions",
+    STANDING_STILL: "without owner",
+}
+HATCHED: Final = (STANDING_STILL,)
+"""Told apart from green by more than the hue."""
 
 THE_BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 """Stands for moments that no row has."""
@@ -41,9 +48,10 @@ def plot_group(
     """Who was in a group and what each member owned, and which partitions stood still: a `matplotlib` figure.
 
     Above, a lane per member, one for all member ids of a static one: grey while it was in the group, orange while it
-    was to give up partitions. Below, a lane per partition: coloured by owner as the member's name above is, red while
-    nobody owned it. Dotted lines are epochs. What a table gives as bounds only (times without owner of classic groups)
-    is not drawn. `gold` is an audit or an open lake; times are UTC, by the coordinator's clock.
+    was to give up partitions. Below, a lane per partition: coloured by owner as the member's name above is, and with
+    that name where it fits; red and hatched while nobody owned it. Dotted lines are epochs. A legend says so. What a
+    table gives as bounds only (times without owner of classic groups) is not drawn. `gold` is an audit or an open lake;
+    times are UTC, by the coordinator's clock.
 
     Raises UnknownGroup, BadRequest for an unreadable time, and MissingExtra without the extra `notebook`.
     """
@@ -70,7 +78,7 @@ def plot_group(
 
     figure, (above, under) = drawing.picture([len(lanes), max(1, len(below))])
     for axes, bars, drawn in ((above, stays, lanes), (under, partitions, below)):
-        drawing.draw_lanes(axes, bars, drawn, span)
+        drawing.draw_lanes(axes, bars, drawn, span, HATCHED)
         drawing.draw_moments(axes, _starts(epochs), span)
     for lane, label in zip(lanes, above.get_yticklabels(), strict=True):
         label.set_color(colours[lane])
@@ -78,7 +86,8 @@ def plot_group(
     left_out = len(rows) - len(below)
     title = f"{drawing.shortened(group_id)}: members and the partitions that they owned"
     above.set_title(title, loc="left", parse_math=False)
-    under.set_title("partitions; red: without owner", loc="left", fontsize="small")
+    under.set_title("partitions, in the colour of their owner", loc="left", fontsize="small")
+    drawing.explain_colours(figure, MEANINGS, HATCHED)
     under.set_xlabel("UTC" + (f"; {left_out} more partitions are not drawn" if left_out else ""))
     return figure
 
@@ -167,8 +176,8 @@ def _partitions(
         if row["unowned_before_ms"]:
             since = row["from_at"] - timedelta(milliseconds=row["unowned_before_ms"])
             yield Bar(lane, since, row["from_at"], STANDING_STILL)
-        owner = colours.get(names.of(row["group_id"], row["member_id"]), STAYING)
-        yield Bar(lane, row["from_at"], row["to_at"] or end, owner)
+        owner = names.of(row["group_id"], row["member_id"])
+        yield Bar(lane, row["from_at"], row["to_at"] or end, colours.get(owner, STAYING), owner)
 
 
 def _starts(epochs: Iterable[Row]) -> list[datetime]:
