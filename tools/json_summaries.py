@@ -32,6 +32,8 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
             "rows": _COUNTS,
         },
     }
+    counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
+    made["simulate"] = {"out": TEXT, **dict.fromkeys(counts, INTEGER)}
     told: dict[str, tuple[str, dict[str, Any]]] = {
         name: (f"{name} --json", object_of({"schema_version": VERSION, **keys}))
         for name, keys in made.items()

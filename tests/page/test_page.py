@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rebalance_audit.demo_log import extract_to
+from rebalance_audit.resources import checkout_root
 from tests.cli.call import CAPTURES, call, segments
 from tests.cli.commands.test_report import HOSTILE, report, rows_of, write_groups
 from tools.chromium import chromium
@@ -23,6 +24,8 @@ LEGEND_COLOURS = """
   [...document.querySelectorAll("ul[aria-label='Colours of causes'] i")]
     .map(each => getComputedStyle(each).backgroundColor)
 """
+REVIEW = checkout_root() / "dist" / "page"
+"""What the pages looked like, for people."""
 PATIENCE_MS = 60_000
 """On a machine that has much else to do."""
 expect.set_options(timeout=PATIENCE_MS)
@@ -136,6 +139,10 @@ def test_every_log_makes_a_page_that_works(
         told = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
         assert found == [], json.dumps(told, indent=1)
         assert troubles.seen == []
+        REVIEW.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=REVIEW / f"{log}-{width}-{scheme}.png", full_page=True)
+        if scheme == "light":
+            page.pdf(path=REVIEW / f"{log}-a4.pdf", prefer_css_page_size=True)
         context.close()
 
 

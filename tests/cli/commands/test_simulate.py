@@ -7,6 +7,7 @@ import pytest
 
 from rebalance_audit.sim.options import GROUP_FAULTS
 from tests.cli.call import call
+from tests.tools.test_json_schemas import checked
 
 
 def test_it_writes_a_log_that_inspect_reads(tmp_path: Path) -> None:
@@ -18,6 +19,18 @@ def test_it_writes_a_log_that_inspect_reads(tmp_path: Path) -> None:
     assert "coordinator.dialect = " in told.err
     assert (out / "truth.jsonl").stat().st_size
     assert call("inspect", out).code == 0
+
+
+def test_its_summary_is_what_it_wrote(tmp_path: Path) -> None:
+    """For programs, by its schema."""
+    out = tmp_path / "log"
+    told = call(
+        "simulate", "--seed", "3", "--minutes", "1", "--groups", "2", "--out", out, "--json"
+    )
+    summary = orjson.loads(told.out)
+    checked("simulate", summary)
+    assert (summary["seed"], summary["groups"]) == (3, 2)
+    assert summary["records"] == len(call("decode", out).out.splitlines())
 
 
 def test_it_leaves_a_folder_alone_that_holds_something(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from rebalance_audit.cli.invocation import debug_option
+from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sim.options import (
@@ -82,8 +83,10 @@ Examples:
     default=True,
     help="Whether the brokers write a log, OUT/server.log.",
 )
+@summarised()
 @debug_option
 def simulate(
+    hand_out: HandOut,
     seed: int,
     out: Path,
     minutes: int | None,
@@ -144,8 +147,19 @@ def simulate(
         simulation.write(out)
     seconds = (simulation.scheduler.now_ms - START_MS) // 1000
     records = sum(served.log.next_offset for served in simulation.cluster.partitions.values())
-    click.echo(
-        f"{out}: {records:,} records in {len(simulation.cluster.partitions)} partition(s), "
-        f"{len(simulation.truth.epochs()):,} epochs of {len(options.groups)} group(s), "
-        f"{seconds:,} simulated seconds, {simulation.scheduler.executed:,} events."
+    summary = {
+        "out": str(out),
+        "seed": seed,
+        "records": records,
+        "partitions": len(simulation.cluster.partitions),
+        "groups": len(options.groups),
+        "epochs": len(simulation.truth.epochs()),
+        "simulated_seconds": seconds,
+        "events": simulation.scheduler.executed,
+    }
+    text = (
+        f"{out}: {records:,} records in {summary['partitions']} partition(s), "
+        f"{summary['epochs']:,} epochs of {summary['groups']} group(s), "
+        f"{seconds:,} simulated seconds, {summary['events']:,} events."
     )
+    hand_out(summary, text)
