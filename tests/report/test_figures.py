@@ -63,14 +63,17 @@ def test_a_ticket_says_what_colours_mean(demo: ra.Audit) -> None:
         assert bool(drawn.get_hatch()) == is_red
     for colour in figures.OWNERS:
         assert contrast(colour, "#ffffff") >= 4.5
+    for colour in figures.MEANINGS:
+        assert contrast(colour, "#ffffff") >= 3
+    assert contrast(figures.STAYING, figures.GIVING_UP) >= 3
 
 
-def test_who_did_not_give_up_its_partitions_is_orange_until_it_was_removed(demo: ra.Audit) -> None:
+def test_who_did_not_give_up_its_partitions_is_marked_until_it_was_removed(demo: ra.Audit) -> None:
     """Client c74 of the demo was frozen for twenty seconds; nobody else took as long in all."""
     above, _ = ra.plot_group(demo, "group-3-consumer").axes
-    orange = seconds_of(above, figures.GIVING_UP)
-    assert orange.pop("c74") == pytest.approx(20.0, abs=0.1)
-    assert max(orange.values()) < 15
+    marked = seconds_of(above, figures.GIVING_UP)
+    assert marked.pop("c74") == pytest.approx(20.0, abs=0.1)
+    assert max(marked.values()) < 15
 
 
 def test_a_window_cuts_what_is_drawn(demo: ra.Audit) -> None:

@@ -22,8 +22,8 @@ LANES_MAX: Final = 40
 OWNERS: Final = ("#0072b2", "#00805d", "#a8437f", "#7d6300", "#5b4bb5", "#007888", "#5c5c5c")
 """Distinct also for colour-blind people, and read on white; owners after the seventh begin anew."""
 STANDING_STILL: Final = "#c62828"
-STAYING: Final = "#d7dce2"
-GIVING_UP: Final = "#d9822b"
+STAYING: Final = "#8a93a0"
+GIVING_UP: Final = "#8a004c"
 MEANINGS: Final = {
     STAYING: "in the group",
     GIVING_UP: "told to give up partitions",
@@ -47,7 +47,7 @@ def plot_group(
 ) -> "Figure":
     """Who was in a group and what each member owned, and which partitions stood still: a `matplotlib` figure.
 
-    Above, a lane per member, one for all member ids of a static one: grey while it was in the group, orange while it
+    Above, a lane per member, one for all member ids of a static one: grey while it was in the group, dark while it
     was to give up partitions. Below, a lane per partition: coloured by owner as the member's name above is, and with
     that name where it fits; red and hatched while nobody owned it. Dotted lines are epochs. A legend says so. What a
     table gives as bounds only (times without owner of classic groups) is not drawn. `gold` is an audit or an open lake;
