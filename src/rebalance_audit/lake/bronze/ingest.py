@@ -143,7 +143,7 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     new = (mark for number, marks in files.items() for mark in marks - known.get(number, set()))
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
     with small_queries(ledger.lake.spark, when=is_small):
-        unread = source.without(known)
+        unread = source.to_store(known)
         is_empty = False if unread.has_records() else None
         ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty)
     for number in files.keys() & ledger.partitions.keys():

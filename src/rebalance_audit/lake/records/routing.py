@@ -12,11 +12,14 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from rebalance_audit.lake.records.commit_columns import COMMIT, COMMIT_DDL, decode_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
-from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES, TYPE_BYTES
 
 GROUP_ID_AT: Final = 5
 """Where a key's group id begins, counted from 1: after type and length."""
 INT16_MAX: Final = 32767
+_BEFORE_COMMITS: Final = bytes(TYPE_BYTES)
+_BEHIND_COMMITS: Final = (max(OFFSET_COMMIT_TYPES) + 1).to_bytes(TYPE_BYTES)
+"""Keys of offset commits begin with the lowest types; what lies before them is too short to have one."""
 ABORT_MARKER: Final = bytes(2)
 COMMIT_MARKER: Final = b"\0\1"
 
@@ -36,6 +39,20 @@ def has_type(*record_types: int) -> Column:
 def is_commit() -> Column:
     """Whether a record is an offset commit or its tombstone."""
     return ~is_control() & F.coalesce(has_type(*OFFSET_COMMIT_TYPES), F.lit(False))
+
+
+def is_other() -> Column:
+    """Whether a record is anything else: the contrary of `is_commit`, null instead of false.
+
+    In comparisons that Parquet's readers know, so that they pass over pages of commits alone.
+    """
+    key = F.col("key")
+    return (
+        F.col("is_control")
+        | key.isNull()
+        | (key >= F.lit(bytearray(_BEHIND_COMMITS)))
+        | (key < F.lit(bytearray(_BEFORE_COMMITS)))
+    )
 
 
 def group_id() -> Column:
@@ -62,9 +79,7 @@ def small_side(records: DataFrame) -> DataFrame:
     columns = ("partition", "offset", "timestamp", "leader_epoch", "producer_id")
     flags = ("is_transactional", "is_control", "key", "value")
     marks = [name for name in (DAMAGE, PASSED_OVER) if name in records.columns]
-    return records.where(~is_commit()).select(
-        *columns, *flags, *marks, group_id().alias("group_id")
-    )
+    return records.where(is_other()).select(*columns, *flags, *marks, group_id().alias("group_id"))
 
 
 def group_records(small: DataFrame, groups_regex: str | None) -> DataFrame:

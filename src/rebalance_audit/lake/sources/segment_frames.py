@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
+from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
@@ -53,13 +54,14 @@ def read_segments(
     split_target_bytes: int = DEFAULT_SPLIT_BYTES,
     parallelism: int | None = None,
     without_record_types: Collection[int] = (),
+    to_store: bool = False,
 ) -> DataFrame:
     """The rows of segments as they are now; every worker must see them under the same paths.
 
     `columns` are names of OF_SEGMENTS: only with `damage` are there rows of damage, and only with `passed_over` rows
     that count the records of types that are left out. A piece has about `split_target_bytes`; `parallelism` is the
-    number of cores to keep busy, None for all. Raises SourceNotReadable; a file that fails later does so when it is
-    read.
+    number of cores to keep busy, None for all. `to_store`: in the order of `commits_first`. Raises SourceNotReadable;
+    a file that fails later does so when it is read.
     """
     cores = spark.sparkContext.defaultParallelism if parallelism is None else parallelism
     total = sum(segment.size_bytes for segment in segments)
@@ -69,7 +71,8 @@ def read_segments(
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from read_piece(pieces[number], columns, Reading(left_out, total // cores))
+                rows = read_piece(pieces[number], columns, Reading(left_out, total // cores))
+                yield from commits_first(rows) if to_store else rows
 
     # One partition for each piece, with the piece's number.
     numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)

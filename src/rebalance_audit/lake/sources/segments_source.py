@@ -32,11 +32,12 @@ class SegmentsSource(Source):
         super().__init__(spec, str(Path(location).absolute()))
         self._split_target_bytes = split_target_bytes
         self._known: KnownFiles = {}
+        self._to_store = False
 
-    def without(self, known: KnownFiles) -> "SegmentsSource":
-        """The same folder without the files that are known."""
+    def to_store(self, known: KnownFiles) -> "SegmentsSource":
+        """The same folder without the files that are known, in the order in which records are stored."""
         other = SegmentsSource(self.spec, self.location, self._split_target_bytes)
-        other._known = known
+        other._known, other._to_store = known, True
         return other
 
     def files(self) -> dict[int, frozenset[FileMark]]:
@@ -68,6 +69,7 @@ class SegmentsSource(Source):
             columns=[*RECORD, DAMAGE, PASSED_OVER],
             split_target_bytes=self._split_target_bytes,
             without_record_types=without_record_types,
+            to_store=self._to_store,
         )
 
     def first_offsets(self) -> dict[int, int]:
