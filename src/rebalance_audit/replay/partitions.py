@@ -6,7 +6,7 @@ Topics with no partition are left out, so equal sets compare equal.
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 Topic: TypeAlias = bytes | str
@@ -30,11 +30,9 @@ def partitions_of(
     return collected
 
 
-def each(partitions: Partitions) -> Iterator[TopicPartition]:
+def each(partitions: Partitions) -> Sequence[TopicPartition]:
     """Every (topic, partition) once; topics in the order they were added, partitions ascending."""
-    for topic, numbers in partitions.items():
-        for number in sorted(numbers):
-            yield topic, number
+    return [(topic, number) for topic, numbers in partitions.items() for number in sorted(numbers)]
 
 
 def count(partitions: Partitions) -> int:

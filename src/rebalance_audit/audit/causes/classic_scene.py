@@ -90,6 +90,8 @@ class ClassicScene(NamedTuple):
 
     def committed(self, watch: MemberWatch) -> CommitEvidence | None:
         """What a member of the previous generation committed that is not in this one."""
+        if watch.last_commit is None:
+            return None
         before = None if self.old is None else self.old.members.get(watch.stint.member_id)
         library = library_of_subscription(None if before is None else before.subscription)
         rejoin = [

@@ -6,6 +6,7 @@ before it rejoins; a cooperative member gives up only those that the generation 
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK
@@ -94,6 +95,8 @@ class ClassicTimes:
         had: dict[TopicPartition, str] = {}
         for identity, shift in moved.items():
             had |= dict.fromkeys(each(shift.lost), identity)
+        handed: set[TopicPartition] = set()
+        directly = 0
         for identity, member in now.items():
             gained = moved[identity].gained if identity in moved else NO_PARTITIONS
             kept = member.partition_count - count(gained)
@@ -105,26 +108,30 @@ class ClassicTimes:
                         0, since_shown if came_back else gave_up.most, gave_up.estimate
                     )
                 total = total.plus(stopped.times(kept))
-            for partition in each(gained):
-                loose = self._loose.pop(partition, None)
+            gains = each(gained)
+            handed.update(gains)
+            for partition in gains:
+                loose = self._loose.pop(partition, None) if self._loose else None
                 if loose is not None:
                     total = total.plus(
                         Bounds.between(sync, at_ms - loose.earliest_ms, at_ms - loose.record_ms)
                     )
                 elif (owner := had.get(partition)) is not None:
                     if owner in now:
-                        total = total.plus(gave_up)
+                        directly += 1
                     else:
                         session_ms = before[owner].session_timeout_ms
                         total = total.plus(
                             Bounds.between(0, since_shown, gave_up.estimate + session_ms // 2)
                         )
+        if directly:
+            total = total.plus(gave_up.times(directly))
         if not now:
             # An owner may have been dead for a while before the group was found to be empty.
             total = total.plus(Bounds.between(0, since_shown, 0).times(len(had)))
         if shown_ms is None:
             shown_ms = at_ms
-        self._keep_loose(new, had, now, at_ms if cooperative else shown_ms, shown_ms)
+        self._keep_loose(new, had, handed, now, at_ms if cooperative else shown_ms, shown_ms)
         return total
 
     def came_back(self, old: Generation, new: Generation) -> Bounds:
@@ -142,18 +149,24 @@ class ClassicTimes:
         self,
         new: Generation,
         had: Mapping[TopicPartition, str],
+        handed: AbstractSet[TopicPartition],
         now: Mapping[str, ClassicMember],
         taken_ms: int,
         shown_ms: int,
     ) -> None:
-        """Remember partitions that this generation leaves without an owner, while a member subscribes to the topic."""
-        assigned = (
-            {partition for member in now.values() for partition in each(member.assigned)}
-            if had
-            else set()
-        )
-        for partition, owner in had.items():
+        """Remember partitions that this generation leaves without an owner, while a member subscribes to the topic.
+
+        `had`: the owner of each partition that some member lost; `handed`: those that some member gained.
+        """
+        left = [partition for partition in had if partition not in handed]
+        assigned = {
+            partition
+            for member in (now.values() if left else ())
+            for partition in each(member.assigned)
+        }
+        for partition in left:
             if partition not in assigned:
+                owner = had[partition]
                 self._loose[partition] = Loose(
                     taken_ms if owner in now else shown_ms, new.position.record_timestamp_ms
                 )

@@ -320,7 +320,10 @@ class Ownership:
 
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
-        self._held = {partition: held._replace(gap=True) for partition, held in self._held.items()}
+        self._held = {
+            partition: held if held.gap else held._replace(gap=True)
+            for partition, held in self._held.items()
+        }
         for loose in (self._released, self._carried):
             for partition, each_loose in loose.items():
                 held = each_loose.holding._replace(gap=True)

@@ -68,10 +68,13 @@ class Provisional:
         self.finishing = False
         """Set at the end of the log: what is emitted from then on is provisional."""
 
+    @property
+    def is_tracking(self) -> bool:
+        """Whether rows that are emitted now have to be noted."""
+        return self.finishing or bool(self._earlier)
+
     def note(self, table: str, row: Row) -> None:
         """Take note of a row that is emitted."""
-        if not (self._earlier or self.finishing):
-            return
         key = (table, *(row[column] for column in key_columns(table)))
         self._earlier.discard(key)
         if self.finishing:

@@ -287,9 +287,11 @@ class _Group:
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _emit(self, table: str, row: Row) -> None:
-        self._provisional.note(table, row)
-        if table == REBALANCES and self._provisional.finishing and row["ended_at"] is None:
-            self._is_unsettled = True
+        provisional = self._provisional
+        if provisional.is_tracking:
+            provisional.note(table, row)
+            if table == REBALANCES and provisional.finishing and row["ended_at"] is None:
+                self._is_unsettled = True
         self._rows.add(table, self.mark, row)
 
 
