@@ -47,6 +47,11 @@ def test_an_upgrade_between_a_cooperative_members_join_and_its_sync_is_no_second
     assert simulate(40_196).invariants.checks
 
 
+def test_a_streams_member_that_missed_the_loss_of_its_tasks_is_no_second_owner() -> None:
+    """It opens what an earlier answer gave it, since it is not told again: Kafka's gap as well."""
+    assert simulate(900_542).invariants.checks
+
+
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_every_dialect_works_with_members_of_every_kind(dialect: Dialect) -> None:
     """Six groups per release, so that each meets most kinds of clients."""

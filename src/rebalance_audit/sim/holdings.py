@@ -20,6 +20,10 @@ class Holder(Protocol):
     def held_generation(self) -> int:
         """The generation whose assignment it follows: before its sync a classic member follows the previous one."""
 
+    @property
+    def missed_tasks(self) -> bool:
+        """Whether an answer with its tasks may have been lost that the coordinator does not repeat."""
+
 
 class Use(NamedTuple):
     """One interval in which a client read a partition."""

@@ -181,6 +181,11 @@ class Client(ABC):
         """As in `Holder`: the member's epoch comes with its assignment."""
         return self.generation
 
+    @property
+    def missed_tasks(self) -> bool:
+        """Consumers and share members are told what they have as often as they ask."""
+        return False
+
     # --- partitions --------------------------------------------------------------------------------
 
     def _take(self, partitions: frozenset[HeldPartition]) -> None:

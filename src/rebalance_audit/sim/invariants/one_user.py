@@ -39,10 +39,11 @@ class OneUser:
     def _may_use(self, holder: Holder, partition: HeldPartition) -> bool:
         """Whether the coordinator counts the client as a member at its epoch, and so would accept its commits.
 
-        Two gaps are Kafka's own (see docs/simulator.md). An upgrade takes the assignments of the last generation as
+        Three gaps are Kafka's own (see docs/simulator.md). An upgrade takes the assignments of the last generation as
         accepted, and a cooperative member that has joined that generation but not synced keeps using what it had.
-        And a consumer group takes a classic member that it had removed for a new one, even under its old id, while the
-        member still uses what it had.
+        A consumer group takes a classic member that it had removed for a new one, even under its old id, while the
+        member still uses what it had. And a streams member that misses the answer that takes tasks from it goes on to
+        open them, since it is not told again.
         """
         served = self._served_by(holder.group_id)
         if not served.is_active:
@@ -51,7 +52,7 @@ class OneUser:
         group = None if slot is None else slot.group
         if isinstance(group, ModernGroup):
             member = group.members.get(holder.member_id)
-            if member is None:
+            if member is None or holder.missed_tasks:
                 return False
             joined_ms = self._joined_anew_ms.get((holder.group_id, holder.member_id))
             since_ms = self._held_since_ms(holder, partition)
