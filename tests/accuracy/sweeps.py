@@ -95,7 +95,9 @@ def _sweep(about: str, segments: Path, trials: int | None) -> Tally:
             note_new(tally, kind, where, found.proven, whole.named)
             _note_negative(tally, kind, where, found)
             _note_unmarked(tally, kind, where, found, whole)
-            _note_durations(tally, kind, where, found, whole)
+            # A log that only ends earlier has no hole: what happened later it cannot show.
+            if writes[-1][-1].log_offset == entries[-1].log_offset:
+                _note_durations(tally, kind, where, found, whole)
     return tally
 
 
@@ -129,12 +131,17 @@ def _at(row: Row, place: str) -> tuple[str, int, int]:
 
 
 def _note_durations(tally: Tally, kind: str, where: str, found: Found, whole: Found) -> None:
-    """Count intervals of ownership and epochs that look complete and last otherwise than in the whole log."""
+    """Count intervals of ownership and epochs that look complete and last otherwise than in the whole log.
+
+    An epoch that is open has the figures of what the log shows so far.
+    """
     if kind not in (*LOSSES, CLOCK_SET_BACK):
         return
     true_of: dict[Hashable, Row] = {_at(row, "first_offset"): row for row in whole.epochs}
     epochs = {
-        _at(row, "first_offset"): row for row in found.epochs if row["completeness"] == COMPLETE
+        _at(row, "first_offset"): row
+        for row in found.epochs
+        if row["completeness"] == COMPLETE and row["outcome"] != "open"
     }
     for what, rows, durations, known in (
         ("interval", found.intervals, INTERVAL_MS, whole.intervals),

@@ -148,17 +148,33 @@ All these are *probable*, never proven.
 - **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
   whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
   assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
-  record that says nothing new, a join without the assignment that each member gets when it comes, a partition that a
-  member has although another never gave it up, or a resolved
-  expression that no member has. From there on every epoch is marked `gap` and nothing is proven, until each member has
-  written its subscription again and reached a later epoch, or no member is left, or the group begins anew. What
-  compaction left at the start of a log is the group as it was, so two consecutive epochs are enough there.
+  record that says nothing new, a step that Kafka's CurrentAssignmentBuilder does not take, a join without the
+  assignment that each member gets when it comes, a partition that a member has although another never gave it up, or a
+  resolved expression that no member has. From there on every epoch is marked `gap` and nothing is proven, until each
+  member has written its subscription again and reached a later epoch, or no member is left, or the group begins anew.
+  What compaction left at the start of a log is the group as it was, so two consecutive epochs are enough there.
+- **A lost record that nothing contradicts** can still have moved partitions. So where a partition of the log lacks a
+  record anywhere, ownership is marked, and times without owner are null, wherever a member did not do in time what a
+  living one does with its next heartbeat; where it lost what no record had asked it to give up, or went while it had
+  partitions to give up; where what it takes is not known to have been free; and where no record shows that an epoch
+  converged before the next one began. A classic generation is marked if its record may be the repetition that a static
+  member's return leaves: it shows the member under a new id, or comes long after the join phase. Not every lost record
+  can be seen so: most that are left are one of several steps of a waiting member, soon after each other in one epoch.
 - **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are
   separated.
 - **Clocks**: after a fail-over, times come from another broker. Where a stretch of ownership, an epoch's phase or a
   member's way to an epoch begins by one coordinator's clock and ends by another's, its moments are given and its
   duration is null. No duration is negative.
 - **LogAppendTime**: the records have the time of their batch, some milliseconds after the request.
+
+## What certainty costs
+
+*Proven* is claimed less often than the share of right causes suggests, and that is meant so. When the rules of the
+table above took the place of simpler ones, the share of epochs whose first cause is *proven* stayed as it was in the
+captures of real brokers (classic 22.9 %, consumer 70.2 % of the epochs) and in simulated consumer groups (62.0 %
+before, 62.3 % after). In simulated classic groups it is 14.9 %, and was 18.9 %; there the mix of scenarios changed as
+well. What lost its proof never had one: a join that brings no topics, an expression that is not resolved yet, an
+upgrade whose request also joined, an epoch behind missing records.
 """
 
 

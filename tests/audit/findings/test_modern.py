@@ -253,7 +253,7 @@ def test_moves_that_nobody_needed() -> None:
         swaps += [
             (
                 at_ms,
-                f"3 {epoch} h{epoch}; 7 A {mine}; 7 B {yours}; 6 {epoch}; 8 A {epoch}/{epoch - 1} -",
+                f"3 {epoch} h{epoch}; 7 A {mine}; 7 B {yours}; 6 {epoch}; 8 A {epoch}/{epoch - 1} UNRELEASED -",
             ),
             (at_ms + 100, f"8 B {epoch}/{epoch - 1} {yours}"),
             (at_ms + 200, f"8 A {epoch}/{epoch} {mine}"),

@@ -123,3 +123,62 @@ def test_an_upgrade_behind_generations_without_a_record(is_whole: bool, complete
     writes = (CREATED, (2000, "2 1 range A=0-5"), (9000, upgrade))
     (*_, last) = audit_log(log(*writes), options)["epochs"]
     assert (last["epoch"], last["completeness"]) == (4, completeness)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param("8 A 3/1 UNREVOKED 0-1 revoke=2", id="has to give up, and moved on"),
+        pytest.param("8 A 1/1 UNREVOKED 0-1 revoke=6", id="has to give up what it never had"),
+        pytest.param("8 A 2/2 0-5", id="gets partitions after it had all"),
+        pytest.param("8 A 5/2 0-2", id="moves on to an epoch without a target"),
+    ],
+)
+def test_steps_that_no_member_takes(record: str) -> None:
+    """CurrentAssignmentBuilder leads from no known state to this record, so others are missing."""
+    assert marks((4000, record), (5000, "5 C; 3 3"))[0] == (3, "gap")
+
+
+@pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
+def test_a_partition_that_was_free_for_long(is_whole: bool, completeness: str) -> None:
+    """B waited for it: it takes what is free with its next heartbeat, and an earlier record may have given it."""
+    writes = (*BEFORE[:3], (33_000, "8 B 2/2 3-5"))
+    held = marks_of_ownership(*writes, is_whole=is_whole)
+    assert held["B", 3, None] == completeness
+
+
+@pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
+def test_a_member_that_left_long_after_it_had_to_give_up(is_whole: bool, completeness: str) -> None:
+    """A's target leaves it 0 to 2; it may have given the others up, in a record that is missing."""
+    writes = (*BEFORE[:2], (33_000, "8t A; 7t A; 5t A; 3 3"))
+    held = marks_of_ownership(*writes, is_whole=is_whole)
+    assert held["A", 3, 33_000] == completeness
+
+
+@pytest.mark.parametrize(("is_whole", "unowned_ms"), [(False, None), (True, 3000)])
+def test_an_epoch_that_no_record_shows_converged(is_whole: bool, unowned_ms: int | None) -> None:
+    """B waits as epoch 3 begins; where records are missing, one may have given it what A gave up."""
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    writes = (*BEFORE[:2], (3000, "8 A 2/1 0-2"), (4000, "3 3 h3"))
+    epochs = {row["epoch"]: row for row in audit_log(log(*writes), options)["epochs"]}
+    assert epochs[2]["outcome"] == "superseded"
+    assert epochs[2]["unowned_partition_ms"] == unowned_ms
+
+
+@pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
+def test_a_static_member_under_a_new_id_in_a_new_generation(
+    is_whole: bool, completeness: str
+) -> None:
+    """The generation may have had a record before the member came back, and the member an earlier return."""
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    writes = (CREATED, (2000, "2 1 range A@i=0"), (5000, "2 2 range B@i=0"))
+    (*_, last) = audit_log(log(*writes), options)["epochs"]
+    assert (last["epoch"], last["completeness"]) == (2, completeness)
+
+
+def test_two_static_members_return_in_one_record() -> None:
+    """Each return has a record of its own, so that of the first is missing."""
+    held = marks_of_ownership(
+        CREATED, (2000, "2 1 range A@i=0 B@j=1"), (5000, "2 1 range C@i=0 D@j=1"), is_whole=None
+    )
+    assert set(held.values()) == {"gap"}

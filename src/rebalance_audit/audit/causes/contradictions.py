@@ -7,9 +7,15 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.ownership import Owner
 from rebalance_audit.audit.writes import Role, Step
-from rebalance_audit.replay.changes import Anomaly, GroupType
-from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernGroup
-from rebalance_audit.replay.partitions import TopicPartition, each, minus
+from rebalance_audit.replay.changes import Anomaly, GroupType, MemberAssigned
+from rebalance_audit.replay.modern.group import (
+    STABLE,
+    STATIC_LEAVE_EPOCH,
+    UNKNOWN,
+    UNREVOKED,
+    ModernGroup,
+)
+from rebalance_audit.replay.partitions import TopicPartition, each, minus, union
 
 
 class Believed(NamedTuple):
@@ -62,6 +68,47 @@ def _broken_chain(
                 f"member {member_id} came from epoch {member.previous_member_epoch}, "
                 f"not {change.old_member_epoch}"
             )
+
+
+def _impossible_step(
+    evidence: WriteEvidence, group: ModernGroup, _believed: Believed
+) -> Iterator[str]:
+    """A record that no step of Kafka's CurrentAssignmentBuilder leads to from the member's last one."""
+    if group.group_type is GroupType.SHARE:
+        return
+    new = {change.member_id for change in evidence.joined}
+    new.update(replacing.member_id for _, replacing in evidence.replaced.values())
+    last = {change.member_id: change for change in evidence.assigned}
+    for member_id, change in last.items():
+        member = group.members.get(member_id)
+        if member_id in new or member is None or member.target_member_epoch >= 0:
+            continue
+        why = _why_impossible(change, group)
+        if why is not None:
+            yield f"member {member_id} {why}"
+
+
+def _why_impossible(change: MemberAssigned, group: ModernGroup) -> str | None:
+    old_epoch, new_epoch = change.old_member_epoch, change.new_member_epoch
+    if old_epoch < 0 or new_epoch < 0 or UNKNOWN in (change.old_state, change.new_state):
+        return None
+    gained = minus(change.new_assigned, change.old_assigned)
+    if change.new_state == UNREVOKED:
+        had = union(change.old_assigned, change.old_pending)
+        if gained or minus(change.new_pending, had):
+            return "has to give partitions up, and has some that it did not have"
+        if new_epoch not in {old_epoch, old_epoch + (change.old_state == UNREVOKED)}:
+            return f"has partitions to give up, and moved on to epoch {new_epoch}"
+        return None
+    if new_epoch == old_epoch:
+        if gained and change.old_state == STABLE:
+            return f"got partitions after it had all of epoch {new_epoch}"
+        return None
+    if new_epoch != group.assignment_epoch:
+        return f"moved on to epoch {new_epoch}, not to the target's, {group.assignment_epoch}"
+    if minus(change.new_assigned, group.target_of(change.member_id)):
+        return "has what no target gives it"
+    return None
 
 
 def _without_beginning(
@@ -126,11 +173,12 @@ def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> I
 _CHECKS: Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]]] = (
     _nothing_new,
     _broken_chain,
+    _impossible_step,
     _without_beginning,
     _never_joined,
     _nobodys_expression,
     _taken,
 )
 
-_NOT_IN_CONVERSIONS = (_broken_chain, _never_joined)
+_NOT_IN_CONVERSIONS = (_broken_chain, _impossible_step, _never_joined)
 """What does not hold in the write that upgrades a classic group, whose members come over as they are."""

@@ -45,12 +45,17 @@ class Liveness:
 
     def overdue_ms(self, watch: MemberWatch, now_ms: int) -> int:
         """How long (ms) the member has owed an answer to a new target; 0 if it owes none."""
+        since_ms = self.owes_since_ms(watch)
+        return 0 if since_ms is None else max(0, now_ms - max(since_ms, self.leader_since_ms))
+
+    def owes_since_ms(self, watch: MemberWatch) -> int | None:
+        """When the target came (epoch ms) that the member has not answered, maybe to another coordinator, or None."""
         if watch.unrevoked_since is not None:
-            return 0  # it is revoking partitions, for which it has its rebalance timeout
+            return None  # it is revoking partitions, for which it has its rebalance timeout
         for install in self.installs:
             if install.assignment_epoch > watch.member_epoch:
-                return max(0, now_ms - max(install.at_ms, self.leader_since_ms))
-        return 0
+                return install.at_ms
+        return None
 
 
 def successor_of(watch: MemberWatch, watches: Collection[MemberWatch]) -> str | None:

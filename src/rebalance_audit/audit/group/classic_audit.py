@@ -86,18 +86,25 @@ class ClassicAudit:
 
     def _adopt(self, new: Generation) -> None:
         """Take over the generation that a downgrade leaves: the consumer group's last epoch, now as a generation."""
-        self._follow_members(None, new, (), gap=False)
-        self._follow_partitions(None, new, since_known=False)
+        gap = self._life.gap
+        self._follow_members(None, new, (), gap=gap)
+        self._follow_partitions(None, new, since_known=False, gap=gap)
         self._life.moves.install()
         self._life.previous_generation = new._replace(joined_at_ms=None)
 
     def _update(self, old: Generation, new: Generation) -> None:
-        """Handle another record of the same generation: a static member came back, or the leader synced twice."""
+        """Handle another record of the same generation: a static member came back, or the leader synced twice.
+
+        Each return has a record of its own, so two in one show that the record of the first is missing.
+        """
         span = self._life.span
+        gap = len(replaced_by(old, new)) > 1
+        if gap:
+            self._life.doubt()
         if span is not None and span.unowned is not None:
             span.unowned = span.unowned.plus(self.times.came_back(old, new))
-        self._follow_members(old, new, (), gap=False)
-        self._follow_partitions(old, new, since_known=True)
+        self._follow_members(old, new, (), gap=gap)
+        self._follow_partitions(old, new, since_known=True, gap=gap)
         self._life.moves.install()
         self._life.previous_generation = new._replace(joined_at_ms=old.joined_at_ms)
 
@@ -109,6 +116,8 @@ class ClassicAudit:
         skipped = 0 if gap and old is None else new.generation - base - 1
         # A generation that no leader assigned leaves no record. Where records are missing, its record may be one.
         gap = gap or (skipped > 0 and life.is_whole is False)
+        replaced = replaced_by(old, new)
+        gap = gap or self._may_repeat(old, new, replaced)
         scene = ClassicScene(
             old,
             new,
@@ -116,7 +125,7 @@ class ClassicAudit:
             first,
             self._downgraded,
             skipped,
-            replaced_by(old, new),
+            replaced,
             partial(evidence_of, watches=life.watches, book=life.commits, ownership=life.ownership),
         )
         joined_at_ms = new.joined_at_ms
@@ -165,11 +174,14 @@ class ClassicAudit:
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
         moved = self._follow_partitions(old, new, since_known=False, gap=gap)
+        if gap:
+            life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
         life.open_span(span)
         assert span.not_stable is not None
         unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
-        if (was_first or moved_here) and unowned.exact is not None:
+        may_return = new.has_static and life.is_whole is False
+        if (was_first or moved_here or may_return) and unowned.exact is not None:
             unowned = unowned._replace(most=None)  # what was taken away before left no record
         span.unowned = unowned
         rebalance.begin_epoch(span)
@@ -193,6 +205,19 @@ class ClassicAudit:
         if life.created_at is not None or life.is_whole is True:
             return True
         return new.generation == 1 and not (new.has_static and life.is_whole is False)
+
+    def _may_repeat(
+        self, old: Generation | None, new: Generation, replaced: Mapping[str, ClassicMember]
+    ) -> bool:
+        """Whether the record may repeat its generation's first one, which is missing, after a static member came back.
+
+        The first one comes with the leader's assignment, which seldom takes longer than a member takes to answer.
+        """
+        life = self._life
+        if life.is_whole is not False or not new.has_static:
+            return False
+        took_ms = duration_ms(new.joined_at_ms, new.position.record_timestamp_ms) or 0
+        return old is None or bool(replaced) or took_ms > life.options.rules.answer_within_ms
 
     def _testify(
         self, scene: ClassicScene, joined_at_ms: int | None, verdicts: tuple[Verdict, ...]

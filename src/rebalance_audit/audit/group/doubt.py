@@ -8,9 +8,8 @@ from rebalance_audit.audit.causes.contradictions import Believed, contradictions
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import GroupEpochBumped, GroupType, MemberAssigned
+from rebalance_audit.replay.changes import GroupEpochBumped
 from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.partitions import minus, union
 
 _FROM_BEFORE = frozenset(
     {
@@ -128,15 +127,4 @@ def is_from_before(verdict: Verdict) -> bool:
 
 def skips_generations(bump: GroupEpochBumped, span: EpochSpan | None) -> bool:
     """Whether an upgrade goes on from a generation without a record: nobody assigned it, or its record is missing."""
-    return bump.new_epoch > (0 if span is None else span.epoch) + 1
-
-
-def lacks_revocation(change: MemberAssigned, group_type: GroupType) -> bool:
-    """Whether a member lost what no record had asked it to give up, so that this record and others may be missing.
-
-    Nobody asks members of share groups, nor one that says of itself that it no longer has the partitions.
-    """
-    if change.released or group_type is GroupType.SHARE:
-        return False
-    kept = union(change.new_assigned, change.new_pending)
-    return bool(minus(minus(change.old_assigned, kept), change.old_pending))
+    return bump.new_epoch > (0 if span is None else span.epoch)

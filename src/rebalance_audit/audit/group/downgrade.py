@@ -35,7 +35,13 @@ def downgrade(
         return DowngradeKind.NONE
     if not group.members or span is None or group.generation != span.epoch:
         return DowngradeKind.NONE
-    bump = WriteEvidence.of(write).bump
+    evidence = WriteEvidence.of(write)
+    told = {change.member_id for change in evidence.joined}
+    told.update(new.member_id for _, new in evidence.replaced.values())
+    if group.members.keys() - life.watches.keys() - told:
+        life.doubt()  # nothing tells that they joined
+        life.gap = True
+    bump = evidence.bump
     # A bump in the downgrading request itself never becomes an epoch, and nobody gets its assignment.
     rebalances = span.target_installed_at_ms is None or bump is not None
     instances = {member.instance_id for member in group.members.values()} - {None}

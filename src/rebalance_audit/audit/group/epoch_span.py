@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.group.bounds import Bounds, bounds_columns
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.audit.writes import Step, is_other_coordinator
@@ -40,6 +41,14 @@ class MemberProgress:
     by_two_clocks: bool = False
     """The coordinator moved before the member reached the epoch: no duration is known."""
 
+    def go_on(self, watch: MemberWatch, earlier: "MemberProgress | None") -> None:
+        """Go on with what the member does since an earlier epoch: it gives partitions up, or waits for some."""
+        if watch.unrevoked_since is not None:
+            self.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
+        if watch.waiting:
+            self.waiting_since_ms = self.started_at_ms
+            self.waited_for |= earlier.waited_for if earlier else set()
+
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
         """Count what one record assigned to the member and took from it."""
         self.partitions_assigned += count(gained)
@@ -54,6 +63,7 @@ class MemberProgress:
     def row(self, span: "EpochSpan", outcome: str) -> Row:
         """The row of gold.convergence; `outcome` applies unless the member has one of its own."""
         started_at_ms, reached_at_ms = self.started_at_ms, self.reached_at_ms
+        is_unsure = self.by_two_clocks or span.is_doubted
         return {
             "group_id": span.group_id,
             "incarnation": span.incarnation,
@@ -65,12 +75,12 @@ class MemberProgress:
             "started_at": started_at_ms,
             "reached_at": reached_at_ms,
             "latency_ms": None
-            if started_at_ms is None or self.by_two_clocks
+            if started_at_ms is None or is_unsure
             else duration_ms(started_at_ms, reached_at_ms),
             "revoke_started_at": self.revoke_started_at_ms,
             "revoked_at": self.revoked_at_ms,
             "revoke_ms": None
-            if self.revoke_started_at_ms is None or self.by_two_clocks
+            if self.revoke_started_at_ms is None or is_unsure
             else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
             "waited_ms": self.waited_ms,
             "waited_for": sorted(self.waited_for) if self.waited_for else [],
@@ -118,7 +128,10 @@ class EpochSpan:
     is_doubted: bool = False
     """Records of the time in which it was the group's epoch may be missing: its durations may miss something."""
     is_unowned_unknown: bool = False
-    """No epoch that the log shows whole has converged yet: partitions may be unowned that the log never had."""
+    """No epoch that the log shows whole has converged yet: partitions may be unowned that the log never had.
+
+    Also where the log lacks records, and none shows that the epoch converged.
+    """
     written_last: Position | None = None
     """First record of the newest write in its time."""
     has_moved: bool = False
@@ -190,7 +203,8 @@ class EpochSpan:
         """Member id and latency (ms) of the last member that reached the epoch; (None, None) if none has yet."""
         if self.settled_slowest is not None:
             return self.settled_slowest
-        if self.is_doubted or any(each.by_two_clocks for each in self.progress.values()):
+        unsure = self.is_unowned_unknown and self.converged_at_ms is None
+        if self.is_doubted or unsure or any(each.by_two_clocks for each in self.progress.values()):
             return None, None
         reached = [
             (reached_at_ms - started_at_ms, progress.member_id)

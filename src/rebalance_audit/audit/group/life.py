@@ -256,6 +256,7 @@ class Life:
             return
         if span.outcome is None:
             span.outcome = outcome
+            span.is_unowned_unknown |= self.is_whole is False and outcome != "open"
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
         for row in span.cause_rows():

@@ -31,12 +31,12 @@ from rebalance_audit.audit.group.doubt import (
     follows_gap,
     hides_unowned,
     is_from_before,
-    lacks_revocation,
     skips_generations,
 )
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
 from rebalance_audit.audit.group.upgrade import upgrade
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
@@ -248,9 +248,12 @@ class ModernAudit:
         watch = life.watches.get(change.member_id)
         self._doubt.confirm(change.member_id)
         if watch is None:
-            gap = not change.joined
             watch = life.open_member(
-                change.member_id, identity, self._group.group_epoch, change.position, gap=gap
+                change.member_id,
+                identity,
+                self._group.group_epoch,
+                change.position,
+                gap=not change.joined,
             )
             replaced = self._evidence.replaced.get(change.instance_id or "")
             if replaced is not None and replaced[1].member_id == change.member_id:
@@ -353,18 +356,18 @@ class ModernAudit:
                 pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
             )
             how = "handed_over" if replaced else "member_left"
-        if life.is_whole is False and lacks_revocation(change, self._group.group_type):
-            life.ownership.doubt()
         life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
+        if hides_revocation(life, self._liveness, change, self._group.group_type):
+            life.doubt()
         gained = minus(new, old)
         if gained:
-            owner = life.owner(change.member_id)
             life.ownership.take(
                 gained,
-                owner,
+                life.owner(change.member_id),
                 change.position,
                 self._group.group_epoch,
-                gap=self._in_doubt or life.span is None,
+                gap=self._in_doubt or life.span is None or takes_late(life, change, gained),
+                must_be_free=life.is_whole is False,
             )
 
     def _bumped(self, change: GroupEpochBumped) -> None:
@@ -379,6 +382,8 @@ class ModernAudit:
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
         gap = self._in_doubt or self._is_hidden
+        if owes_a_step(life, self._liveness, at_ms):
+            life.doubt()
         rebalance = life.open_rebalance(at_ms, None)
         before = life.span
         span = EpochSpan(
@@ -404,12 +409,7 @@ class ModernAudit:
         rebalance.begin_epoch(span)
         for member_id, watch in life.watches.items():
             progress = life.start_progress(member_id, at_ms)
-            if watch.unrevoked_since is not None:
-                progress.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
-            if watch.waiting:
-                progress.waiting_since_ms = at_ms
-                earlier = before.progress.get(member_id) if before else None
-                progress.waited_for |= earlier.waited_for if earlier else set()
+            progress.go_on(watch, before.progress.get(member_id) if before else None)
             span.progress[member_id] = progress
         if not span.members:
             life.empty(at_ms)
@@ -442,7 +442,8 @@ class ModernAudit:
                 life.rebalance.move(moves.moved)
             # Otherwise most of what looks new was owned before the log begins.
             if not (span.gap or span.is_unowned_unknown):
-                life.ownership.expect(moves.added, span.first_position.record_timestamp_ms)
+                is_here = not span.is_assigned_elsewhere
+                life.ownership.expect(moves.added, span.first_position, exact=is_here)
         if self._group.members:
             life.ownership.confirm(life.moves.has_owner, at_ms)
         life.install_target(change.new_assignment_epoch, at_ms)

@@ -125,6 +125,12 @@ class Ownership:
         owners = {self.owner_of(partition) for partition in each(partitions)}
         return {owner.member_id for owner in owners if owner is not None} - {member_id}
 
+    def free_since(self, at_ms: int) -> Iterator[TopicPartition]:
+        """Partitions that nobody owns, and that nobody has owned since this time (epoch ms) or longer."""
+        for partition, unowned in self._unowned.items():
+            if unowned.since_ms <= at_ms:
+                yield partition
+
     def owner_by_name(self, partition: TopicPartition) -> Owner | None:
         """The current owner of a partition that is given by its topic's name; None also if the id's name is unknown."""
         name, number = partition
@@ -206,16 +212,18 @@ class Ownership:
         *,
         gap: bool = False,
         since_known: bool = True,
+        must_be_free: bool = False,
     ) -> None:
         """`owner` owns the partitions from this record on.
 
         If `since_known` is False, unowned time before it counts only for partitions unowned before this record.
+        `must_be_free`: what is not known to have been free may have been taken by a record that is missing.
         """
         holdings, unowned = self._held, self._unowned
         member_id, at_ms = owner.member_id, position.record_timestamp_ms
         self._topics_of.clear()
         for partition in each(partitions):
-            held = holdings.get(partition)
+            held, is_sure = holdings.get(partition), not gap
             if held is None:
                 loose = self._take_loose(partition)
                 if loose is not None:
@@ -225,6 +233,7 @@ class Ownership:
                         continue
                     self._end(*loose)
                 before = unowned.pop(partition, _NEVER)
+                is_sure &= not must_be_free or before is not _NEVER or loose is not None
                 if before.confirmed:
                     self._confirmed -= 1
                 elif (
@@ -247,7 +256,7 @@ class Ownership:
                     epoch,
                     max(0, at_ms - before.since_ms) if known else None,
                     before.previous_member_id,
-                    gap,
+                    not is_sure,
                     None,
                 ),
             )
@@ -290,11 +299,15 @@ class Ownership:
                 released[partition] = _new(_Loose, (partition, held, position, epoch, how))
             unowned[partition] = _Unowned(at_ms, previous_member_id, False, True)
 
-    def expect(self, partitions: Iterable[TopicPartition], since_ms: int) -> None:
-        """Count new target partitions without an owner as unowned since the epoch that added them."""
+    def expect(self, partitions: Iterable[TopicPartition], since: Position, *, exact: bool) -> None:
+        """Count new target partitions without an owner as unowned since the epoch that added them.
+
+        `exact`: the epoch began by the clock that runs now.
+        """
+        since_ms = since.record_timestamp_ms
         for partition in partitions:
             if partition not in self._held and partition not in self._unowned:
-                self._unowned[partition] = _Unowned(since_ms, None, confirmed=False, exact=True)
+                self._unowned[partition] = _Unowned(since_ms, None, confirmed=False, exact=exact)
 
     def confirm(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
         """Keep the unowned partitions to which a member subscribes; forget the others."""

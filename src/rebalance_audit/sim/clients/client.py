@@ -62,6 +62,8 @@ class Client(ABC):
         self.group_id = config.group_id
         self.member_id = ""
         self.generation = NO_GENERATION
+        self.missed_tasks = False
+        """As in `Holder`: only streams members can miss any."""
         self.owned: frozenset[HeldPartition] = frozenset()
         self.running = False
         self.frozen = False
@@ -180,11 +182,6 @@ class Client(ABC):
     def held_generation(self) -> int:
         """As in `Holder`: the member's epoch comes with its assignment."""
         return self.generation
-
-    @property
-    def missed_tasks(self) -> bool:
-        """Consumers and share members are told what they have as often as they ask."""
-        return False
 
     # --- partitions --------------------------------------------------------------------------------
 

@@ -73,12 +73,6 @@ class StreamsClient(BeatingClient):
         self._told: tuple[frozenset[Task], frozenset[Task]] | None = None
         self._is_reconciling = False
         self._endpoint: Endpoint | None = None
-        self._missed_tasks = False
-
-    @property
-    def missed_tasks(self) -> bool:
-        """Whether a heartbeat since the last answer with tasks had no answer."""
-        return self._missed_tasks
 
     def _begin(self) -> None:
         # A static instance keeps its state directory, and with it the id of its process.
@@ -150,7 +144,7 @@ class StreamsClient(BeatingClient):
         )
 
     def _unheard(self) -> None:
-        self._missed_tasks = True
+        self.missed_tasks = True
         super()._unheard()
 
     def _follow(self, response: StreamsGroupHeartbeatResponse) -> None:
@@ -159,7 +153,7 @@ class StreamsClient(BeatingClient):
             create = partial(self.cluster.create_internal, name, partition_count)
             self._scheduler.after(CREATION_MS, create)
         if response.active_tasks is not None:
-            self._missed_tasks = False
+            self.missed_tasks = False
             self._target = _tasks(response.active_tasks), _tasks(response.standby_tasks or ())
         self._reconcile()
 
