@@ -444,3 +444,75 @@ def test_commits_that_the_cleaner_took_are_no_silence(rack: str | None) -> None:
     kept = [CLASSIC, *commits(1, 20_000), gone, *commits(0, 65_000), *commits(3, 65_000)]
     causes = audit_log(with_rack(log(*sorted(kept)), rack))["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
+
+
+@pytest.mark.parametrize(
+    ("last_ms", "how"),
+    [
+        (45_000, "member_removed_by_admin"),
+        (42_000, "member_left"),
+        (47_700, "member_left"),
+    ],
+)
+def test_who_commits_on_closing_and_did_not_was_removed(last_ms: int, how: str) -> None:
+    """A Java client commits as it closes, out of its rhythm; one that is removed at work has no time for that."""
+    cause = end_of(
+        "A",
+        CLASSIC,
+        *commits(0, *range(5_000, 41_000, 5_000), last_ms),
+        *commits(3, *range(6_000, 46_000, 5_000), 48_900),
+        (50_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=49990"),
+    )
+    assert cause["cause"] == how
+
+
+def test_members_that_go_together_and_are_back_at_once_had_been_removed() -> None:
+    """Two clients that are removed join again within the join phase; both had committed in the middle of their work."""
+    settings = "session=10000 timeout=30000"
+    writes = (
+        (1_000, f"2 1 range A=0 B=1 C=2 {settings} state_at=1000"),
+        *commits(0, 4_000, 5_500),
+        *commits(1, 4_300, 6_100),
+        *commits(2, 4_200, 6_000, 7_900),
+    )
+    back = (8_000, f"2 2 range D=0 E=1 C=2 {settings} state_at=7990")
+    gone = (8_000, f"2 2 range C=0-2 {settings} state_at=7990")
+    assert end_of("A", *writes, back)["cause"] == "member_removed_by_admin"
+    assert end_of("A", *writes, gone)["cause"] == "member_left"
+
+
+def test_a_member_that_stopped_before_a_fail_over_expired() -> None:
+    """B works with both coordinators, A with the first alone, though it always has something to commit."""
+    records = log(
+        *sorted(
+            (
+                CLASSIC,
+                *commits(0, *range(5_000, 21_000, 5_000)),
+                *commits(3, *range(6_000, 58_000, 5_000)),
+                (57_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=56990"),
+            )
+        )
+    )
+    moved = [
+        (
+            record,
+            position._replace(leader_epoch=7 if position.record_timestamp_ms > 30_000 else 6),
+        )
+        for record, position in records
+    ]
+    causes = audit_log(moved, AuditOptions(topic_name=TOPIC_NAMES.get))["rebalance_causes"]
+    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == (
+        "member_session_expired"
+    )
+
+
+def test_who_polls_too_late_is_not_told_from_who_died_where_both_take_as_long() -> None:
+    """A session as long as `max.poll.interval.ms` ends at the same moment."""
+    cause = end_of(
+        "A",
+        (1_000, "2 1 range A=0-2 B=3-5 session=10000 timeout=10000 state_at=1000"),
+        *commits(0, *range(5_000, 31_000, 5_000)),
+        *commits(3, *range(6_000, 43_000, 5_000)),
+        (42_000, "2 2 range B=0-5 session=10000 timeout=10000 state_at=41990"),
+    )
+    assert cause["cause"] == "member_departed"

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.causes.cause import DEPARTURES, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.commit_rules import (
+    HEARTBEATS_PER_SESSION,
     Silence,
     closed_first,
     held_up,
     may_have_held_up,
     silence_of,
+    stopped,
+    stopped_before_fail_over,
     stopped_before_join_phase,
     too_recent,
 )
@@ -54,10 +57,12 @@ def judge_absence(
     decision = _decide_absence(watch, candidates, elapsed_ms)
     if decision.cause is _DEPARTED and silence is not None:
         decision = (
-            _absence_by_commits(watch, gone, candidates, timeout_ms, silence)
+            _absence_by_commits(watch, gone, candidates, timeout_ms, silence, missed)
             or _by_join_phase(watch, candidates, silence, missed)
             or decision
         )
+        if decision.cause is _LEFT:
+            decision = _removal(watch, candidates, silence, missed) or decision
     if decision.cause is _DEPARTED:
         decision = _static_absence(watch, gone, candidates, elapsed_ms) or decision
     facts = [
@@ -86,17 +91,26 @@ def _absence_by_commits(
     candidates: Sequence[RebalanceCause],
     timeout_ms: int | None,
     silence: Silence,
+    missed: Missed | None,
 ) -> Decision | None:
     """The decision about a classic member, for which each of its commits restarted the session timer."""
     identity, name = watch.stint.identity, watch.stint.member_id
     session_ms, static = identity.session_timeout_ms, identity.instance_id is not None
-    if session_ms is None or silence.evidence.last.position.leader_epoch != gone.leader_epoch:
+    if session_ms is None:
         return None
-    if not silence.keeps_session:
-        if static or _TIMED_OUT in candidates or not too_recent(silence, session_ms):
+    if silence.evidence.last.position.leader_epoch != gone.leader_epoch:
+        if _EXPIRED not in candidates or not stopped_before_fail_over(
+            silence, session_ms, identity.rebalance_timeout_ms
+        ):
             return None
+        rest = [each for each in candidates if each is not _EXPIRED]
+        return Decision(_EXPIRED, rest, silence.told(name))
+    if not silence.keeps_session:
+        return _absence_by_transactions(watch, candidates, timeout_ms, silence, session_ms)
+    early = silence.came_early(watch.last_life.record_timestamp_ms)
+    if early and not static and silence.silent_ms >= session_ms:
         rest = [each for each in candidates if each is not _LEFT]
-        return Decision(_LEFT, rest, silence.told_close(name))
+        return Decision(_LEFT, rest, silence.told_early(name))
     if (
         _TIMED_OUT in candidates
         and not static  # a join phase that ends drops dynamic members alone
@@ -116,13 +130,10 @@ def _absence_by_commits(
             f"{session_ms} ms: it did not expire."
         )
         return Decision(cause, rest, reason)
-    early = silence.came_early(watch.last_life.record_timestamp_ms)
-    if early and not static:
-        rest = [each for each in candidates if each is not _LEFT]
-        return Decision(_LEFT, rest, silence.told_early(name))
     if (
         _EXPIRED in candidates
         and early is False
+        and _can_have_died(_phase(watch, silence, missed), static=static)
         and stopped_before_join_phase(
             silence, session_ms, identity.rebalance_timeout_ms, static=static
         )
@@ -132,7 +143,38 @@ def _absence_by_commits(
     return None
 
 
+def _absence_by_transactions(
+    watch: MemberWatch,
+    candidates: Sequence[RebalanceCause],
+    timeout_ms: int | None,
+    silence: Silence,
+    session_ms: int,
+) -> Decision | None:
+    """The same by commits in transactions, which restart no timer; but who commits is there."""
+    identity, name = watch.stint.identity, watch.stint.member_id
+    static = identity.instance_id is not None
+    if too_recent(silence, session_ms):
+        waited = timeout_ms is None or may_have_held_up(silence, session_ms, timeout_ms)
+        if not static and _TIMED_OUT in candidates and waited:
+            return None
+        cause = _REMOVED if static else _LEFT
+        return Decision(
+            cause, [each for each in candidates if each is not cause], silence.told_close(name)
+        )
+    went_on_ms = silence.went_on_ms
+    if (
+        _EXPIRED in candidates
+        and went_on_ms is not None
+        and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
+        and stopped(silence, session_ms, identity.rebalance_timeout_ms)
+    ):
+        rest = [each for each in candidates if each is not _EXPIRED]
+        return Decision(_EXPIRED, rest, silence.told(name))
+    return None
+
+
 _CAUSES = {
+    Way.WAS_REMOVED: _REMOVED,
     Way.CLOSED: _LEFT,
     Way.POLLED_LATE: _LEFT,
     Way.DIED: _EXPIRED,
@@ -147,13 +189,14 @@ def _by_join_phase(
     missed: Missed | None,
 ) -> Decision | None:
     """Rule: one way to go fits the time from the member's last work to the join phase that it missed."""
-    identity = watch.stint.identity
-    session_ms, poll_ms = identity.session_timeout_ms, identity.rebalance_timeout_ms
-    if missed is None or session_ms is None or poll_ms is None or identity.instance_id is not None:
+    phase = _phase(watch, silence, missed)
+    if phase is None:
         return None
-    if not silence.keeps_session:
-        return None
-    way = JoinPhase(silence, missed, session_ms, poll_ms).way()
+    if watch.stint.identity.instance_id is None:
+        way = phase.way()
+    else:  # static members do not leave, and a join phase does not drop them
+        ways = phase.ways()
+        way = Way.WAS_REMOVED if Way.WAS_REMOVED in ways and Way.DIED not in ways else None
     if way is None or _CAUSES[way] not in candidates:
         return None
     cause = _CAUSES[way]
@@ -162,6 +205,40 @@ def _by_join_phase(
         f"{silence.told(watch.stint.member_id)} So {way.value}: no other end fits the join phase."
     )
     return Decision(cause, rest, reason)
+
+
+def _can_have_died(phase: JoinPhase | None, *, static: bool) -> bool:
+    """Whether the join phase does not contradict that it died, and does not fit as well that it polled too late."""
+    ways = frozenset({Way.DIED}) if phase is None else phase.ways()
+    return not ways or (Way.DIED in ways and (static or Way.POLLED_LATE not in ways))
+
+
+def _removal(
+    watch: MemberWatch,
+    candidates: Sequence[RebalanceCause],
+    silence: Silence,
+    missed: Missed | None,
+) -> Decision | None:
+    """Rule: a member that was at work and did not commit on closing, as its library does, was removed."""
+    phase = _phase(watch, silence, missed)
+    if phase is None or phase.ways() != {Way.WAS_REMOVED}:
+        return None
+    if silence.may_have_closed(watch.last_life.record_timestamp_ms):
+        return None
+    rest = [each for each in candidates if each is not _REMOVED]
+    reason = (
+        f"{silence.told_close(watch.stint.member_id)} It was at work, its session had not run out, and it did not "
+        f"commit on closing. So {Way.WAS_REMOVED.value}."
+    )
+    return Decision(_REMOVED, rest, reason)
+
+
+def _phase(watch: MemberWatch, silence: Silence, missed: Missed | None) -> JoinPhase | None:
+    identity = watch.stint.identity
+    session_ms, poll_ms = identity.session_timeout_ms, identity.rebalance_timeout_ms
+    if missed is None or session_ms is None or poll_ms is None or not silence.keeps_session:
+        return None
+    return JoinPhase(silence, missed, session_ms, poll_ms)
 
 
 def _static_absence(

@@ -4,7 +4,8 @@ The record holds the finished generation, not what set the rebalance off. A diff
 may have met in one join phase, and a rebalance that left no record may lie in between. The certainty follows from that.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from rebalance_audit.audit.causes.absences import of_batch
@@ -16,7 +17,7 @@ from rebalance_audit.audit.causes.cause import (
     weakened,
 )
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
-from rebalance_audit.audit.causes.commit_rules import closed_none
+from rebalance_audit.audit.causes.commit_rules import silence_of
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.returns import had_been_dropped
@@ -231,12 +232,10 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         for member_id in scene.old.members
         if member_id not in scene.new.members and member_id not in returned
     ]
-    committed = [scene.committed(scene.watches[each]) for each in gone if each in scene.watches]
-    together = closed_none(committed, scene.new.position)
-    for member_id in gone:
-        verdict = scene.absence(member_id)
-        if verdict is not None:
-            yield of_batch(verdict, len(gone) - 1) if together else verdict
+    verdicts = {each: verdict for each in gone if (verdict := scene.absence(each)) is not None}
+    together = _removed_together(scene, verdicts)
+    for verdict in verdicts.values():
+        yield of_batch(verdict, len(gone) - 1) if together else verdict
     if not scene.new.members and (gone or not scene.old.members):
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,
@@ -245,6 +244,38 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
             "The last member is gone.",
             _evidence(scene, "no member is left"),
         )
+
+
+_MAY_BE_REMOVALS = (RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN)
+
+
+def _removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bool:
+    """Whether somebody removed several dynamic members at once: they were at work, and none of them closed.
+
+    `verdicts`: on each member that is gone. Clients that are removed join again at once, in the same join phase.
+    """
+    assert scene.old is not None
+    members = [scene.old.members[each] for each in verdicts]
+    if len(members) < 2 or any(member.instance_id is not None for member in members):
+        return False
+    since_ms = scene.old.position.record_timestamp_ms
+    at_work = {
+        each: silence
+        for each in verdicts
+        if (silence := silence_of(scene.committed(scene.watches[each]), scene.new.position))
+    }
+    if any(silence.may_have_closed(since_ms) for silence in at_work.values()):
+        return False
+    if any(verdicts[each].cause not in _MAY_BE_REMOVALS for each in at_work):
+        return False
+    if any(silence.is_due for silence in at_work.values()):
+        return True
+    new = [member for each, member in scene.new.members.items() if each not in scene.old.members]
+    back = Counter((member.client_id, member.client_host) for member in new)
+    back.subtract((member.client_id, member.client_host) for member in members)
+    return min(back.values()) >= 0 and all(
+        verdict.cause in _MAY_BE_REMOVALS for verdict in verdicts.values()
+    )
 
 
 def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:

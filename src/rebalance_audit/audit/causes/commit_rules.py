@@ -12,11 +12,11 @@ What clients do is in `commits.libraries`. Silence is weaker evidence than a com
 is silent too. It counts only if the member had never been silent as long, and if the group went on.
 """
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.audit.commits.libraries import HABITS
+from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.replay.changes import Position
@@ -27,12 +27,18 @@ HEARTBEATS_PER_SESSION: Final = 3
 """At least: Kafka's documentation asks for heartbeats at most a third of the session apart."""
 CLOSES_WITHIN_MS: Final = 200
 """A client that closes commits and leaves in two requests, one right after the other."""
+CLOSES_AT_LAST_MS: Final = 500
+"""The same where it has to wait for the answer to the commit."""
 HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
 _EXACT: Final = 1.1
 """So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
 _NEARLY: Final = 1.2
 """So for the rhythm of a timer in which one commit more may have come early."""
+_TWICE: Final = 2.1
+"""So for one in which one commit failed or came late."""
+_TICK_MS: Final = 20
+"""How exactly a timer keeps its time."""
 _JITTER_MS: Final = 100
 """Difference between two pauses of a timer's rhythm that means nothing."""
 
@@ -52,12 +58,20 @@ class Silence(NamedTuple):
         return not last.is_transactional and last.leader_epoch == self.gone.leader_epoch
 
     @property
+    def rhythm(self) -> CommitSummary | None:
+        """The commits that show its rhythm: those since the last generation, if they are enough."""
+        recent = self.evidence.recent
+        if recent is not None and recent.commits >= COMMITS_FOR_A_RHYTHM:
+            return recent
+        return self.evidence.usual
+
+    @property
     def longest_ms(self) -> int | None:
         """The longest pause that is nothing special for it; None if it committed too seldom to tell.
 
         Members of a library that commits on a timer, whatever there is, have one rhythm: another's stands in then.
         """
-        usual = self.evidence.usual
+        usual = self.rhythm if self.on_timer else self.evidence.usual
         if usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM:
             return usual.longest_ms
         fellow = self.evidence.fellow
@@ -66,17 +80,17 @@ class Silence(NamedTuple):
     @property
     def on_timer(self) -> bool:
         """Whether it commits on a timer, also where nothing changed: so by its library, and its rhythm shows it."""
-        usual, fellow = self.evidence.usual, self.evidence.fellow
+        usual, fellow = self.rhythm, self.evidence.fellow
         if usual is None:
             return (
                 False  # what it committed is no longer its own: it may have nothing left to commit
             )
+        if not HABITS[self.evidence.library].commits_unchanged:
+            return False
+        if usual is self.evidence.recent:
+            return usual.is_timed
         shown = usual if usual.commits >= COMMITS_FOR_A_RHYTHM else fellow
-        return (
-            HABITS[self.evidence.library].commits_unchanged
-            and shown is not None
-            and shown.is_steady
-        )
+        return shown is not None and shown.is_steady
 
     @property
     def is_unusual(self) -> bool:
@@ -86,7 +100,7 @@ class Silence(NamedTuple):
     @property
     def kept_rhythm(self) -> bool | None:
         """Whether the last commit came when it was due. One on closing comes sooner. None if there is no rhythm."""
-        usual, last_ms = self.evidence.usual, self.evidence.last.position.record_timestamp_ms
+        usual, last_ms = self.rhythm, self.evidence.last.position.record_timestamp_ms
         if usual is None or usual.commits < COMMITS_FOR_A_RHYTHM or usual.last_ms != last_ms:
             return None
         if usual.pause_ms is None or usual.interval_ms is None:
@@ -95,12 +109,31 @@ class Silence(NamedTuple):
             return usual.pause_ms >= usual.longest_ms - max(_JITTER_MS, usual.longest_ms // 20)
         return usual.pause_ms >= usual.interval_ms - usual.interval_ms // 5
 
+    @property
+    def is_due(self) -> bool:
+        """Whether its last commit came when a timer made it, where its library would have committed on closing.
+
+        A library that commits changes alone may have none as it closes.
+        """
+        shown, habit = self.evidence.recent, HABITS[self.evidence.library]
+        if shown is None or shown.pause_ms is None or shown.due_ms is None:
+            return False
+        due_ms, last_ms = shown.due_ms, self.evidence.last.position.record_timestamp_ms
+        return (
+            habit.on_close
+            and habit.commits_unchanged
+            and shown.last_ms == last_ms
+            and self.silent_ms > CLOSES_AT_LAST_MS
+            and abs(shown.pause_ms - due_ms) <= max(_TICK_MS, due_ms // 50)
+            and shown.longest_ms <= _TWICE * due_ms  # a generation may begin with a longer pause
+        )
+
     def came_early(self, since_ms: int) -> bool | None:
         """Whether the last commit came before it was due, as on closing; None if it may have.
 
         `since_ms`: when its generation began. Members commit as they join it too, so only commits after that count.
         """
-        usual = self.evidence.usual
+        usual = self.rhythm
         if (
             usual is None
             or usual.pause_ms is None
@@ -114,10 +147,16 @@ class Silence(NamedTuple):
             or not HABITS[self.evidence.library].on_close
         ):
             return False
-        due_ms = (usual.last_ms - usual.first_ms - usual.pause_ms) // (usual.commits - 2)
+        due_ms = usual.due_ms
+        if due_ms is None:
+            return False
         if usual.longest_ms <= _NEARLY * due_ms:
             return usual.pause_ms < due_ms - due_ms // 5
         return None if usual.pause_ms < due_ms // 2 else False
+
+    def may_have_closed(self, since_ms: int) -> bool:
+        """Whether its last commit can be the one on closing, right before the end or out of its rhythm."""
+        return self.silent_ms <= CLOSES_AT_LAST_MS or self.came_early(since_ms) is not False
 
     @property
     def went_on_ms(self) -> int | None:
@@ -148,7 +187,7 @@ class Silence(NamedTuple):
 
     def told(self, name: str) -> str:
         """The silence as a sentence."""
-        last, usual = self.evidence.last, self.evidence.usual
+        last, usual = self.evidence.last, self.rhythm
         before = ""
         if usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM and usual.interval_ms:
             if usual.is_steady:
@@ -163,7 +202,7 @@ class Silence(NamedTuple):
 
     def told_early(self, name: str) -> str:
         """A commit out of its rhythm as a sentence."""
-        usual = self.evidence.usual
+        usual = self.rhythm
         assert usual is not None
         at = _clock_time(self.evidence.last.position.record_timestamp_ms)
         return (
@@ -236,6 +275,24 @@ def stopped_before_join_phase(
     return went_on_ms is not None and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
 
 
+def stopped_before_fail_over(
+    silence: Silence, session_ms: int, rebalance_timeout_ms: int | None
+) -> bool:
+    """Whether a classic member stopped working while the others went on, with one coordinator and the next.
+
+    The next one starts all timers as it loads the group. So its session ran out later than after its last commit, and
+    the others show that they were there meanwhile.
+    """
+    went_on_ms = silence.went_on_ms
+    return (
+        went_on_ms is not None
+        and went_on_ms >= session_ms
+        and silence.is_unusual
+        and silence.had_to_commit
+        and not _polls_too_late(silence, rebalance_timeout_ms)
+    )
+
+
 def closed_first(silence: Silence, session_ms: int) -> bool:
     """Whether a member committed out of its rhythm, and only then the others stopped for a join phase: it closed."""
     went_on_ms = silence.went_on_ms
@@ -266,19 +323,6 @@ def held_up(silence: Silence, rebalance_timeout_ms: int) -> bool:
         silence.others_silent_ms is not None
         and silence.is_unusual
         and silence.silent_ms <= rebalance_timeout_ms
-    )
-
-
-def closed_none(evidences: Sequence[CommitEvidence | None], gone: Position) -> bool:
-    """Whether several members that went at once were all at work, in their rhythm, and none committed on closing."""
-    silences = [silence_of(evidence, gone) for evidence in evidences]
-    at_work = [silence for silence in silences if silence and silence.kept_rhythm is not None]
-    return len(at_work) > 1 and all(
-        silence.kept_rhythm
-        and silence.on_timer
-        and not silence.evidence.last.position.is_transactional
-        and CLOSES_WITHIN_MS <= silence.silent_ms <= (silence.longest_ms or 0)
-        for silence in at_work
     )
 
 

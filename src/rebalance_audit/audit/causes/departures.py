@@ -154,7 +154,7 @@ def _decide(
         _by_timer(watch, gone, rules, silence, others)
         or _by_commits(watch, gone, rules, silence, others)
         or _by_session(watch, gone, rules, others)
-        or _by_silence(watch, silent_ms, rules, around, others)
+        or _by_silence(watch, silent_ms, rules, around, others, silence)
     )
     if decided is not None:
         return decided
@@ -254,12 +254,16 @@ def _by_silence(
     rules: DepartureRules,
     around: Circumstances,
     others: Sequence[RebalanceCause],
+    silence: Silence | None,
 ) -> Decision | None:
     """Rule: a member that was silent before it went, or whose process had restarted by then, did not leave."""
     name, alternatives = watch.stint.member_id, (_LEFT, *others)
-    if around.overdue_ms >= rules.answer_within_ms:
+    overdue_ms = around.overdue_ms
+    if silence is not None:
+        overdue_ms = min(overdue_ms, silence.silent_ms)  # who commits is there
+    if overdue_ms >= rules.answer_within_ms:
         reason = (
-            f"Member {name} had not answered a new target for {around.overdue_ms} ms: it was no longer "
+            f"Member {name} had not answered a new target for {overdue_ms} ms: it was no longer "
             "there when it went."
         )
         return Decision(_EXPIRED, alternatives, reason)

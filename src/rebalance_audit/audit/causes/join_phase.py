@@ -17,13 +17,12 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.commit_rules import (
+    CLOSES_AT_LAST_MS,
     HEARTBEAT_MS,
     HEARTBEATS_PER_SESSION,
     Silence,
 )
 
-_CLOSES_WITHIN_MS: Final = 500
-"""Between the commit and the leave of a client that closes; it waits for the answer to the commit."""
 _LEAVES_WITHIN_MS: Final = 200
 """The same where nothing else is in the way."""
 _LATE_MS: Final = 500
@@ -75,7 +74,12 @@ class JoinPhase(NamedTuple):
         earliest_ms = ended_ms - self.missed.longest_ms
         if evidence.is_empty:
             return (ended_ms if self.missed.alone else earliest_ms), ended_ms
-        rejoined_ms = min((each for each in evidence.rejoined_ms if each <= ended_ms), default=None)
+        # Who committed longer ago than others did not do so as it rejoined: it had nothing to commit.
+        rejoined_from_ms = max(evidence.others_ms, default=ended_ms) - self.heard_ms
+        rejoined_ms = min(
+            (each for each in evidence.rejoined_ms if rejoined_from_ms <= each <= ended_ms),
+            default=None,
+        )
         if rejoined_ms is not None and rejoined_ms >= earliest_ms:
             return max(earliest_ms, rejoined_ms - self.heard_ms), rejoined_ms
         if evidence.others_ms:
@@ -106,14 +110,19 @@ class JoinPhase(NamedTuple):
             Way.DIED: (here_ms, self.session_ms, self.session_ms + at_most_ms),
             Way.POLLED_LATE: (here_ms, self.poll_ms, self.poll_ms + at_most_ms),
         }
-        if closes:
-            since[Way.CLOSED] = (last_ms, 0, _CLOSES_WITHIN_MS)
+        if self.silence.is_due:
+            del since[Way.CLOSED]
+        elif closes:
+            since[Way.CLOSED] = (last_ms, 0, CLOSES_AT_LAST_MS)
         found = {
             way
             for way, (from_ms, least_ms, most_ms) in since.items()
             if earliest_ms - from_ms <= most_ms and gone_by_ms - from_ms >= least_ms
         }
-        if ended_ms - earliest_ms >= longest_ms:
+        if self.ended_with_session:
+            found.add(Way.DIED)
+        waited_ms = ended_ms - max(earliest_ms, last_ms - self.heard_ms)
+        if waited_ms >= longest_ms:  # who does not rejoin does not poll, and so does not commit
             found.add(Way.DID_NOT_REJOIN)
         return frozenset(found)
 
@@ -130,10 +139,20 @@ class JoinPhase(NamedTuple):
         if Way.POLLED_LATE not in ways and self.died_within():
             return Way.DIED
         ran_ms = self.silence.evidence.last.position.record_timestamp_ms + self.missed.longest_ms
-        if 0 <= self.missed.ended_ms - ran_ms <= _LEAVES_WITHIN_MS:
+        if Way.CLOSED in ways and 0 <= self.missed.ended_ms - ran_ms <= _LEAVES_WITHIN_MS:
             # Its leave began a phase that then lasted as long as it may.
             return Way.CLOSED
         return None
+
+    @property
+    def ended_with_session(self) -> bool:
+        """Whether the phase ended exactly as its session did, and not as the last of the others rejoined."""
+        evidence, ended_ms = self.silence.evidence, self.missed.ended_ms
+        here_ms = max(evidence.last.position.record_timestamp_ms, self.missed.joined_ms)
+        rejoined_ms = max((each for each in evidence.others_ms if each <= ended_ms), default=None)
+        return 0 <= ended_ms - here_ms - self.session_ms <= _EXACTLY_MS and (
+            rejoined_ms is None or ended_ms - rejoined_ms > _EXACTLY_MS
+        )
 
     def died_within(self) -> bool:
         """Whether its session ended as the phase did, or began it alone.
@@ -143,7 +162,7 @@ class JoinPhase(NamedTuple):
         last_ms = self.silence.evidence.last.position.record_timestamp_ms
         here_ms = max(last_ms, self.missed.joined_ms)
         ended_ms = self.missed.ended_ms
-        if 0 <= ended_ms - here_ms - self.session_ms <= _EXACTLY_MS:
+        if self.ended_with_session:
             return True
         earliest_ms, latest_ms = self.began_ms()
         if not self.missed.alone:
@@ -155,6 +174,6 @@ class JoinPhase(NamedTuple):
         ):
             return True
         return (
-            earliest_ms - last_ms > _CLOSES_WITHIN_MS
+            earliest_ms - last_ms > CLOSES_AT_LAST_MS
             and 0 <= latest_ms - here_ms - self.session_ms <= self.heard_ms
         )

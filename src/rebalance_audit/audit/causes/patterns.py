@@ -100,8 +100,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
         Look(
-            "a static member that is gone before its session or rebalance timeout can have run out, or several "
-            "members that went together, in the middle of their rhythm of commits",
+            "a static member that is gone before its session or rebalance timeout can have run out, or one that was "
+            "at work and did not commit on closing as its library does, or several that went and joined again at once",
             _PROBABLE,
         ),
     ),

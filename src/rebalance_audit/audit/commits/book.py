@@ -29,18 +29,21 @@ class CommitBook:
     """Since its current owner took the partition; by the topic's name, whatever the group's protocol."""
     _before: dict[TopicPartition, int]
     """Last commit (epoch ms) of the owner before."""
+    _of_round: dict[TopicPartition, CommitSummary] | None
+    """The same since the last generation; None for groups without generations."""
 
     def __init__(self, log_partition: int) -> None:
         self._log_partition = log_partition
         self._of_partition = {}
         self._before = {}
+        self._of_round = None
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
     def take(
         self, summaries: Summaries, ownership: Ownership, watches: Mapping[str, MemberWatch]
     ) -> None:
         """Commits after everything that was taken before; in between nothing has changed hands."""
-        parsed, of_partition = self._parsed, self._of_partition
+        parsed, of_partition, of_round = self._parsed, self._of_partition, self._of_round
         latest: dict[str, tuple[int, TopicPartition, Numbers]] = {}
         for key, numbers in summaries.items():
             partition = parsed[key] if key in parsed else self._partition_of(key)
@@ -51,6 +54,11 @@ class CommitBook:
             of_partition[partition] = (
                 summary_from(numbers) if known is None else known.then(numbers)
             )
+            if of_round is not None:
+                known = of_round.get(partition)
+                of_round[partition] = (
+                    summary_from(numbers) if known is None else known.then(numbers)
+                )
             member_id, last_offset = owner[0], numbers[3]
             if member_id not in latest or latest[member_id][0] < last_offset:
                 latest[member_id] = last_offset, partition, numbers
@@ -59,9 +67,15 @@ class CommitBook:
             if watch is not None:
                 self._note_last(watch, partition, summary_from(numbers))
 
+    def begin_round(self) -> None:
+        """A generation begins. Java members start their interval anew, so its commits alone show their rhythm."""
+        self._of_round = {}
+
     def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
         summary = self._of_partition.pop(partition, None)
+        if self._of_round is not None:
+            self._of_round.pop(partition, None)
         before_ms = self._before.pop(partition, None)
         if summary is not None:
             self._before[partition] = summary.last_ms
@@ -71,6 +85,7 @@ class CommitBook:
         """The group is gone, and with it whatever was committed."""
         self._of_partition.clear()
         self._before.clear()
+        self._of_round = None
 
     def by_member(
         self, ownership: Ownership
@@ -85,12 +100,11 @@ class CommitBook:
 
     def most_of(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
         """The commits for the one of the partitions that has most; None if none has any."""
-        found = [
-            (summary.commits, partition, summary)
-            for partition in partitions
-            if (summary := self._of_partition.get(partition)) is not None
-        ]
-        return max(found)[2] if found else None
+        return _most(self._of_partition, partitions)
+
+    def most_of_round(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
+        """The same of the commits since the last generation."""
+        return _most(self._of_round or {}, partitions)
 
     def _note_last(
         self, watch: MemberWatch, partition: TopicPartition, summary: CommitSummary
@@ -118,3 +132,14 @@ class CommitBook:
             self._parsed.clear()
         self._parsed[key] = partition
         return partition
+
+
+def _most(
+    summaries: Mapping[TopicPartition, CommitSummary], partitions: Iterable[TopicPartition]
+) -> CommitSummary | None:
+    found = [
+        (summary.commits, partition, summary)
+        for partition in partitions
+        if (summary := summaries.get(partition)) is not None
+    ]
+    return max(found)[2] if found else None

@@ -17,8 +17,10 @@ class CommitEvidence(NamedTuple):
     last: LastCommit
     usual: CommitSummary | None
     """Commits for the partition that it committed most often, of those that it owns; None if it has none of these."""
+    recent: CommitSummary | None
+    """The same since the last generation of a classic group."""
     fellow: CommitSummary | None
-    """The same for the member that committed last of those that stayed."""
+    """As `usual`, for the member that committed last of those that stayed."""
     others_ms: tuple[int, ...]
     """Time of the last commit of each member that stayed and ever committed (epoch ms)."""
     rejoined_ms: tuple[int, ...]
@@ -53,9 +55,11 @@ def evidence_of(
         for other in others
         if other.last_commit is not None
     ]
+    owned = tuple(ownership.owned_by(watch.stint.member_id))
     return CommitEvidence(
         watch.last_commit,
-        book.most_of(ownership.owned_by(watch.stint.member_id)),
+        book.most_of(owned),
+        book.most_of_round(owned),
         book.most_of(ownership.owned_by(max(at_work)[1])) if at_work else None,
         tuple(at_ms for at_ms, _ in at_work),
         tuple(at_ms for at_ms, member_id in at_work if member_id in rejoin_commits),

@@ -10,6 +10,9 @@ Numbers: TypeAlias = tuple[int, int, int, int, int, int, int | None, int | None,
 _STEADY: Final = 1.5
 """A rhythm is one of a timer, and told so, if its longest pause is at most this many times the mean."""
 
+_TIMED: Final = 1.25
+"""The same where it must be a timer."""
+
 _new = tuple.__new__
 """Makes a named tuple without a call of its `__new__`."""
 
@@ -63,6 +66,18 @@ class CommitSummary(NamedTuple):
         if self.commits == 1 or self.last_ms < self.first_ms:
             return None
         return (self.last_ms - self.first_ms) // (self.commits - 1)
+
+    @property
+    def due_ms(self) -> int | None:
+        """Mean time between two commits before the last one, which may have come early; None for less than four."""
+        if self.commits <= 3 or self.pause_ms is None or self.last_ms < self.first_ms:
+            return None
+        return (self.last_ms - self.first_ms - self.pause_ms) // (self.commits - 2)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether no pause was much longer than the others, so that a timer made the commits; the last may be early."""
+        return self.due_ms is not None and self.longest_ms <= _TIMED * self.due_ms
 
     @property
     def is_steady(self) -> bool:

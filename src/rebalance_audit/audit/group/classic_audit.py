@@ -193,6 +193,7 @@ class ClassicAudit:
         else:
             life.empty(at_ms)
         life.previous_generation = new
+        life.commits.begin_round()
         self._downgraded = False
 
     def _is_first(self, new: Generation) -> bool:
