@@ -113,7 +113,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
-SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-screens test-swarm test-docs test-page-if-possible
+SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-screens test-swarm test-docs test-if-possible
 SUITES_AT_ONCE := 3
 
 .PHONY: test
@@ -150,18 +150,21 @@ test-page: $(INSTALLED) ## Drive the page of every bundled log in Chromium, whic
 	@scripts/install-chromium
 	$(PY) -m pytest tests/page
 
-# A browser is no package of ours: where none is and none can be installed, all else is tested.
-.PHONY: test-page-if-possible
-test-page-if-possible: $(INSTALLED)
+# A browser and Prometheus are no packages of ours: where they are not and cannot be had, all else is tested. One after the
+# other, since both may ask apt.
+.PHONY: test-if-possible
+test-if-possible: $(INSTALLED)
 	@if scripts/install-chromium; then $(MAKE) --no-print-directory test-page; \
 	else echo "The page was not tried in a browser, since there is none and none could be installed."; fi
+	@if $(MAKE) --no-print-directory $(PROMTOOL); then $(MAKE) --no-print-directory test-alerts; \
+	else echo "Alert rules were not checked, since there is no promtool and none could be fetched."; fi
 
 .PHONY: test-docs
 test-docs: $(INSTALLED) $(DOCS_INSTALLED) ## Build the site of the pages, and look at what it loads
 	$(PY) -m pytest tests/site
 
 .PHONY: test-alerts
-test-alerts: $(INSTALLED) $(PROMTOOL) ## Check rules and metrics with Prometheus' promtool (not part of `make test`: it comes with a Debian package)
+test-alerts: $(INSTALLED) $(PROMTOOL) ## Check rules and metrics with Prometheus' promtool, fetched from Debian's package if need be
 	$(PY) -m pytest tests/alerts
 
 .PHONY: test-superset

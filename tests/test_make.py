@@ -198,3 +198,13 @@ def test_the_lock_has_a_hash_for_everything_and_no_address() -> None:
     hashed = [index for index, line in enumerate(lines) if line in packages]
     assert all(lines[index + 1].startswith("    --hash=sha256:") for index in hashed)
     assert len(packages) > 50
+
+
+def test_what_debian_has_is_left_out_where_it_cannot_be_had(project: Path) -> None:
+    """No browser, no promtool, no apt: a line for each, and the other suites are not lost with them."""
+    (project / ".venv").mkdir()
+    (project / ".venv" / ".installed").touch()
+    done = make(project, "test-if-possible")
+    assert done.returncode == 0, done.stderr
+    assert "The page was not tried in a browser" in done.stdout
+    assert "Alert rules were not checked" in done.stdout
