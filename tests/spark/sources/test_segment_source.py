@@ -8,6 +8,7 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
+from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import count_records
 from rebalance_audit.lake.runs.progress import Progress
@@ -166,6 +167,16 @@ def test_chosen_columns_and_files(spark: SparkSession) -> None:
     assert_df_equality(of_source, found, ignore_nullable=True, ignore_row_order=True)
     known[2] = [segment.mark for segment in segments[2]]
     assert rows_of(source.to_store(known).records(spark, "blue")) == []
+
+
+@pytest.mark.parametrize("groups", [None, "^loader"])
+def test_packs_of_commits_are_those_of_the_rows(spark: SparkSession, groups: str | None) -> None:
+    """Packs that are made where segments are read hold the commits that packs of the records hold."""
+    source = SegmentsSource("segments:offsets", str(capture("offsets").segments))
+    found = source.commit_packs(spark, "blue", groups)
+    expected = commit_packs(source.records(spark, "blue"), groups)
+    assert_df_equality(found, expected, ignore_nullable=True, ignore_row_order=True)
+    assert not found.isEmpty()
 
 
 def explained(error: Exception) -> SourceNotReadable | None:

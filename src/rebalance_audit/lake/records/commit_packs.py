@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.lake.records import routing
-from rebalance_audit.wire.key_bytes import group_bytes
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
     from rebalance_audit.audit.commits.summary import Numbers
@@ -41,7 +41,10 @@ _NAMES: Final = (
     "key",
     "value",
 )
+_TYPES: Final = pa.array(OFFSET_COMMIT_PREFIXES, pa.binary())
 _GIVEN: Final = ("partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key")
+READ: Final = (*_GIVEN, "is_control", "value")
+"""What `commits_of` looks at."""
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
 _MICROS: Final = 1000
@@ -57,17 +60,35 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     """
     commits = routing.commits(records, groups_regex)
     there = commits.where(F.col("value").isNotNull() & F.col("timestamp").isNotNull())
-    return there.select(*_GIVEN).mapInArrow(_packed, PACK_DDL)
+    return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
-def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    waiting: list[pa.RecordBatch] = []
+def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
     for batch in batches:
-        waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= PACKED_AT_ONCE:
+        there = pc.and_(batch["value"].is_valid(), batch["timestamp"].is_valid())
+        yield batch.select(_GIVEN).filter(pc.and_(are_commits(batch), there))
+
+
+def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Which rows `routing.is_commit` is true of, by the columns `key` and `is_control`; never null."""
+    types = pc.binary_slice(batch["key"], 0, TYPE_BYTES)
+    control = pc.fill_null(batch["is_control"], False)
+    return pc.and_not(pc.is_in(types, value_set=_TYPES), control)
+
+
+def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Packs of commits with the columns _GIVEN, with the columns of PACK_DDL."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            count += batch.num_rows
+        if count >= PACKED_AT_ONCE:
             yield pack_commits(waiting)
-            waiting = []
-    if any(each.num_rows for each in waiting):
+            waiting, count = [], 0
+    if waiting:
         yield pack_commits(waiting)
 
 

@@ -110,7 +110,7 @@ class _Rebuild:
             counts=counts,
             group_records=counted[0],
             groups=ReplayedGroups(
-                with_commits(records, commit_packs(self._with_all_commits(), request.groups_regex)),
+                with_commits(records, self._commit_packs()),
                 resumed=0,
                 rebuilt=counted[1],
                 replaced=records.where("group_id is not null").select("group_id").distinct(),
@@ -141,13 +141,15 @@ class _Rebuild:
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
 
-    def _with_all_commits(self) -> DataFrame:
-        """The records once more, with what the source left out for the small side."""
-        context, source = self._context, self._request.source
+    def _commit_packs(self) -> DataFrame:
+        """Of the records once more, with what the source left out for the small side."""
+        request = self._request
         if self._bronze_version is not None:
-            return self._records
-        assert source is not None  # checked with the request
-        return source.records(context.spark, self._request.cluster)
+            return commit_packs(self._records, request.groups_regex)
+        assert request.source is not None  # checked with the request
+        return request.source.commit_packs(
+            self._context.spark, request.cluster, request.groups_regex
+        )
 
     def _counts(self) -> RecordCounts:
         source = self._request.source

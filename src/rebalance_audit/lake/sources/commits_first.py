@@ -11,11 +11,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES
+from rebalance_audit.lake.records.commit_packs import are_commits
 
 HELD_BYTES: Final = 8 << 20
 """Others leave after so many bytes at most: a log may have nothing else."""
-_TYPES: Final = pa.array(OFFSET_COMMIT_PREFIXES, pa.binary())
 
 
 def commits_first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -23,7 +22,7 @@ def commits_first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     held: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
-        is_commit = _are_commits(batch)
+        is_commit = are_commits(batch)
         yield batch.filter(is_commit)
         others = batch.filter(pc.invert(is_commit))
         if others.num_rows:
@@ -33,10 +32,3 @@ def commits_first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
                 yield from held
                 held, held_bytes = [], 0
     yield from held
-
-
-def _are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
-    """As `records.routing.is_commit`; never null."""
-    types = pc.binary_slice(batch["key"], 0, TYPE_BYTES)
-    control = pc.fill_null(batch["is_control"], False)
-    return pc.and_not(pc.is_in(types, value_set=_TYPES), control)

@@ -10,11 +10,12 @@ import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
 from rebalance_audit.lake.sources.commits_first import commits_first
@@ -28,12 +29,23 @@ TASKS_PER_CORE: Final = 4
 """Pieces are larger than the target if there would be more than this many per core: cutting reads a file's headers."""
 
 
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+
+
 class Reading(NamedTuple):
     """How to read a piece."""
 
     without_record_types: frozenset[int] = frozenset()
     core_bytes: int = 0
     """Of all segments, how much one core will read, about: the more, the longer a start may take."""
+
+
+class _Cut(NamedTuple):
+    """How to cut segments into pieces."""
+
+    target_bytes: int
+    parallelism: int | None
+    """Number of cores to keep busy; None for all."""
 
 
 class Slice(NamedTuple):
@@ -63,20 +75,45 @@ def read_segments(
     number of cores to keep busy, None for all. `to_store`: in the order of `commits_first`. Raises SourceNotReadable;
     a file that fails later does so when it is read.
     """
-    cores = spark.sparkContext.defaultParallelism if parallelism is None else parallelism
-    total = sum(segment.size_bytes for segment in segments)
-    pieces = pack(segments, max(split_target_bytes, total // (TASKS_PER_CORE * cores)))
+    plain: Callable[[Batches], Batches] = commits_first if to_store else iter
+    cut = _Cut(split_target_bytes, parallelism)
     left_out = frozenset(without_record_types)
+    return _made_of(spark, segments, cut, columns, left_out, plain, ddl(columns))
+
+
+def read_commit_packs(
+    spark: SparkSession, segments: Sequence[Segment], split_target_bytes: int
+) -> DataFrame:
+    """Packs of all offset commits, see `commit_packs`, made where the segments are read: no commit becomes a row."""
+    cut = _Cut(split_target_bytes, None)
+    return _made_of(
+        spark, segments, cut, READ, frozenset(), lambda rows: packed(commits_of(rows)), PACK_DDL
+    )
+
+
+def _made_of(
+    spark: SparkSession,
+    segments: Sequence[Segment],
+    cut: _Cut,
+    columns: Sequence[str],
+    left_out: frozenset[int],
+    make: Callable[[Batches], Batches],
+    made_ddl: str,
+) -> DataFrame:
+    """What `make` makes of the rows of each piece."""
+    cores = cut.parallelism or spark.sparkContext.defaultParallelism
+    total = sum(segment.size_bytes for segment in segments)
+    pieces = pack(segments, max(cut.target_bytes, total // (TASKS_PER_CORE * cores)))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 rows = read_piece(pieces[number], columns, Reading(left_out, total // cores))
-                yield from commits_first(rows) if to_store else rows
+                yield from make(rows)
 
     # One partition for each piece, with the piece's number.
     numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
-    return numbers.mapInArrow(read, ddl(columns))
+    return numbers.mapInArrow(read, made_ddl)
 
 
 def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:

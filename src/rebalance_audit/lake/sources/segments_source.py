@@ -5,9 +5,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER, RECORD
-from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES, read_segments
+from rebalance_audit.lake.records.routing import in_groups
+from rebalance_audit.lake.sources.segment_frames import (
+    DEFAULT_SPLIT_BYTES,
+    read_commit_packs,
+    read_segments,
+)
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.batches import Batch
@@ -71,6 +77,16 @@ class SegmentsSource(Source):
             without_record_types=without_record_types,
             to_store=self._to_store,
         )
+
+    def commit_packs(
+        self,
+        spark: SparkSession,
+        cluster: str,  # noqa: ARG002 - a folder has one cluster's log
+        groups_regex: str | None,
+    ) -> DataFrame:
+        """Made where the segments are read."""
+        packs = read_commit_packs(spark, self._unread(), self._split_target_bytes)
+        return packs.where(in_groups(groups_regex, F.col("group_id")))
 
     def first_offsets(self) -> dict[int, int]:
         """Partition -> lowest offset in the names of files that are not known."""

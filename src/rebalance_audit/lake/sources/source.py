@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -43,6 +44,12 @@ class Source(ABC):
         `without_record_types` by itself has rows with PASSED_OVER that say how many records these were. Raises
         SourceNotReadable.
         """
+
+    def commit_packs(
+        self, spark: SparkSession, cluster: str, groups_regex: str | None
+    ) -> DataFrame:
+        """Packs of the offset commits of some groups, see `records.commit_packs`. Raises SourceNotReadable."""
+        return commit_packs(self.records(spark, cluster), groups_regex)
 
     def topic_names(self) -> TopicNames:
         """Names of topics that the source has besides the records. Raises SourceNotReadable."""
