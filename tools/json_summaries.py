@@ -82,6 +82,7 @@ def _ingest() -> dict[str, Any]:
         "open_transactions_from": map_of(
             "Partition -> first offset of an open transaction", INTEGER
         ),
+        "added_partitions": list_of(INTEGER),
         "table_versions": _DELTA_VERSIONS,
     }
 

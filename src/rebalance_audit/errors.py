@@ -89,6 +89,28 @@ class MissingExtra(ImportError):  # noqa: N818 - as above
     """A package that an extra of ours brings is not installed; the message names both."""
 
 
+def two_histories(group_id: str, partitions: Collection[int]) -> str:
+    """The sentence about a group with records in several partitions of the log, as none has in Kafka.
+
+    A group's partition follows from its id and the number of partitions (`GroupCoordinator.partitionFor`).
+    """
+    listed = " and ".join(map(str, sorted(partitions)))
+    return (
+        f"Group {group_id} has records in partitions {listed} of __consumer_offsets: partitions were added to it, and"
+        " the group began anew in another one. Two histories of a group are not mixed: leave it out, or give a copy of"
+        " one of these partitions."
+    )
+
+
+def two_partition_counts(added: Collection[int]) -> str:
+    """The sentence about partitions of the log that were not there before."""
+    listed = ", ".join(map(str, sorted(added)))
+    return (
+        f"Partitions were added to __consumer_offsets since the last ingest: {listed}. Kafka looks for a group in a"
+        " partition that follows from their number, so groups begin anew elsewhere."
+    )
+
+
 def require_known(wanted: Collection[str], known: Collection[str]) -> None:
     """Raises UnknownGroup for the first wanted group that is not known."""
     for group_id in wanted:

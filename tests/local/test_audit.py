@@ -1,9 +1,11 @@
 """The audit of a folder from Python."""
 
 import json
+import shutil
 import sys
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.rows import ROWS_SHOWN
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.cli.call import call, segments
 
 LOG = segments("failover")
@@ -42,6 +45,14 @@ def in_iso(moment: datetime) -> str:
     """A time as `inspect --json` prints it."""
     assert moment.utcoffset() == timedelta(0)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def test_histories_of_a_group_in_two_partitions_are_not_mixed(tmp_path: Path) -> None:
+    """Kafka knows only one partition for a group: partitions were added to the topic."""
+    log = shutil.copytree(LOG, tmp_path / "log")
+    shutil.copytree(log / "__consumer_offsets-2", log / "__consumer_offsets-50")
+    with pytest.raises(SourceNotReadable, match="in partitions 2 and 50 of __consumer_offsets"):
+        ra.audit_segments(log)
 
 
 def test_tables_have_names(audit: ra.Audit) -> None:

@@ -7,12 +7,14 @@ from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
+from rebalance_audit.errors import two_histories
 from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 Place: TypeAlias = tuple[int, int]
 """Log partition and log offset."""
@@ -45,7 +47,10 @@ class Feed:
         """Log partitions with an unreadable stretch: a group met later may have begun in it."""
 
     def take(self, log_partition: int, found: CommitsApart | BadBytes | TailNote) -> None:
-        """One piece of the log, in log order per partition."""
+        """One piece of the log, in log order per partition.
+
+        Raises SourceNotReadable for a group that was met in another partition.
+        """
         if isinstance(found, BadBytes):
             self.miss(log_partition)
         elif isinstance(found, CommitsApart):
@@ -118,6 +123,8 @@ class Feed:
         self._changed.add(group_id)
         met = self._met[log_partition]
         if group_id not in met:
+            if elsewhere := [each for each, groups in self._met.items() if group_id in groups]:
+                raise SourceNotReadable(two_histories(group_id, [log_partition, *elsewhere]))
             met[group_id] = log_offset
             if log_partition in self._damaged:
                 self.audit.gap(group_id, log_partition)

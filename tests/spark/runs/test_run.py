@@ -7,7 +7,7 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import BadRequest, LakeNotWritable
+from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.runs.request import GOLD_ONLY
 from rebalance_audit.lake.runs.run import run_audit
@@ -260,6 +260,21 @@ def test_windows_that_cover_the_log_have_all_its_hours(
         found = table(lake, "gold.group_hours")
         assert [row for row in found if row not in hours] == []
     assert found == hours
+
+
+def test_histories_of_a_group_in_two_partitions_are_not_mixed(
+    spark: SparkSession, whole: Whole, tmp_path: Path
+) -> None:
+    """Partitions were added to the topic: what is new in the other one is refused, and so is making all again."""
+    log = shutil.copytree(whole.log, tmp_path / "log")
+    lake = shutil.copytree(whole.lake, tmp_path / "lake")
+    shutil.copytree(log / "__consumer_offsets-10", log / "__consumer_offsets-50")
+    sentence = "has records in partitions 10 and 50 of __consumer_offsets"
+    for full in (False, True):
+        with pytest.raises(LakeNotReadable, match=sentence):
+            run_audit(spark, request_of(f"segments:{log}", lake, full=full))
+    for name in GOLD_TABLES:
+        assert table(lake, name) == table(whole.lake, name), name
 
 
 def test_tables_are_for_other_readers_too(spark: SparkSession, whole: Whole) -> None:

@@ -9,6 +9,7 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.errors import two_partition_counts
 from rebalance_audit.report import words
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _summary(request: "IngestRequest", report: "IngestReport") -> str:
     ):
         if count:
             lines.append(f"{words.counted(count, *what.split('|'))}: see silver.quarantine")
+    if found.added_partitions:
+        lines.append(two_partition_counts(found.added_partitions))
     if found.open_transactions:
         number, offset = min(found.open_transactions.items())
         lines.append(
@@ -135,5 +138,6 @@ def _shape(request: "IngestRequest", report: "IngestReport") -> dict[str, Any]:
         "open_transactions_from": {
             str(number): offset for number, offset in sorted(found.open_transactions.items())
         },
+        "added_partitions": [*found.added_partitions],
         "table_versions": dict(report.versions),
     }

@@ -1,7 +1,7 @@
 """From a source into bronze: the records that bronze lacks, and damaged stretches into quarantine."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -53,6 +53,8 @@ class Ingested:
     """Partition -> lowest offset among the new rows that come before rows that bronze had."""
     open_transactions: Mapping[int, int] = field(default_factory=dict)
     """Partition -> first offset of an open transaction, as a live cluster reports it."""
+    added_partitions: Collection[int] = ()
+    """Log partitions that a live cluster has more of than at the last ingest."""
     newest_record_at: datetime | None = None
     """Time of the newest record that bronze has of the cluster afterwards; None if it has none."""
 
@@ -131,6 +133,7 @@ def _ingest_stream(
             for number, part in bronze.ledger.partitions.items()
             if part.open_transaction_offset is not None
         },
+        added_partitions=sorted(stream.added),
     )
 
 

@@ -7,7 +7,7 @@ kill or because the checkpoint was lost, adds nothing.
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -64,6 +64,8 @@ class KafkaStream:
         self._name = cluster
         self.appended = Appended()
         self.lost = 0
+        self.added: Collection[int] = ()
+        """Log partitions that the topic did not have at the last ingest."""
         self._error: Exception | None = None
         self._begins: Mapping[int, int] = {}
         self._asking_since: float | None = None
@@ -175,6 +177,8 @@ class KafkaStream:
 
     def _note(self, nexts: Mapping[int, int]) -> None:
         """Put the cluster's ids and the ends of its partitions into the ledger, and what was lost into quarantine."""
+        if self._ledger.cluster_id is not None:
+            self.added = self._view.partitions.keys() - self._ledger.partitions.keys()
         self._ledger.cluster_id, self._ledger.topic_id = self._view.cluster_id, self._view.topic_id
         for number, ends in self._view.partitions.items():
             is_open = ends.stable_end < ends.end

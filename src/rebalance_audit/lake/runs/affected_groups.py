@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
+from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.records.routing import group_id, is_commit
@@ -23,6 +24,8 @@ from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
+ELSEWHERE: Final = "elsewhere"
+"""Marks groups with new records that have others in another partition of the log: they cannot be replayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,10 @@ class AffectedGroups:
     """The groups that a run replays."""
 
     def __init__(self, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None) -> None:
-        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record."""
+        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record.
+
+        Raises LakeNotReadable for a group in two partitions of the log.
+        """
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._news = news
         groups = self._planned()
@@ -58,11 +64,18 @@ class AffectedGroups:
             lost = rebuild.select(*GROUP).withColumn("lost", F.lit(True))
             mode = F.when(F.col("lost"), REBUILT).otherwise(F.col("mode"))
             groups = groups.join(lost, [*GROUP], "left").withColumn("mode", mode).drop("lost")
-        self.groups = kept(groups)
+        elsewhere = self._elsewhere()
+        marked = elsewhere.select(*GROUP, F.lit(ELSEWHERE).alias("mode"))
+        self.groups = kept(groups.unionByName(marked))
         """Columns of GROUP, and `mode`."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode").agg(F.count(F.lit(1)).alias("rows"), few)
         found = {row["mode"]: row for row in counted.collect()}
+        if ELSEWHERE in found:
+            group = elsewhere.first()
+            assert group is not None
+            partitions = [group["partition"], group["other_partition"]]
+            raise LakeNotReadable(two_histories(group["group_id"], partitions))
         self.resumed: int = found[RESUMED]["rows"] if RESUMED in found else 0
         self.rebuilt: int = found[REBUILT]["rows"] if REBUILT in found else 0
         self._few: list[str] | None = None
@@ -122,6 +135,13 @@ class AffectedGroups:
 
     def _of_mode(self, mode: str) -> DataFrame:
         return self.groups.where(F.col("mode") == mode).select(*GROUP)
+
+    def _elsewhere(self) -> DataFrame:
+        """Groups with new records and, in `other_partition`, with a snapshot or new records of another partition."""
+        new = self._news.records.where("group_id is not null").select(*GROUP).distinct()
+        known = self._snapshots.select(*GROUP).unionByName(new)
+        others = known.withColumnRenamed("partition", "other_partition")
+        return new.join(others, "group_id").where("partition != other_partition")
 
     def _planned(self) -> DataFrame:
         news = self._news

@@ -7,12 +7,13 @@ from.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
@@ -34,6 +35,13 @@ from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_c
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
+
+
+class Counted(NamedTuple):
+    """What a rebuild replays."""
+
+    records: int
+    groups: int
 
 
 @contextmanager
@@ -94,8 +102,7 @@ class _Rebuild:
         self._context.broker_logs.take(request.broker_log, every_group)
         gaps = self._gaps()
         records = routing.group_records(self.small, request.groups_regex)
-        counted = records.agg(F.count(F.lit(1)), F.count_distinct("partition", "group_id")).first()
-        assert counted is not None
+        counted = self._counted(records)
         damaged = damaged_stretches(self.small) if DAMAGE in self.small.columns else None
         damaged_count = 0 if damaged is None else damaged.count()
         unreadable = damaged if damaged_count else None
@@ -108,11 +115,11 @@ class _Rebuild:
         plan = Plan(
             small=self.small,
             counts=counts,
-            group_records=counted[0],
+            group_records=counted.records,
             groups=ReplayedGroups(
                 with_commits(records, self._commit_packs()),
                 resumed=0,
-                rebuilt=counted[1],
+                rebuilt=counted.groups,
                 replaced=records.where("group_id is not null").select("group_id").distinct(),
             ),
             commits=commits,
@@ -132,6 +139,23 @@ class _Rebuild:
             return plan if self._learn_from_commits(names, stream) else None
 
         return plan if self._with_silver else replace(plan, revise=with_names)
+
+    def _counted(self, records: DataFrame) -> Counted:
+        """Raises LakeNotReadable for a group in two partitions of the log."""
+        pairs = records.groupBy("partition", "group_id").agg(F.count(F.lit(1)).alias("records"))
+        found = pairs.agg(
+            F.coalesce(F.sum("records"), F.lit(0)),
+            F.count("group_id"),
+            F.count_distinct("group_id"),
+        ).first()
+        assert found is not None
+        if found[1] > found[2]:
+            several = pairs.where("group_id is not null").groupBy("group_id")
+            partitions = F.collect_set("partition").alias("partitions")
+            group = several.agg(partitions).where(F.size("partitions") > 1).first()
+            assert group is not None
+            raise LakeNotReadable(two_histories(group["group_id"], group["partitions"]))
+        return Counted(found[0], found[1])
 
     def _all_records(self) -> DataFrame:
         """Every record that the run goes through."""

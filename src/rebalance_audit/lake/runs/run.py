@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import BadRequest
+from rebalance_audit.errors import BadRequest, two_partition_counts
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext
@@ -166,6 +166,8 @@ def _ingest(context: RunContext, *, read_again: bool) -> None:
     ):
         report.rows[name] = report.rows.get(name, 0) + rows
     report.counts.damaged_stretches = ingested.damaged_stretches
+    if ingested.added_partitions:
+        context.note_oddity(two_partition_counts(ingested.added_partitions))
 
 
 def _replay(context: RunContext, reached: Progress | None) -> None:
