@@ -121,8 +121,8 @@ join phase; if it came when it was due, after those of all others, it did not cl
 was at work within its session, whose timer made its last commit, and whose library would have committed on closing, was
 *removed by an administrator*. So were several that went together where one shows this and none of them can have closed,
 or where all of them joined again at once. A member that had stopped before a fail-over, with the others at work before
-and after it, *expired*. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all waited
-for about as long as the rebalance timeout, the member that stopped last may be the one they waited for.
+and after it, *expired*. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all
+waited for about as long as the rebalance timeout, the member that stopped last may be the one they waited for.
 
 The commits of the members that stay bound when the join phase began: Java members commit as they rejoin, and then not
 before they have their assignment. So where all else is open, the time from the member's last commit to the join phase
