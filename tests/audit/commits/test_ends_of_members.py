@@ -356,26 +356,6 @@ def test_one_end_fits_the_join_phase_that_a_classic_member_missed(
     assert (cause["cause"], cause["certainty"]) == (how, "probable")
 
 
-def test_three_instances_that_come_back_together_had_been_removed_together() -> None:
-    """Each alone finds a stable group; so one request removed them, whatever else the generation shows."""
-    before = "A@i1=0 B@i2=1 C@i3=2 E@i5=3"
-    after = "a@i1=0 b@i2=1 c@i3=2 D@i4=4 E@i5=3"
-    settings = "session=30000 timeout=20000"
-    got = audit_log(
-        log(
-            (1_000, f"2 1 range {before} {settings} state_at=1000"),
-            *(
-                each
-                for number in range(3)
-                for each in commits(number, 4_000, 6_000, 8_000 + number)
-            ),
-            (9_500, f"2 2 range {after} {settings} state_at=9490"),
-        )
-    )
-    ends = {row["member_id"]: row["left_how"] for row in got["members"] if row["left_how"]}
-    assert ends == dict.fromkeys("ABC", "member_removed_by_admin")
-
-
 def test_a_record_that_another_members_return_wrote_shows_no_life() -> None:
     """B came back within the generation; A, which never commits, had expired 19 s after that began."""
     cause = end_of(
@@ -444,66 +424,6 @@ def test_commits_that_the_cleaner_took_are_no_silence(rack: str | None) -> None:
     kept = [CLASSIC, *commits(1, 20_000), gone, *commits(0, 65_000), *commits(3, 65_000)]
     causes = audit_log(with_rack(log(*sorted(kept)), rack))["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
-
-
-@pytest.mark.parametrize(
-    ("last_ms", "how"),
-    [
-        (45_000, "member_removed_by_admin"),
-        (42_000, "member_left"),
-        (47_700, "member_left"),
-    ],
-)
-def test_who_commits_on_closing_and_did_not_was_removed(last_ms: int, how: str) -> None:
-    """A Java client commits as it closes, out of its rhythm; one that is removed at work has no time for that."""
-    cause = end_of(
-        "A",
-        CLASSIC,
-        *commits(0, *range(5_000, 41_000, 5_000), last_ms),
-        *commits(3, *range(6_000, 46_000, 5_000), 48_900),
-        (50_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=49990"),
-    )
-    assert cause["cause"] == how
-
-
-def test_members_that_go_together_and_are_back_at_once_had_been_removed() -> None:
-    """Two clients that are removed join again within the join phase; both had committed in the middle of their work."""
-    settings = "session=10000 timeout=30000"
-    writes = (
-        (1_000, f"2 1 range A=0 B=1 C=2 {settings} state_at=1000"),
-        *commits(0, 4_000, 5_500),
-        *commits(1, 4_300, 6_100),
-        *commits(2, 4_200, 6_000, 7_900),
-    )
-    back = (8_000, f"2 2 range D=0 E=1 C=2 {settings} state_at=7990")
-    gone = (8_000, f"2 2 range C=0-2 {settings} state_at=7990")
-    assert end_of("A", *writes, back)["cause"] == "member_removed_by_admin"
-    assert end_of("A", *writes, gone)["cause"] == "member_left"
-
-
-def test_a_member_that_stopped_before_a_fail_over_expired() -> None:
-    """B works with both coordinators, A with the first alone, though it always has something to commit."""
-    records = log(
-        *sorted(
-            (
-                CLASSIC,
-                *commits(0, *range(5_000, 21_000, 5_000)),
-                *commits(3, *range(6_000, 58_000, 5_000)),
-                (57_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=56990"),
-            )
-        )
-    )
-    moved = [
-        (
-            record,
-            position._replace(leader_epoch=7 if position.record_timestamp_ms > 30_000 else 6),
-        )
-        for record, position in records
-    ]
-    causes = audit_log(moved, AuditOptions(topic_name=TOPIC_NAMES.get))["rebalance_causes"]
-    assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == (
-        "member_session_expired"
-    )
 
 
 def test_who_polls_too_late_is_not_told_from_who_died_where_both_take_as_long() -> None:
