@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from rebalance_audit.scan import kernel, places
 from rebalance_audit.scan.runs import runs_of
+from rebalance_audit.scan.walk_arrays import ROWS, WalkArrays, bits_of_types
 from rebalance_audit.wire.key_bytes import TYPE_BYTES
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 
-_ROWS: Final = 1 << 16
 _KEY_BYTES: Final = 8 << 20
 _VALUE_BYTES: Final = 32 << 20
-_TYPES: Final = 64
 
 Int64s: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -87,25 +86,20 @@ class WalkedColumns(NamedTuple):
         )
 
 
-class ColumnRoom:
+class ColumnRoom(WalkArrays):
     """Where one walk keeps what it has found, some 40 MB."""
 
     def __init__(self, without_record_types: Collection[int] = ()) -> None:
         """`without_record_types`: as for `wire.segments.columns.read_columns`; numbers below 64."""
-        if not all(0 <= kind < _TYPES for kind in without_record_types):
-            raise ValueError(f"record types {without_record_types}")
-        self._without = np.uint64(sum(1 << kind for kind in frozenset(without_record_types)))
-        self.tally = np.zeros(places.TALLIES, np.int64)
-        self._head = np.zeros(places.HEADS, np.int64)
-        self._batch = np.empty((kernel.BATCH_RECORDS, 6), np.int64)
-        self._runs = np.empty((_ROWS, 5), np.int64)
+        super().__init__()
+        self._without = bits_of_types(without_record_types)
         self._begin()
 
     def _begin(self) -> None:
         """New arrays: what was taken goes on to use the old ones."""
         self.tally[:] = 0
-        self._offsets = np.empty(_ROWS, np.int64)
-        self._times = np.empty(_ROWS, np.int64)
+        self._offsets = np.empty(ROWS, np.int64)
+        self._times = np.empty(ROWS, np.int64)
         self._keys = _blobs(_KEY_BYTES)
         self._values = _blobs(_VALUE_BYTES)
 
@@ -145,11 +139,6 @@ class ColumnRoom:
         """The arrays have one size, however full they are."""
         return False
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no batch with records was walked since the last `take`."""
-        return not self.tally[places.RECORDS]
-
     def take(self) -> WalkedColumns:
         """All that was walked since the last call."""
         tally = self.tally
@@ -174,9 +163,9 @@ class ColumnRoom:
 
 
 def _blobs(size_bytes: int) -> Blobs:
-    ends = np.empty(_ROWS + 1, np.int32)
+    ends = np.empty(ROWS + 1, np.int32)
     ends[0] = 0
-    return Blobs(ends, np.empty(size_bytes, np.uint8), np.empty(_ROWS, np.uint8))
+    return Blobs(ends, np.empty(size_bytes, np.uint8), np.empty(ROWS, np.uint8))
 
 
 def _first(blobs: Blobs, count: int) -> Blobs:

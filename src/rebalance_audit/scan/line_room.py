@@ -9,11 +9,10 @@ import numpy as np
 
 from rebalance_audit.scan import kernel, places
 from rebalance_audit.scan.runs import runs_of
+from rebalance_audit.scan.walk_arrays import ROWS, WalkArrays, bits_of_types
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 
-_ROWS: Final = 1 << 16
 _LINE_BYTES: Final = 24 << 20
-_TYPES: Final = 64
 _FAR: Final = 1 << 62
 
 Lines: TypeAlias = list[bytes | ColumnChunk]
@@ -32,20 +31,17 @@ class Chosen(NamedTuple):
     """Record timestamps from the one on and before the other (epoch ms)."""
 
 
-class LineRoom:
+class LineRoom(WalkArrays):
     """Where one walk keeps what it has printed, some 30 MB."""
 
     def __init__(self, log_partition: int, chosen: Chosen) -> None:
+        super().__init__()
         self._begin = np.frombuffer(b'{"partition":%d,"offset":' % log_partition, np.uint8)
         self._keys = np.frombuffer(b"".join(chosen.keys), np.uint8)
         self._key_ends = np.cumsum([0, *map(len, chosen.keys)], dtype=np.int64)
-        self._without = np.uint64(sum(1 << kind for kind in set(chosen.without_record_types)))
+        self._without = bits_of_types(chosen.without_record_types)
         self._times = np.array([_bounded(chosen.from_ms, -_FAR), _bounded(chosen.to_ms, _FAR)])
-        self.tally = np.zeros(places.TALLIES, np.int64)
-        self._head = np.zeros(places.HEADS, np.int64)
-        self._batch = np.empty((kernel.BATCH_RECORDS, 6), np.int64)
-        self._kept = np.empty((_ROWS, 8), np.int64)
-        self._runs = np.empty((_ROWS, 5), np.int64)
+        self._kept = np.empty((ROWS, 8), np.int64)
         self._line = np.empty(_LINE_BYTES, np.uint8)
         self._lines: Lines = []
 
@@ -93,11 +89,6 @@ class LineRoom:
     def is_heavy(self) -> bool:
         """Whether lines wait."""
         return bool(self._lines)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no batch with records was walked since the last `take`."""
-        return not self.tally[places.RECORDS]
 
     def take(self) -> Lines:
         """All that was drawn."""

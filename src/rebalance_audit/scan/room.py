@@ -7,12 +7,12 @@ import numpy as np
 from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
 from rebalance_audit.scan import kernel, places
 from rebalance_audit.scan.runs import runs_of
+from rebalance_audit.scan.walk_arrays import ROWS, WalkArrays
 from rebalance_audit.wire.segments.columns import ColumnChunk
 
 if TYPE_CHECKING:
     from rebalance_audit.audit.commits.summary import Numbers
 
-_ROWS: Final = 1 << 16
 _SUMMARIES: Final = 1 << 17
 _KEY_BYTES: Final = 8 << 20
 _SLOTS: Final = 2
@@ -40,25 +40,22 @@ class Walked(NamedTuple):
     """Offset commits that may be the first to name a topic's id."""
 
 
-class Room:
+class Room(WalkArrays):
     """Where one walk keeps what it has found, some 40 MB."""
 
     def __init__(self) -> None:
-        self.tally = np.zeros(places.TALLIES, np.int64)
-        self._head = np.zeros(places.HEADS, np.int64)
-        self._batch = np.empty((kernel.BATCH_RECORDS, 6), np.int64)
-        self._kept = np.empty((_ROWS, 6), np.int64)
-        self._naming = np.empty((_ROWS, 6), np.int64)
-        self._runs = np.empty((_ROWS, 5), np.int64)
-        self._key_slots = np.full(_SLOTS * _ROWS, -1, np.int32)
-        self._keys = np.empty((_ROWS, 5), np.int64)
-        self._group_slots = np.full(_SLOTS * _ROWS, -1, np.int32)
-        self._groups = np.empty((_ROWS, 4), np.int64)
+        super().__init__()
+        self._kept = np.empty((ROWS, 6), np.int64)
+        self._naming = np.empty((ROWS, 6), np.int64)
+        self._key_slots = np.full(_SLOTS * ROWS, -1, np.int32)
+        self._keys = np.empty((ROWS, 5), np.int64)
+        self._group_slots = np.full(_SLOTS * ROWS, -1, np.int32)
+        self._groups = np.empty((ROWS, 4), np.int64)
         self._key_bytes = np.empty(_KEY_BYTES, np.uint8)
         self._summaries = np.empty((_SUMMARIES, 11), np.int64)
-        self._cuts = np.empty((_ROWS, 3), np.int64)
-        self._id_slots = np.full(_SLOTS * _ROWS, -1, np.int32)
-        self._ids = np.empty((_ROWS, 2), np.int64)
+        self._cuts = np.empty((ROWS, 3), np.int64)
+        self._id_slots = np.full(_SLOTS * ROWS, -1, np.int32)
+        self._ids = np.empty((ROWS, 2), np.int64)
         self._rows: list[_Row] = []
         self._drawn_bytes = 0
         """Of the keys and values that were drawn since the last `take`."""
@@ -107,11 +104,6 @@ class Room:
     def is_heavy(self) -> bool:
         """Whether much memory is in use for what was drawn."""
         return self._drawn_bytes > _STRETCH_BYTES
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no batch with records was walked since the last `take`."""
-        return not self.tally[places.RECORDS]
 
     def take(self) -> Walked:
         """All that was drawn, as the stretch of the log that it is; the arrays are empty then."""
