@@ -103,14 +103,12 @@ def _absence_by_commits(
             silence, session_ms, identity.rebalance_timeout_ms
         ):
             return None
-        rest = [each for each in candidates if each is not _EXPIRED]
-        return Decision(_EXPIRED, rest, silence.told(name))
+        return Decision.among(candidates, _EXPIRED, silence.told(name))
     if not silence.keeps_session:
         return _absence_by_transactions(watch, candidates, timeout_ms, silence, session_ms)
     early = silence.came_early(watch.last_life.record_timestamp_ms)
     if early and not static and silence.silent_ms >= session_ms:
-        rest = [each for each in candidates if each is not _LEFT]
-        return Decision(_LEFT, rest, silence.told_early(name))
+        return Decision.among(candidates, _LEFT, silence.told_early(name))
     if (
         _TIMED_OUT in candidates
         and not static  # a join phase that ends drops dynamic members alone
@@ -119,9 +117,8 @@ def _absence_by_commits(
     ):
         if not held_up(silence, timeout_ms):
             return None
-        rest = [each for each in candidates if each is not _TIMED_OUT]
         reason = f"{silence.told(name)} The others waited as long as its rebalance timeout lasts."
-        return Decision(_TIMED_OUT, rest, reason)
+        return Decision.among(candidates, _TIMED_OUT, reason)
     if silence.silent_ms < session_ms:
         cause = _REMOVED if static and not closed_first(silence, session_ms) else _LEFT
         rest = [each for each in candidates if each not in (cause, _EXPIRED)]
@@ -138,8 +135,7 @@ def _absence_by_commits(
             silence, session_ms, identity.rebalance_timeout_ms, static=static
         )
     ):
-        rest = [each for each in candidates if each is not _EXPIRED]
-        return Decision(_EXPIRED, rest, silence.told(name))
+        return Decision.among(candidates, _EXPIRED, silence.told(name))
     return None
 
 
@@ -158,9 +154,7 @@ def _absence_by_transactions(
         if not static and _TIMED_OUT in candidates and waited:
             return None
         cause = _REMOVED if static else _LEFT
-        return Decision(
-            cause, [each for each in candidates if each is not cause], silence.told_close(name)
-        )
+        return Decision.among(candidates, cause, silence.told_close(name))
     went_on_ms = silence.went_on_ms
     if (
         _EXPIRED in candidates
@@ -168,8 +162,7 @@ def _absence_by_transactions(
         and went_on_ms > session_ms // HEARTBEATS_PER_SESSION
         and stopped(silence, session_ms, identity.rebalance_timeout_ms)
     ):
-        rest = [each for each in candidates if each is not _EXPIRED]
-        return Decision(_EXPIRED, rest, silence.told(name))
+        return Decision.among(candidates, _EXPIRED, silence.told(name))
     return None
 
 
@@ -200,11 +193,10 @@ def _by_join_phase(
     if way is None or _CAUSES[way] not in candidates:
         return None
     cause = _CAUSES[way]
-    rest = [each for each in candidates if each is not cause]
     reason = (
         f"{silence.told(watch.stint.member_id)} So {way.value}: no other end fits the join phase."
     )
-    return Decision(cause, rest, reason)
+    return Decision.among(candidates, cause, reason)
 
 
 def _can_have_died(phase: JoinPhase | None, *, static: bool) -> bool:
@@ -225,12 +217,11 @@ def _removal(
         return None
     if silence.may_have_closed(watch.last_life.record_timestamp_ms):
         return None
-    rest = [each for each in candidates if each is not _REMOVED]
     reason = (
         f"{silence.told_close(watch.stint.member_id)} It was at work, its session had not run out, and it did not "
         f"commit on closing. So {Way.WAS_REMOVED.value}."
     )
-    return Decision(_REMOVED, rest, reason)
+    return Decision.among(candidates, _REMOVED, reason)
 
 
 def _phase(watch: MemberWatch, silence: Silence, missed: Missed | None) -> JoinPhase | None:
@@ -262,7 +253,7 @@ def _static_absence(
         f"Static member {stint.member_id} is gone {absent_ms} ms after its last generation began; static members leave "
         "for good only when told to."
     )
-    return Decision(_EXPIRED, [each for each in candidates if each is not _EXPIRED], reason)
+    return Decision.among(candidates, _EXPIRED, reason)
 
 
 def _decide_absence(
@@ -280,8 +271,7 @@ def _decide_absence(
     else:
         cause = _DEPARTED
         reason = f"Member {name} is gone; the log does not tell how: {_ways(candidates)}."
-    alternatives = [candidate for candidate in candidates if candidate is not cause]
-    return Decision(cause, alternatives, reason)
+    return Decision.among(candidates, cause, reason)
 
 
 _WAYS = {

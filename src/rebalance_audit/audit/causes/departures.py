@@ -65,6 +65,13 @@ class Decision(NamedTuple):
     alternatives: Sequence[RebalanceCause]
     reason: str
 
+    @classmethod
+    def among(
+        cls, candidates: Sequence[RebalanceCause], cause: RebalanceCause, reason: str
+    ) -> "Decision":
+        """One of the candidates; the others are what else it may be."""
+        return cls(cause, [each for each in candidates if each is not cause], reason)
+
 
 def evidence_at(position: Position, fact: str) -> Evidence:
     """A fact that the record at `position` shows."""
@@ -240,8 +247,7 @@ def _by_commits(
     session_ms = rules.shortest_session_ms if known_ms is None else known_ms
     if too_recent(silence, session_ms):
         cause = _LEFT if identity.instance_id is None else _REMOVED
-        rest = [each for each in (_LEFT, *others, _EXPIRED) if each is not cause]
-        return Decision(cause, rest, silence.told_close(name))
+        return Decision.among((_LEFT, *others, _EXPIRED), cause, silence.told_close(name))
     wrote_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     if wrote_ms >= session_ms and stopped(silence, session_ms, identity.rebalance_timeout_ms):
         return Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
