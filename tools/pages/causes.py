@@ -177,7 +177,7 @@ table above took the place of simpler ones, the share of epochs whose first caus
 captures of real brokers (classic 22.9 %, consumer 70.2 % of the epochs) and in simulated consumer groups (62.0 %
 before, 62.3 % after). In simulated classic groups it is 14.9 %, and was 18.9 %; there the mix of scenarios changed as
 well. What lost its proof never had one: a join that brings no topics, an expression that is not resolved yet, an
-upgrade whose request also joined, an epoch behind missing records.
+upgrade whose request also joined, an epoch after missing records.
 """
 
 

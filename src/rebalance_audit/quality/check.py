@@ -22,7 +22,7 @@ from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import table_schemas
 
 AHEAD: Final = 2
@@ -66,7 +66,7 @@ class CheckReport:
         return Counter(result.outcome for result in self.results)
 
 
-def run_check(lake: Lake, request: CheckRequest, tell: Tell = lambda _: None) -> CheckReport:
+def run_check(lake: Lake, request: CheckRequest, tell: Tell = untold) -> CheckReport:
     """Check the tables, and append the results to meta.checks.
 
     Raises BadRequest, LakeNotReadable and LakeNotWritable, each with one sentence.

@@ -22,6 +22,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lock import sole_ingest
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import TableName
 
 INGEST_TABLES: Final = (
@@ -69,7 +70,7 @@ def ingest(
     from_ms: int | None = None,
     duration: Duration | None = None,
     read_again: bool = False,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Tell = untold,
 ) -> Ingested:
     """Append what is new to bronze, and keep meta.ingested. `read_again` reads also files that bronze has already.
 
@@ -115,7 +116,7 @@ def _ingest_stream(
     source: KafkaSource,
     bronze: Bronze,
     duration: Duration,
-    tell: Callable[[str], None],
+    tell: Tell,
     save: Callable[[], None],
 ) -> Ingested:
     stream = KafkaStream(source, bronze, bronze.ledger.lake.path, bronze.ledger.cluster)

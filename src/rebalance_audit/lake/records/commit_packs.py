@@ -49,7 +49,7 @@ _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
 _MICROS: Final = 1000
 _END: Final = (1 << 63) - 1
-"""Behind every offset."""
+"""After every offset."""
 _NOTHING: Final[Summaries] = {}
 
 
@@ -163,8 +163,8 @@ class _Part(NamedTuple):
     leader_epoch: int | None
     is_transactional: bool
 
-    def behind(self, log_offset: int) -> "_Part":
-        """What lies at this offset or behind it."""
+    def from_offset(self, log_offset: int) -> "_Part":
+        """What lies at this offset or after it."""
         begin = int(np.searchsorted(self.offsets, log_offset))
         return self._replace(offsets=self.offsets[begin:], times=self.times[begin:])
 
@@ -195,7 +195,7 @@ class HeldCommits:
         if not parts or not log_offsets:
             return
         end = log_offsets[-1]
-        self._parts = [part.behind(end) for part in parts if part.offsets[-1] >= end]
+        self._parts = [part.from_offset(end) for part in parts if part.offsets[-1] >= end]
         self._ready.update(self._summed_up(parts, from_offset, log_offsets))
 
     def take(self, before: int) -> Summaries:
@@ -203,7 +203,7 @@ class HeldCommits:
         return self._ready.pop(before, _NOTHING)
 
     def take_rest(self, from_offset: int) -> Summaries:
-        """What was committed behind the last expected record."""
+        """What was committed after the last expected record."""
         found = self._summed_up(self._parts, from_offset, (_END,))
         self._parts = []
         return found.get(_END, _NOTHING)
@@ -219,7 +219,7 @@ class HeldCommits:
         keys = np.repeat([part.key for part in parts], sizes)
         offsets = np.concatenate([part.offsets for part in parts])
         times = np.concatenate([part.times for part in parts])
-        # A stretch has the commits before its end, and none at or behind the last end.
+        # A stretch has the commits before its end, and none at or after the last end.
         stretches = np.searchsorted(np.array(ends, np.int64), offsets, side="right")
         order = np.lexsort((offsets, keys, stretches))
         wanted = (offsets >= from_offset) & (stretches < len(ends))

@@ -18,7 +18,7 @@ GROUP_ID_AT: Final = 5
 """Where a key's group id begins, counted from 1: after type and length."""
 INT16_MAX: Final = 32767
 _BEFORE_COMMITS: Final = bytes(TYPE_BYTES)
-_BEHIND_COMMITS: Final = (max(OFFSET_COMMIT_TYPES) + 1).to_bytes(TYPE_BYTES)
+_AFTER_COMMITS: Final = (max(OFFSET_COMMIT_TYPES) + 1).to_bytes(TYPE_BYTES)
 """Keys of offset commits begin with the lowest types; what lies before them is too short to have one."""
 ABORT_MARKER: Final = bytes(2)
 COMMIT_MARKER: Final = b"\0\1"
@@ -50,7 +50,7 @@ def is_other() -> Column:
     return (
         F.col("is_control")
         | key.isNull()
-        | (key >= F.lit(bytearray(_BEHIND_COMMITS)))
+        | (key >= F.lit(bytearray(_AFTER_COMMITS)))
         | (key < F.lit(bytearray(_BEFORE_COMMITS)))
     )
 

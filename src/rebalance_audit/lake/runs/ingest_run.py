@@ -1,6 +1,6 @@
 """An ingest that is a run of its own: its row in meta.runs, the ingest, and one sentence if it fails."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -17,6 +17,7 @@ from rebalance_audit.lake.session.kept_rows import keeping_rows
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import TableName
 
 COMMAND: Final = "ingest"
@@ -66,9 +67,7 @@ class IngestReport:
         }
 
 
-def run_ingest(
-    spark: SparkSession, request: IngestRequest, tell: Callable[[str], None] = lambda _: None
-) -> IngestReport:
+def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold) -> IngestReport:
     """Ingest, and leave a row in meta.runs.
 
     Raises BadRequest, SourceNotReadable, LakeNotReadable, LakeNotWritable and LakeBusy, each with one sentence.

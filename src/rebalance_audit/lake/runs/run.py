@@ -36,7 +36,7 @@ from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
@@ -52,7 +52,7 @@ LAYER_TABLES: Final = (
 )
 
 
-def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = lambda _: None) -> RunReport:
+def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = untold) -> RunReport:
     """Run, and leave a row in meta.runs.
 
     Raises BadRequest, SourceNotReadable, LakeNotReadable, LakeNotWritable and LakeBusy, each with one sentence.

@@ -1,4 +1,4 @@
-"""The order in which records of segments are stored: offset commits as they come, the few others together behind them.
+"""The order in which records of segments are stored: offset commits as they come, the few others together after them.
 
 Parquet keeps the least and the greatest value of each page of a column. Where 99 of 100 records are offset commits,
 every page would have others among them; so laid out, a reader of group records passes over nearly all pages
