@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deltalake import write_deltalake
 from mcp import Client, StdioServerParameters
+from mcp.client import stdio
 from mcp.types import TextContent
 
 from rebalance_audit.agents.server import server_over
@@ -19,6 +21,12 @@ from tests.support.lake_without_spark import arrow_table, empty_gold, write_lake
 
 CAPTURE = segments("consumer-protocol")
 Ask = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a server takes longer to end than the SDK's two seconds, after which it is left behind."""
+    monkeypatch.setattr(stdio, "PROCESS_TERMINATION_TIMEOUT", 60.0)
 
 
 def asked(conversation: Callable[[Client, Ask], Awaitable[None]]) -> None:

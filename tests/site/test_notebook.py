@@ -18,7 +18,9 @@ def test_the_notebook_runs_on_the_log_of_the_demo(tmp_path: Path) -> None:
     extract_to(tmp_path / "copy-of-log")
     notebook = nbformat.reads(NOTEBOOK.read_text(encoding="utf-8"), as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without results"
-    NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    # On a busy machine a kernel that was just installed takes longer to start than the minute it is given by default.
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, startup_timeout=300, resources=resources).execute()
     outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     for shown, form in zip(outputs, SHOWS, strict=True):
         (output,) = shown
