@@ -81,6 +81,8 @@ class Check:
     of: str | None = None
     if_any: bool = False
     """Clusters of which `table` has no row at all are passed over: a run can be told to write gold alone."""
+    if_known: bool = False
+    """Sums that lack a value are passed over: `of` is null in one of their rows."""
     limit: str | None = None
 
     @property
@@ -140,7 +142,9 @@ SHAPES: Final[Mapping[CheckKind, Shape]] = MappingProxyType(
         "no_overlap": Shape((2, 2), ("within",)),
         "contiguous": Shape((2, 2), ("within",)),
         "refers": Shape((1, MANY), ("table",), ("there", "there_where", "if_any")),
-        "total": Shape((1, 1), ("within", "table", "of"), ("there", "there_where", "if_any")),
+        "total": Shape(
+            (1, 1), ("within", "table", "of"), ("there", "there_where", "if_any", "if_known")
+        ),
         "at_most": Shape((1, 1), ("within", "table", "of"), ("there", "there_where", "if_any")),
         "empty": Shape((1, 1)),
         "fresh": Shape((1, 1), ("within", "limit")),
@@ -151,7 +155,7 @@ SHAPES: Final[Mapping[CheckKind, Shape]] = MappingProxyType(
 
 def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -> Check:
     """The check that a JSON object of the file at `path` describes. Raises TableSchemaError."""
-    of_table = ("table", "there", "there_where", "of", "if_any")
+    of_table = ("table", "there", "there_where", "of", "if_any", "if_known")
     every = ("list", "min", "max", "within", *of_table, "limit")
     given = json_object(path, data, ("kind", "severity", "columns"), ("where", *every))
     if given["kind"] not in SHAPES or given["severity"] not in get_args(CheckSeverity):
@@ -187,6 +191,7 @@ def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -
         there_where=_wheres(path, given.get("there_where", [])),
         of=given.get("of"),
         if_any=given.get("if_any", False),
+        if_known=given.get("if_known", False),
         limit=given.get("limit"),
     )
 
@@ -256,7 +261,8 @@ def _there(check: Check) -> str:
 
 def _amount(check: Check) -> str:
     what = "number" if check.of == "*" else f"sum of {check.of}"
-    return f"{what} of rows of {_there(check)}, by {_names(check.within)}"
+    known = ", if that is known of each" if check.if_known else ""
+    return f"{what} of rows of {_there(check)}, by {_names(check.within)}{known}"
 
 
 _WORDS: Final[Mapping[CheckKind, Callable[[Check], str]]] = MappingProxyType(

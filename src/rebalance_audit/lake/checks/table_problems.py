@@ -57,7 +57,8 @@ class Sight:
 
     def told(self, rows: DataFrame, problem: Column) -> DataFrame:
         """The rows with the column that says what is wrong, and without those that led to it."""
-        return rows.withColumn(self.name, problem).drop(f"{self.name}_found", f"{self.name}_known")
+        helpers = [f"{self.name}_{what}" for what in ("found", "known", "lacks")]
+        return rows.withColumn(self.name, problem).drop(*helpers)
 
     def there(self, check: Check) -> list[Column]:
         """The terms of `there`, as columns named by their place."""
@@ -167,12 +168,17 @@ def _compared(
 ) -> DataFrame:
     (value,) = check.columns
     amount = F.count(F.lit(1)) if check.of == "*" else F.sum(str(check.of))
-    found = f"{sight.name}_found"
-    there = sight.table(check).groupBy(*sight.there(check)).agg(amount.alias(found))
-    joined, known = sight.known(sight.join(rows, there, check.within), check)
+    found, lacks = f"{sight.name}_found", f"{sight.name}_lacks"
+    lacking = F.col(str(check.of)).isNull() if check.if_known else F.lit(False)
+    there = sight.table(check).groupBy(*sight.there(check))
+    totals = there.agg(amount.alias(found), F.bool_or(lacking).alias(lacks))
+    joined, known = sight.known(sight.join(rows, totals, check.within), check)
     total = F.coalesce(found, F.lit(0))
     problem = F.when(
-        sight.judged(check) & known & is_wrong(F.col(value), total),
+        sight.judged(check)
+        & known
+        & ~F.coalesce(lacks, F.lit(False))
+        & is_wrong(F.col(value), total),
         F.concat_ws(" ", F.col(value), F.lit(f"here, by {check.table} {phrase}"), total),
     )
     return sight.told(joined, problem)
