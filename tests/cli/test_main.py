@@ -144,7 +144,8 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
     [
         (["nonsense"], "No such command 'nonsense'."),
         (["inspcet"], "No such command 'inspcet'. Did you mean 'inspect' or 'ingest'?"),
-        (["inspect", "LOG", "--limit", "3"], "--limit go with --json."),
+        (["inspect", "LOG", "--table", "epochs"], "--table goes with --json."),
+        (["inspect", "LOG", "--limit", "3", "--all"], "Give --all or --limit, not both."),
         (["decode"], "Missing argument 'SEGMENTS'."),
         (["inspect"], "Nothing to read: give SEGMENTS or --lake DIR."),
         (["inspect", "LOG", "--lake", "lake"], "Give SEGMENTS or --lake, not both."),

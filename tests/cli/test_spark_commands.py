@@ -7,6 +7,7 @@ import pytest
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.report.terminal.terminal import file_console
@@ -50,7 +51,7 @@ def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, s
     audited = audit_segments(out / "log").tables
     tables = {name: audited[name] for name in GOLD_OF_LOG}
     expected = io.StringIO()
-    print_overview(ConsoleReport(file_console(expected), tables), tables, everything=True)
+    print_overview(ConsoleReport(file_console(expected), tables), tables, Extent(everything=True))
     assert (out / "report.txt").read_text() == expected.getvalue()
 
 

@@ -13,6 +13,7 @@ from rebalance_audit.report.words import iso
 from rebalance_audit.tables.order import is_by_group
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.window import Window
 
 
 class TableLines(NamedTuple):
@@ -33,9 +34,8 @@ class Narrowed(NamedTuple):
 
     tables: tuple[str, ...] = ()
     """Names, with or without `gold.`; empty for all."""
-    from_ms: int | None = None
-    to_ms: int | None = None
-    """Rows that begin at the one moment or later, and before the other; tables without times keep all."""
+    window: Window = Window()
+    """Rows that begin inside; tables without times keep all."""
     limit: int | None = None
     """The first rows of each table, in order of its key."""
 
@@ -55,7 +55,7 @@ class Narrowed(NamedTuple):
         found: dict[str, TableLines] = {}
         for name in self._names(tables):
             if name in tables:
-                rows = self._of_table(name, tables[name])[: self.limit]
+                rows = self.window.rows(name, tables[name])[: self.limit]
                 key = table_schemas()[f"gold.{name}"].key[1]
                 keys = [] if is_by_group(name) else [row[key] for row in rows]
                 found[name] = TableLines(keys, _rows(name, rows, cluster))
@@ -72,19 +72,6 @@ class Narrowed(NamedTuple):
 
     def _names(self, tables: Iterable[str]) -> list[str]:
         return [name.removeprefix("gold.") for name in self.tables] or list(tables)
-
-    def _of_table(self, name: str, rows: Sequence[Row]) -> Sequence[Row]:
-        begins = table_schemas()[f"gold.{name}"].begins_at
-        if begins is None or (self.from_ms, self.to_ms) == (None, None):
-            return rows
-        return [row for row in rows if self._begins_inside(row[begins])]
-
-    def _begins_inside(self, moment_ms: int | None) -> bool:
-        if moment_ms is None:
-            return False
-        return (self.from_ms is None or moment_ms >= self.from_ms) and (
-            self.to_ms is None or moment_ms < self.to_ms
-        )
 
 
 class Brief:

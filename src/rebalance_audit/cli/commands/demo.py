@@ -13,6 +13,7 @@ from rebalance_audit.cli.summaries import write_file
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
+from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.report.terminal.terminal import file_console, stdout_console
@@ -77,7 +78,7 @@ def demo(invocation: Invocation, out: Path) -> None:
 def print_demo(console: Console, out: Path, tables: Tables, records: int) -> None:
     """What happened in the log of so many records, and what to look at next: two screens of 120 columns."""
     overview = ConsoleReport(console, tables)
-    print_overview(overview, tables, everything=False, rebalances=REBALANCES_SHOWN)
+    print_overview(overview, tables, Extent(), rebalances=REBALANCES_SHOWN)
     counts = ", ".join(f"{name} {len(rows):,}" for name, rows in tables.items())
     overview.line("")
     became = f"{words.counted(records, 'record')} of the log became" if records else "There were"
@@ -87,7 +88,7 @@ def print_demo(console: Console, out: Path, tables: Tables, records: int) -> Non
 
 def _write_report(path: Path, tables: Tables) -> None:
     with path.open("w", encoding="utf-8") as file:
-        print_overview(ConsoleReport(file_console(file), tables), tables, everything=True)
+        print_overview(ConsoleReport(file_console(file), tables), tables, Extent(everything=True))
 
 
 def _what_next(out: Path, tables: Tables) -> str:

@@ -17,11 +17,13 @@ from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_in_parts, audit_segments
+from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
     print_report,
 )
 from rebalance_audit.steps import Tell
+from rebalance_audit.tables.window import Window
 
 EXAMPLES: Final = """\b
 Examples:
@@ -29,6 +31,7 @@ Examples:
   rebalance-audit inspect copy-of-log --group checkout
   rebalance-audit inspect copy-of-log --group checkout --epochs
   rebalance-audit inspect copy-of-log --broker-log broker-1/server.log --broker-log broker-2
+  rebalance-audit inspect copy-of-log --from 2026-11-21T03:00Z --to 2026-11-21T04:00Z
   rebalance-audit inspect --lake /data/lake --cluster blue
   rebalance-audit inspect copy-of-log --json | jq '.epochs[] | {group_id, epoch, primary_cause}'
 """
@@ -58,13 +61,14 @@ Examples:
     multiple=True,
     help="With --json: only this; may be repeated.",
 )
-@options.time_option("--from", "from_ms", text="With --json: rows that begin then or later.")
-@options.time_option("--to", "to_ms", text="With --json: rows that begin before.")
+@options.time_option("--from", "from_ms", text="Only what began then or later.")
+@options.time_option("--to", "to_ms", text="Only what began before.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
-    help="With --json: the first N rows of each table, in order of its key.",
+    help="At most N rows of each table: with --json the first in order of its key,"
+    " else the longest, gravest or latest.",
 )
 @click.option(
     "--brief",
@@ -101,12 +105,16 @@ def inspect(
     """
     if every_epoch and not group_ids:
         raise click.UsageError("--epochs goes with --group.")
-    narrowed = Narrowed(names, from_ms, to_ms, limit)
-    if narrowed != Narrowed() and not as_json:
-        raise click.UsageError("--table, --from, --to and --limit go with --json.")
+    window = Window(from_ms, to_ms)
+    narrowed = Narrowed(names, window, limit)
+    if names and not as_json:
+        raise click.UsageError("--table goes with --json.")
+    if everything and limit is not None and not as_json:
+        raise click.UsageError("Give --all or --limit, not both.")
     if is_brief and (not as_json or narrowed != Narrowed()):
         raise click.UsageError("--brief goes with --json alone.")
     wanted = (Brief() if is_brief else narrowed) if as_json else None
+    extent = Extent(everything, every_epoch, limit, window)
     if segments is None:
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
@@ -115,9 +123,8 @@ def inspect(
             lake,
             cluster,
             group_ids,
-            everything=everything,
-            every_epoch=every_epoch,
-            wanted=wanted,
+            extent,
+            wanted,
         )
         return
     if lake is not None:
@@ -139,8 +146,7 @@ def inspect(
                 audit.tables,
                 audit.facts,
                 group_ids,
-                everything=everything,
-                every_epoch=every_epoch,
+                extent,
             )
 
 
@@ -166,9 +172,7 @@ def _inspect_lake(
     lake: str | None,
     cluster: str | None,
     group_ids: tuple[str, ...],
-    *,
-    everything: bool,
-    every_epoch: bool,
+    extent: Extent,
     wanted: Narrowed | Brief | None,
 ) -> None:
     config = invocation.config_of_reader(
@@ -193,6 +197,5 @@ def _inspect_lake(
                 tables,
                 source,
                 group_ids,
-                everything=everything,
-                every_epoch=every_epoch,
+                extent,
             )

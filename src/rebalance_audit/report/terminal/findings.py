@@ -12,6 +12,7 @@ from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport
 
 SHOWN: Final = 12
@@ -22,7 +23,7 @@ EVIDENCE_SHOWN: Final = 4
 STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everything: bool) -> None:
+def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], extent: Extent) -> None:
     """What deserves attention in all groups; prints nothing where there are no findings."""
     if not rows:
         return
@@ -30,7 +31,11 @@ def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everythin
     alike: dict[tuple[str, str | None, str], list[TableRow]] = {}
     for row in found:
         alike.setdefault((row["severity"], row["group_id"], row["kind"]), []).append(row)
-    groups = [[row] for row in found] if everything else list(alike.values())[:SHOWN]
+    groups = (
+        [[row] for row in found]
+        if extent.everything
+        else list(alike.values())[: extent.rows(SHOWN)]
+    )
     counts = Counter(row["severity"] for row in found)
     told = ", ".join(f"{counts[severity]:,} {severity}" for severity in STYLES if counts[severity])
     told_of = sum(map(len, groups))
@@ -42,18 +47,22 @@ def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], *, everythin
 
 
 def print_findings_in_detail(
-    layout: ConsoleReport, rows: Sequence[TableRow], *, everything: bool
+    layout: ConsoleReport, rows: Sequence[TableRow], extent: Extent
 ) -> None:
     """The findings of one group, with what to do and the records that show them."""
     if not rows:
         return
-    layout.title("Findings")
-    for row in gravest_first(rows):
+    wanted = extent.rows(len(rows))
+    cut = (
+        "" if wanted is None or wanted >= len(rows) else f": the {wanted} gravest of {len(rows):,}"
+    )
+    layout.title(f"Findings{cut}")
+    for row in gravest_first(rows)[:wanted]:
         _head(layout, row, with_group=False)
         _paragraph(layout, row, row["detail"])
         _paragraph(layout, row, f"What to do: {row['advice']}", "dim")
         evidence = row["evidence"]
-        shown = evidence if everything else evidence[:EVIDENCE_SHOWN]
+        shown = evidence if extent.everything else evidence[:EVIDENCE_SHOWN]
         for item in shown:
             place = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}"
             _paragraph(layout, row, f"{place}  {item['fact']}", "dim", indent=4)

@@ -11,6 +11,7 @@ from rebalance_audit.report import causes, evidence, present, words
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
+from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
@@ -23,11 +24,9 @@ EVIDENCE_SHOWN: Final = 4
 """Records of evidence per cause unless all are wanted."""
 
 
-def print_group(
-    layout: ConsoleReport, tables: Tables, group_id: str, *, everything: bool, every_epoch: bool
-) -> None:
+def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Extent) -> None:
     """The answer, then the group's story, the newest first; `tables` may hold other groups."""
-    own = {
+    own: Tables = {
         name: [row for row in rows if row.get("group_id") == group_id]
         for name, rows in tables.items()
     }
@@ -36,19 +35,22 @@ def print_group(
         layout.line(f"{group_id}: the log has no more than offset commits of this group.")
         return
     layout.line(_headline(found[0]))
+    own = extent.narrowed(own)
+    if extent.window.is_limited and not has_events(own):
+        layout.line("  Nothing of it began in that time.")
+        return
     for sentence in answer(own):
         text = Text(layout.names.in_sentence(group_id, sentence))
         layout.print(Padding(text, (0, 0, 0, 2)))
-    print_findings_in_detail(layout, own.get("findings", ()), everything=everything)
-    limit = None if everything else SHOWN
-    print_rebalances(layout, own, own["rebalances"], limit=limit, with_group=False)
-    if every_epoch or everything:
-        _epochs(layout, own, everything=everything)
+    print_findings_in_detail(layout, own.get("findings", ()), extent)
+    print_rebalances(layout, own, own["rebalances"], limit=extent.rows(SHOWN), with_group=False)
+    if extent.every_epoch or extent.everything:
+        _epochs(layout, own, found[0].epoch_noun, extent)
     else:
         noun = found[0].epoch_noun
         layout.line(Text(f"--epochs shows every {noun} with its causes and records", "dim"))
-    print_ownership_gaps(layout, own["ownership"], everything=everything)
-    _members(layout, own["members"], everything=everything)
+    print_ownership_gaps(layout, own["ownership"], extent)
+    _members(layout, own["members"], extent)
     _glossary(layout, own["rebalance_causes"])
     layout.words()
 
@@ -70,7 +72,7 @@ def _headline(group: GroupSummary) -> Text:
 # --- epochs --------------------------------------------------------------------------------------
 
 
-def _epochs(layout: ConsoleReport, own: Tables, *, everything: bool) -> None:
+def _epochs(layout: ConsoleReport, own: Tables, noun: str, extent: Extent) -> None:
     of_epoch: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
     for name in ("rebalance_causes", "convergence"):
         for row in own[name]:
@@ -78,14 +80,19 @@ def _epochs(layout: ConsoleReport, own: Tables, *, everything: bool) -> None:
     newest_first = sorted(
         own["epochs"], key=lambda row: (row["incarnation"], row["epoch"]), reverse=True
     )
-    for epoch in newest_first:
+    shown = newest_first[: extent.at_most]
+    for epoch in shown:
         life, number = epoch["incarnation"], epoch["epoch"]
         layout.line()
         layout.line(_epoch_line(layout, epoch))
         _join_phase(layout, epoch)
         for row in of_epoch["rebalance_causes", life, number]:
-            _cause(layout, row, everything=everything)
-        _convergence(layout, epoch, of_epoch["convergence", life, number], everything=everything)
+            _cause(layout, row, extent)
+        _convergence(layout, epoch, of_epoch["convergence", life, number], extent)
+    if len(shown) < len(newest_first):
+        earlier = words.counted(len(newest_first) - len(shown), f"earlier {noun}")
+        layout.line()
+        layout.line(f"… and {earlier}")
 
 
 def _epoch_line(layout: ConsoleReport, epoch: TableRow) -> Text:
@@ -126,7 +133,7 @@ def _plus_minus(epoch: TableRow) -> str:
     return f" ({' '.join(changes)})" if changes else ""
 
 
-def _cause(layout: ConsoleReport, row: TableRow, *, everything: bool) -> None:
+def _cause(layout: ConsoleReport, row: TableRow, extent: Extent) -> None:
     text = causes.marked(row["certainty"])
     lead = "meanwhile " if causes.is_meanwhile(row) else ""
     text.append(f"{lead}{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
@@ -136,7 +143,7 @@ def _cause(layout: ConsoleReport, row: TableRow, *, everything: bool) -> None:
         others = ", ".join(map(causes.label, row["alternatives"]))
         layout.print(Padding(Text(f"not excluded: {others}", "dim"), (0, 0, 0, 4)))
     items: Sequence[Mapping[str, Any]] = row["evidence"] or ()
-    shown = items if everything else items[:EVIDENCE_SHOWN]
+    shown = items if extent.everything else items[:EVIDENCE_SHOWN]
     for item in shown:
         fact = layout.names.in_sentence(row["group_id"], item["fact"])
         line = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  {fact}"
@@ -147,15 +154,15 @@ def _cause(layout: ConsoleReport, row: TableRow, *, everything: bool) -> None:
 
 
 def _convergence(
-    layout: ConsoleReport, epoch: TableRow, rows: Sequence[TableRow], *, everything: bool
+    layout: ConsoleReport, epoch: TableRow, rows: Sequence[TableRow], extent: Extent
 ) -> None:
     if epoch["protocol"] == "classic" or (
         not epoch["convergence_ms"] and epoch["outcome"] == "converged"
     ):
         return  # one record gave all members their assignment
     slowest_first = sorted(rows, key=lambda row: -(row["latency_ms"] or 0))
-    shown = slowest_first if everything else slowest_first[:MEMBERS_SHOWN]
-    if not shown:
+    shown = slowest_first[: extent.rows(MEMBERS_SHOWN)]
+    if not slowest_first:
         return
     group_id = epoch["group_id"]
     table = layout.table(
@@ -191,11 +198,11 @@ def _waited_for(layout: ConsoleReport, row: TableRow) -> Text:
 # --- members, causes -----------------------------------------------------------------------------
 
 
-def _members(layout: ConsoleReport, members: Sequence[TableRow], *, everything: bool) -> None:
+def _members(layout: ConsoleReport, members: Sequence[TableRow], extent: Extent) -> None:
     if not members:
         return
     latest_first = sorted(members, key=lambda row: -(row["last_seen_at"] or 0))
-    shown = latest_first if everything else latest_first[:MEMBERS_SHOWN]
+    shown = latest_first[: extent.rows(MEMBERS_SHOWN)]
     cut = "" if len(shown) == len(members) else f": the {len(shown)} latest of {len(members):,}"
     layout.title(f"Members{cut}")
     table = layout.table("Member", "From", "To", "Host")

@@ -79,7 +79,12 @@ class ConsoleReport:
         return table
 
     def print_table(self, table: Table, indent: int = 0) -> None:
-        """Print a table, its columns as wide as they need; where there is no room for that, fitted to their words."""
+        """Print a table, its columns as wide as they need; where there is no room for that, fitted to their words.
+
+        A table without rows has no head either: the title above says how many there are.
+        """
+        if not table.row_count:
+            return
         fit(table, self.console.width - indent)
         self._print(Padding(table, (0, 0, 0, indent)) if indent else table, None)
 

@@ -20,6 +20,7 @@ from rebalance_audit.report.summary import (
     total_of,
     unowned_of,
 )
+from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
@@ -32,24 +33,23 @@ WORTH_A_SENTENCE_MS: Final = 2000
 
 
 def print_overview(
-    layout: ConsoleReport, tables: Tables, *, everything: bool, rebalances: int = SHOWN
+    layout: ConsoleReport, tables: Tables, extent: Extent, *, rebalances: int = SHOWN
 ) -> None:
-    """Headline, groups, rebalances; the longest SHOWN groups and `rebalances` unless `everything`."""
+    """Headline, groups, rebalances; usually the longest SHOWN groups and `rebalances`."""
     groups = summaries(tables)
     if not groups:
         layout.line("No group left a record in this log.")
         return
     layout.line(headline(groups))
     _worst_rebalances(layout, tables)
-    limit = None if everything else SHOWN
-    _groups(layout, groups, limit)
+    _groups(layout, groups, extent.rows(SHOWN))
     _causes(layout, tables)
-    print_findings(layout, tables.get("findings", ()), everything=everything)
+    print_findings(layout, tables.get("findings", ()), extent)
     print_rebalances(
         layout,
         tables,
         tables["rebalances"],
-        limit=None if everything else rebalances,
+        limit=extent.rows(rebalances),
         with_group=True,
     )
     layout.words()

@@ -6,6 +6,7 @@ from typing import Final
 
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
 SHOWN: Final = 20
@@ -13,7 +14,7 @@ SHOWN: Final = 20
 
 
 def print_ownership_gaps(
-    layout: ConsoleReport, ownership: Sequence[TableRow], *, everything: bool
+    layout: ConsoleReport, ownership: Sequence[TableRow], extent: Extent
 ) -> None:
     """A line for the partitions that were without owner together; prints nothing where there are none."""
     together: dict[tuple[object, ...], list[TableRow]] = defaultdict(list)
@@ -24,7 +25,7 @@ def print_ownership_gaps(
     if not together:
         return
     longest = sorted(together.values(), key=lambda rows: -rows[0]["unowned_before_ms"])
-    shown = longest if everything else longest[:SHOWN]
+    shown = longest[: extent.rows(SHOWN)]
     cut = "" if len(shown) == len(longest) else f": the {len(shown)} longest of {len(longest):,}"
     layout.title(f"Partitions without owner{cut}")
     table = layout.table("Until", "Unowned", "Partitions", "Before", "After", right=("Unowned",))

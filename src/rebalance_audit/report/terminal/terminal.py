@@ -11,6 +11,7 @@ from rich.text import Text
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables
+from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.group_detail import print_group
 from rebalance_audit.report.terminal.layout import UNBOUNDED, ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
@@ -38,14 +39,12 @@ def print_report(
     tables: Tables,
     facts: LogFacts,
     group_ids: Sequence[str],
-    *,
-    everything: bool,
-    every_epoch: bool,
+    extent: Extent,
 ) -> None:
-    """The overview, or each group of `group_ids` in detail; long tables are cut unless `everything`."""
+    """The overview, or each group of `group_ids` in detail."""
     layout = ConsoleReport(console, tables)
     _read(layout, facts)
-    _answer(layout, tables, group_ids, everything=everything, every_epoch=every_epoch)
+    _answer(layout, tables, group_ids, extent)
     _oddities(layout, facts)
 
 
@@ -54,30 +53,31 @@ def print_lake_report(
     tables: Tables,
     source: str,
     group_ids: Sequence[str],
-    *,
-    everything: bool,
-    every_epoch: bool,
+    extent: Extent,
 ) -> None:
     """The same from the gold tables of a lake, which `source` names: they do not tell what the files were like."""
     layout = ConsoleReport(console, tables)
     layout.line(Text(words.visible(source), "bold"))
-    _answer(layout, tables, group_ids, everything=everything, every_epoch=every_epoch)
+    _answer(layout, tables, group_ids, extent)
 
 
 def _answer(
     layout: ConsoleReport,
     tables: Tables,
     group_ids: Sequence[str],
-    *,
-    everything: bool,
-    every_epoch: bool,
+    extent: Extent,
 ) -> None:
+    kept = extent.narrowed(tables)
+    for sentence in extent.left_out(tables, kept, named=bool(group_ids)):
+        layout.line(Text(sentence, "bold"))
     if group_ids:
         for group_id in group_ids:
             layout.line()
-            print_group(layout, tables, group_id, everything=everything, every_epoch=every_epoch)
+            print_group(layout, tables, group_id, extent)
+    elif extent.window.is_limited and not has_events(kept):
+        layout.line("Nothing began in that time.")
     else:
-        print_overview(layout, tables, everything=everything)
+        print_overview(layout, kept, extent)
 
 
 def _read(layout: ConsoleReport, facts: LogFacts) -> None:

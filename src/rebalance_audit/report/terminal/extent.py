@@ -1,0 +1,116 @@
+"""How much of the tables a reader wants to see."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from rebalance_audit.report import words
+from rebalance_audit.report.summary import TableRow, Tables
+from rebalance_audit.tables.window import Window
+
+COUNTED: Final = {"rebalances": "rebalance", "epochs": "epoch", "findings": "finding"}
+"""Tables whose rows put a group into a window -> what a row is called."""
+
+NAMED: Final = 5
+"""Groups in one sentence."""
+
+
+class Extent(NamedTuple):
+    """Which rows, and how many of each table."""
+
+    everything: bool = False
+    """No table is cut, and every epoch is shown with all its records."""
+    every_epoch: bool = False
+    at_most: int | None = None
+    """Rows of each table; None for as many as each usually shows."""
+    window: Window = Window()
+
+    def rows(self, usual: int) -> int | None:
+        """How many rows of a table are shown that usually shows so many; None for all."""
+        if self.everything:
+            return None
+        return usual if self.at_most is None else self.at_most
+
+    def narrowed(self, tables: Tables) -> Tables:
+        """What began in the window, of the groups to which anything happened then.
+
+        An epoch is kept as well where its rebalance is, and causes and members' progress go with their epochs: who held
+        a rebalance up would be wrong without them. Members and states stay whole.
+        """
+        if not self.window.is_limited:
+            return tables
+        kept = {name: self.window.rows(name, tables[name]) for name in ("rebalances", "ownership")}
+        kept["findings"] = self.window.rows("findings", tables.get("findings", ()))
+        whole = set(map(_rebalance, kept["rebalances"]))
+        kept["epochs"] = [
+            row
+            for row in tables["epochs"]
+            if self.window.has(row["started_at"]) or _rebalance(row) in whole
+        ]
+        epochs = set(map(_epoch, kept["epochs"]))
+        for name in ("rebalance_causes", "convergence"):
+            kept[name] = [row for row in tables[name] if _epoch(row) in epochs]
+        groups = {row["group_id"] for name in COUNTED for row in kept[name]}
+        for name in ("members", "group_states"):
+            kept[name] = [row for row in tables[name] if row["group_id"] in groups]
+        return {**tables, **kept}
+
+    def left_out(self, tables: Tables, kept: Tables, *, named: bool) -> Iterator[str]:
+        """Sentences on what `narrowed` left out; none where nothing is limited. `named`: the groups were asked for."""
+        if not self.window.is_limited:
+            return
+        counts = [
+            f"{len(kept.get(name, ())):,} of {words.counted(len(tables.get(name, ())), noun)}"
+            for name, noun in COUNTED.items()
+        ]
+        yield f"Only what began {self._when()}: {', '.join(counts)}."
+        still = self._went_on(tables["rebalances"])
+        if still:
+            groups = sorted({row["group_id"] for row in still})
+            more = f" and {len(groups) - NAMED:,} more" if len(groups) > NAMED else ""
+            yield (
+                f"{words.counted(len(still), 'rebalance')} that began before went on then and "
+                f"{'is' if len(still) == 1 else 'are'} not shown: {', '.join(groups[:NAMED])}{more}."
+            )
+        quiet = len(_groups(tables)) - len(_groups(kept))
+        if quiet and not named:
+            what = words.counted(quiet, "group")
+            yield f"{what} with none of them {'is' if quiet == 1 else 'are'} left out."
+        yield "Members and states are those of the whole log."
+
+    def _when(self) -> str:
+        start, end = self.window
+        if start is not None and end is not None:
+            return f"between {words.utc(start)} and {words.utc(end)}"
+        return f"before {words.utc(end)}" if start is None else f"at {words.utc(start)} or later"
+
+    def _went_on(self, rebalances: Iterable[TableRow]) -> list[TableRow]:
+        """Rebalances that had begun before the window and had not ended when it began."""
+        start = self.window.from_ms
+        if start is None:
+            return []
+        return [
+            row
+            for row in rebalances
+            if row["started_at"] is not None
+            and row["started_at"] < start
+            and (row["ended_at"] is None or row["ended_at"] > start)
+        ]
+
+
+def has_events(tables: Tables) -> bool:
+    """Whether there is a row in a table of COUNTED."""
+    return any(tables.get(name) for name in COUNTED)
+
+
+def _groups(tables: Tables) -> set[str]:
+    return {
+        row["group_id"] for name in ("epochs", "rebalances", "group_states") for row in tables[name]
+    }
+
+
+def _epoch(row: TableRow) -> tuple[object, ...]:
+    return row["group_id"], row["incarnation"], row["epoch"]
+
+
+def _rebalance(row: TableRow) -> tuple[object, ...]:
+    return row["group_id"], row["incarnation"], row["rebalance_seq"]
