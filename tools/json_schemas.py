@@ -62,7 +62,10 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
         "finding": row_of("gold.findings"),
     }
     return {
-        "inspect": ("inspect --json", object_of({}, optional=tables)),
+        "inspect": (
+            "inspect --json; schema_version with --versioned",
+            object_of({}, optional={"schema_version": VERSION, **tables}),
+        ),
         "watch": ("a line of watch --json", _watched()),
         "brief": ("inspect --json --brief", _brief()),
         "explain": ("explain --json", explained),

@@ -22,6 +22,13 @@ _NUMBER: Final = {"type": "number"}
 def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
     """Name of the file -> title and schema."""
     made = {
+        "demo": {
+            "log": TEXT,
+            "report": TEXT,
+            "page": TEXT,
+            "run": object_of(_run()),
+        },
+        "metrics": _metrics(),
         "run": _run(),
         "ingest": _ingest(),
         "maintain": _maintain(),
@@ -46,6 +53,13 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
     told["notify"] = ("notify --json; with --dry-run the second form", _notify())
     told["decode"] = ("a line of decode", _decode())
     return told
+
+
+def _metrics() -> dict[str, Any]:
+    series = object_of({"labels": map_of("Label -> value", TEXT), "value": _NUMBER})
+    return {
+        "metrics": list_of(object_of({"name": TEXT, "meaning": TEXT, "series": list_of(series)}))
+    }
 
 
 def _run() -> dict[str, Any]:

@@ -34,6 +34,12 @@ def local_path(location: str) -> Path | None:
     return None if _SCHEME.match(location) else Path(location)
 
 
+def spelled(source: str, spellings: str) -> str:
+    """How to write what was meant by the name of a source without its kind; `spellings` where nothing tells."""
+    is_path = bool(source) and ":" not in source and Path(source).exists()
+    return f"segments:{source}" if is_path else spellings
+
+
 def absolute(location: str) -> str:
     """A location on this machine as an absolute path; one on other storage (`s3a://…`) unchanged."""
     path = local_path(location)

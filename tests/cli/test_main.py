@@ -131,12 +131,16 @@ def test_a_source_that_cannot_be_read_is_one_sentence_and_a_3(
 
 def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> None:
     """The same for a lake as for a source."""
-    outcome = call("state", "--lake", tmp_path / "lake")
-    assert (outcome.code, outcome.out) == (exit_codes.NOT_READABLE, "")
-    assert outcome.err.startswith(f"Error: {tmp_path}/lake/meta/runs cannot be read")
-    assert outcome.err.count("\n") == 1
-    named = call("state", "--lake", tmp_path / "lake", "--cluster", "blue")
-    assert named.err.startswith(f"Error: {tmp_path}/lake/bronze/records cannot be read")
+    for cluster in ((), ("--cluster", "blue")):
+        for place, sentence in (
+            (tmp_path / "lake", "does not exist: --lake is the folder that"),
+            (tmp_path, "is no lake: it has no table meta.runs,"),
+            (segments("failover"), "holds segments and is no lake: leave --lake out."),
+        ):
+            outcome = call("state", "--lake", place, *cluster)
+            assert (outcome.code, outcome.out) == (exit_codes.NOT_READABLE, "")
+            assert outcome.err.startswith(f"Error: {place} {sentence}")
+            assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,15 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
     [
         (["nonsense"], "No such command 'nonsense'."),
         (["inspcet"], "No such command 'inspcet'. Did you mean 'inspect' or 'ingest'?"),
-        (["inspect", "LOG", "--table", "epochs"], "--table goes with --json."),
+        (["inspect", "LOG", "--table", "epochs"], "--table and --versioned go with --json."),
+        (["inspect", "LOG", "--versioned"], "--table and --versioned go with --json."),
+        (
+            ["inspect", "LOG", "--from", "2026-12-01", "--to", "2026-11-01"],
+            "--from has to be before",
+        ),
+        (["explain", "LOG"], "segments is a folder: give the name of a GROUP after it;"),
+        (["explain", "slow"], "Nothing to read: give SEGMENTS before GROUP, or --lake DIR."),
+        (["watch", "LOG"], "names no log that can be watched: write segments:"),
         (["inspect", "LOG", "--limit", "3", "--all"], "Give --all or --limit, not both."),
         (["decode"], "Missing argument 'SEGMENTS'."),
         (["inspect"], "Nothing to read: give SEGMENTS or --lake DIR."),

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     """The folder that `demo` left with default settings, and what it printed on stdout and stderr."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    done = process("demo", "--out", out)
+    done = process("demo", "--out", out, "--summary", out / "summary.json")
     assert done.returncode == 0, done.stderr
     return out, done.stdout, done.stderr
 
@@ -41,6 +41,9 @@ def test_demo_prints_what_happened_and_what_to_do_next(demo: tuple[Path, str, st
     for command in commands[:2]:
         assert call(*command).code == 0
     assert (out / "gold" / "epochs" / "_delta_log").is_dir()
+    summary = json.loads((out / "summary.json").read_bytes())
+    checked("demo", summary)
+    assert all(Path(summary[name]).exists() for name in ("log", "report", "page"))
     assert "report.html" in text
     assert "10 groups" in Page(out / "report.html").text
 

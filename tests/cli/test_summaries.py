@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 from rebalance_audit.cli.summaries import folded, hand_out
@@ -22,6 +23,13 @@ def test_the_file_holds_what_json_prints(
     assert list(file.parent.iterdir()) == [file]
     assert file.stat().st_mode & 0o777 == 0o644
     assert printed.endswith(file.read_text() if as_json else "three epochs\n")
+
+
+def test_a_text_may_print_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """A report lays itself out, and does nothing where a program wants the summary."""
+    for as_json, expected in ((False, "laid out\n"), (True, '{\n  "schema_version": 1\n}\n')):
+        hand_out({}, lambda: click.echo("laid out"), as_json=as_json, summary_file=None)
+        assert capsys.readouterr().out == expected
 
 
 def test_a_file_that_cannot_be_written_is_told_and_the_old_one_stays(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Metrics as Prometheus reads them: by the parser of its client library."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,6 +35,21 @@ def of(found: Samples, name: str, **labels: str) -> Sequence[float]:
     return [
         value for (each, of_it), value in found.items() if each == name and labels.items() <= of_it
     ]
+
+
+def test_json_has_the_same_series() -> None:
+    """`metrics --json`: every name, label and value of the OpenMetrics text, and what each metric means."""
+    told = json.loads(call("metrics", segments("consumer-protocol"), "--json").out)
+    found = {
+        (
+            metric["name"].removeprefix("rebalance_audit_"),
+            frozenset(item for item in one["labels"].items() if item[0] != "cluster"),
+        ): one["value"]
+        for metric in told["metrics"]
+        for one in metric["series"]
+    }
+    assert found == samples(audited_once(segments("consumer-protocol")), groups_max=500)
+    assert all(metric["meaning"].endswith(".") for metric in told["metrics"])
 
 
 def test_metrics_are_sums_of_the_rows() -> None:

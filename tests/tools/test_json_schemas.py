@@ -30,6 +30,8 @@ def test_the_schemas_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("inspect", ["inspect", LOG, "--json", "--limit", "3"]),
         ("inspect", ["inspect", str(segments("classic-static")), "--json", "--table", "epochs"]),
+        ("inspect", ["inspect", LOG, "--json", "--limit", "3", "--versioned"]),
+        ("metrics", ["metrics", LOG, "--json"]),
         ("brief", ["inspect", LOG, "--json", "--brief"]),
         ("brief", ["inspect", str(segments("classic-static")), "--json", "--brief"]),
         ("explain", ["explain", LOG, "slow", "--json"]),
@@ -89,6 +91,7 @@ def test_so_is_every_line_of_decode(tmp_path: Path) -> None:
     [
         ("error", {"schema_version": 2, "error": {"kind": "", "exit_code": 3, "message": ""}}),
         ("state", {"schema_version": 1, "at": None, "groups": [{"group_id": "g"}]}),
+        ("inspect", {"schema_version": 2, "epochs": []}),
         ("inspect", {"epochs": [{"cluster": "default", "epoch": "17"}]}),
     ],
 )

@@ -10,6 +10,7 @@ from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.live.growing_segments import GrowingSegments
 from rebalance_audit.local.live.growth import LiveLog
 from rebalance_audit.local.survey import survey
+from rebalance_audit.location import spelled
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -30,7 +31,9 @@ def live_source(invocation: Invocation, spec: str) -> LiveSource:
     """The log that a SOURCE names. Raises BadRequest, ConfigError, MissingExtra and SourceNotReadable."""
     kind, colon, place = spec.partition(":")
     if not colon or not place or kind not in {"segments", "kafka"}:
-        raise BadRequest(f"{spec!r} names no log that can be watched: write {SPELLINGS}.")
+        raise BadRequest(
+            f"{spec!r} names no log that can be watched: write {spelled(spec, SPELLINGS)}."
+        )
     return _of_segments(Path(place)) if kind == "segments" else _of_kafka(invocation, place)
 
 

@@ -15,8 +15,8 @@ import orjson
 from rebalance_audit.new_file import replacing
 from rebalance_audit.tables.json_values import JSON_VERSION
 
-HandOut: TypeAlias = Callable[[Mapping[str, Any], str], None]
-"""Takes the summary and the text for people: `hand_out` with what the command line says."""
+HandOut: TypeAlias = Callable[[Mapping[str, Any], str | Callable[[], None]], None]
+"""Takes the summary and the text for people, or what prints it: `hand_out` with what the command line says."""
 
 
 def summarised(
@@ -44,17 +44,27 @@ def summarised(
 
 
 def hand_out(
-    summary: Mapping[str, Any], text: str, *, as_json: bool, summary_file: Path | None
+    summary: Mapping[str, Any],
+    text: str | Callable[[], None],
+    *,
+    as_json: bool,
+    summary_file: Path | None,
 ) -> None:
-    """Prints `text`, or with `as_json` the summary; writes the summary to `summary_file` first, where one is given.
+    """Prints `text`, or calls what prints it, or with `as_json` prints the summary.
 
+    Writes the summary to `summary_file` first, where one is given.
     The file's folder is created. A reader of the file sees the old content or all of the new. Raises OSError.
     """
     form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     document = orjson.dumps({"schema_version": JSON_VERSION, **summary}, option=form)
     if summary_file is not None:
         write_file(document, summary_file)
-    click.echo(document if as_json else folded(text), nl=not as_json)
+    if as_json:
+        click.echo(document, nl=False)
+    elif isinstance(text, str):
+        click.echo(folded(text))
+    else:
+        text()
 
 
 def folded(text: str) -> str:

@@ -1,6 +1,7 @@
 """Rows of gold tables as one JSON object: every column of the contract, times as ISO 8601."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
 from rebalance_audit.report.words import iso
+from rebalance_audit.tables.json_values import JSON_VERSION
 from rebalance_audit.tables.order import is_by_group
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
@@ -38,6 +40,8 @@ class Narrowed(NamedTuple):
     """Rows that begin inside; tables without times keep all."""
     limit: int | None = None
     """The first rows of each table, in order of its key."""
+    is_versioned: bool = False
+    """Whether the object begins with `schema_version`."""
 
     def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
         """The object. Raises BadRequest for a table that is not among these."""
@@ -48,7 +52,9 @@ class Narrowed(NamedTuple):
         """Raises BadRequest for a table that is not present."""
         for name in self._names(present):
             if name not in present:
-                raise BadRequest(f"There is no table {name!r}; there are {', '.join(present)}.")
+                near = get_close_matches(name, present, n=1)
+                there = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(present)}."
+                raise BadRequest(f"There is no table {name!r}; {there}")
 
     def lines(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> dict[str, TableLines]:
         """Part of the object: the wanted tables among these."""
@@ -67,7 +73,8 @@ class Narrowed(NamedTuple):
         for name, lines in chain.from_iterable(part.items() for part in parts):
             of_table.setdefault(name, []).append(lines)
         return _object(
-            {name: _joined(name, of_table[name])[: self.limit] for name in self._names(of_table)}
+            {name: _joined(name, of_table[name])[: self.limit] for name in self._names(of_table)},
+            is_versioned=self.is_versioned,
         )
 
     def _names(self, tables: Iterable[str]) -> list[str]:
@@ -101,8 +108,9 @@ def _joined(name: str, parts: Sequence[TableLines]) -> list[bytes]:
     return [lines[at] for at in sorted(range(len(lines)), key=keys.__getitem__)]
 
 
-def _object(tables: Mapping[str, Sequence[bytes]]) -> bytes:
-    parts = [
+def _object(tables: Mapping[str, Sequence[bytes]], *, is_versioned: bool = False) -> bytes:
+    parts = [b'"schema_version":%d' % JSON_VERSION] if is_versioned else []
+    parts += [
         orjson.dumps(name) + b":[" + b",".join(lines) + b"\n]" for name, lines in tables.items()
     ]
     return b"{" + b",\n".join(parts) + b"}\n"

@@ -8,8 +8,8 @@ for a counter that began anew.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
-from typing import Final
+from contextlib import closing, contextmanager
+from typing import Any, Final
 
 import duckdb
 from prometheus_client import CollectorRegistry
@@ -165,6 +165,32 @@ def metrics_text(rows: GoldRows, groups_max: int) -> bytes:
     Raises LakeNotReadable.
     """
     registry = CollectorRegistry(auto_describe=False)
+    with _answers(rows, groups_max) as answers:
+        registry.register(answers)
+        return bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
+
+
+def metrics_shape(rows: GoldRows, groups_max: int) -> list[dict[str, Any]]:
+    """The same for programs that read no OpenMetrics: each metric with its meaning and its series.
+
+    Raises LakeNotReadable.
+    """
+    with _answers(rows, groups_max) as answers:
+        return [
+            {
+                "name": family.name,
+                "meaning": family.documentation,
+                "series": [
+                    {"labels": sample.labels, "value": sample.value} for sample in family.samples
+                ],
+            }
+            for family in answers.collect()
+        ]
+
+
+@contextmanager
+def _answers(rows: GoldRows, groups_max: int) -> Iterator["_Answers"]:
+    """Answers to all questions that these rows can be asked; the database is closed afterwards."""
     with closing(gold_sql(rows)) as sql:
         sql.execute(_CHOSEN, {"groups_max": groups_max})
         asked = dict(_METRICS)
@@ -175,8 +201,7 @@ def metrics_text(rows: GoldRows, groups_max: int) -> bytes:
             if rows.has(TableName.INGESTED):
                 sql.register("ingested", rows.table(TableName.INGESTED).to_arrow())
                 asked |= _METRICS_OF_BRONZE
-        registry.register(_Answers(sql, asked))
-        return bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
+        yield _Answers(sql, asked)
 
 
 class _Answers(Collector):

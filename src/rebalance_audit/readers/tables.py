@@ -41,8 +41,20 @@ def open_table(lake: str, name: str) -> ds.Dataset:
                 f"{lake} has no table {name}: an earlier release wrote this lake. One `rebalance-audit run` over the "
                 "same source and --lake adds what is missing, from the records that the lake has."
             ) from error
+        if folder is not None and not is_there(lake, RUNS):
+            raise LakeNotReadable(no_lake(lake)) from error
         sentence = str(error).partition("\n")[0].rstrip(".")
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
+
+
+def no_lake(lake: str) -> str:
+    """What a folder is that has no runs, in a sentence."""
+    folder = local_path(lake)
+    if folder is not None and not folder.exists():
+        return f"{lake} does not exist: --lake is the folder that `rebalance-audit run` writes."
+    if folder is not None and any(folder.glob("__consumer_offsets-*")):
+        return f"{lake} holds segments and is no lake: leave --lake out."
+    return f"{lake} is no lake: it has no table {RUNS}, which every `rebalance-audit run` writes."
 
 
 def is_there(lake: str, name: str) -> bool:

@@ -125,6 +125,24 @@ def test_group_leaves_the_rows_of_that_group() -> None:
         assert one[name] == [row for row in everything[name] if row["group_id"] == "mover"]
 
 
+def test_the_version_is_told_where_it_is_asked_for() -> None:
+    """Before the tables, so that a reader of a stream knows it first; without the flag there are tables alone."""
+    plain, versioned = (
+        call("inspect", segments("migration"), "--json", *flag).out
+        for flag in ((), ("--versioned",))
+    )
+    assert versioned.startswith('{"schema_version":1,\n')
+    assert json.loads(versioned) == {"schema_version": 1, **json.loads(plain)}
+
+
+def test_a_table_that_is_not_there_names_the_one_that_was_meant() -> None:
+    """Or all that there are."""
+    for name, sentence in (("epoch", "did you mean 'epochs'?"), ("x", "there are epochs, ")):
+        outcome = call("inspect", segments("migration"), "--json", "--table", name)
+        assert outcome.code == 2
+        assert f"There is no table '{name}'; {sentence}" in outcome.err
+
+
 def test_topics_say_where_their_name_is_from() -> None:
     """With the metadata log next to it, every id of an assignment has its name."""
     found = tables(segments("consumer-protocol"))

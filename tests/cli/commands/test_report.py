@@ -278,7 +278,11 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["--lake", "/nowhere"], exit_codes.NOT_READABLE, "cannot be read as a Delta table"),
+        (
+            ["--lake", "/nowhere"],
+            exit_codes.NOT_READABLE,
+            "/nowhere does not exist: --lake is the folder",
+        ),
         ([], exit_codes.BAD_ARGUMENTS, "Nothing to read: give SEGMENTS or --lake DIR."),
         (
             ["--lake", "LAKE", "--cluster", "b"],

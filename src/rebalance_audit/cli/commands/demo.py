@@ -1,15 +1,17 @@
 """`rebalance-audit demo`: the whole pipeline once, on a bundled log of a real cluster."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
 from rich.console import Console
 
+from rebalance_audit.cli.commands.run import shape
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_java
-from rebalance_audit.cli.summaries import write_file
+from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
@@ -43,8 +45,9 @@ Examples:
     metavar="DIR",
     help="Folder for the log, the tables, the report and the page.",
 )
+@summarised("What was written and what the run did, as one JSON object in place of the text.")
 @configured
-def demo(invocation: Invocation, out: Path) -> None:
+def demo(invocation: Invocation, /, out: Path, hand_out: HandOut) -> None:
     """Audit a bundled log of a real cluster with local Spark, and print what happened.
 
     Two minutes of a Kafka broker with ten groups, whose clients were started, closed, killed and frozen
@@ -72,7 +75,11 @@ def demo(invocation: Invocation, out: Path) -> None:
         write_file(page.encode(), out / PAGE)
     tables = gold_tables(request.lake, request.cluster)
     _write_report(out / REPORT, tables)
-    print_demo(stdout_console(), out, tables, report.counts.read)
+    files = {"log": log, "report": out / REPORT, "page": out / PAGE}
+    hand_out(
+        {**{name: str(path) for name, path in files.items()}, "run": shape(request, report)},
+        partial(print_demo, stdout_console(), out, tables, report.counts.read),
+    )
 
 
 def print_demo(console: Console, out: Path, tables: Tables, records: int) -> None:

@@ -152,7 +152,9 @@ def _rows_of(
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
         "readers",
-        without="Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
+        without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."
+        if where and Path(where[0]).is_dir()
+        else "Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
     )
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
 

@@ -76,6 +76,12 @@ Examples:
     is_flag=True,
     help="With --json: a row per group and the gravest findings, in a few kilobytes.",
 )
+@click.option(
+    "--versioned",
+    "is_versioned",
+    is_flag=True,
+    help="With --json: the key schema_version too, before the tables.",
+)
 @configured
 def inspect(
     invocation: Invocation,
@@ -93,6 +99,7 @@ def inspect(
     to_ms: int | None,
     limit: int | None,
     is_brief: bool,
+    is_versioned: bool,
 ) -> None:
     """Audit the groups of SEGMENTS in this process and print what happened to them.
 
@@ -106,9 +113,11 @@ def inspect(
     if every_epoch and not group_ids:
         raise click.UsageError("--epochs goes with --group.")
     window = Window(from_ms, to_ms)
-    narrowed = Narrowed(names, window, limit)
-    if names and not as_json:
-        raise click.UsageError("--table goes with --json.")
+    narrowed = Narrowed(names, window, limit, is_versioned)
+    if (names or is_versioned) and not as_json:
+        raise click.UsageError("--table and --versioned go with --json.")
+    if from_ms is not None and to_ms is not None and from_ms >= to_ms:
+        raise click.UsageError("--from has to be before --to.")
     if everything and limit is not None and not as_json:
         raise click.UsageError("Give --all or --limit, not both.")
     if is_brief and (not as_json or narrowed != Narrowed()):

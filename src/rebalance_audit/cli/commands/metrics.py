@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import orjson
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.summaries import write_file
+from rebalance_audit.tables.json_values import JSON_VERSION
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
@@ -28,16 +30,23 @@ Examples:
     help="Write to this file, atomically, in place of stdout.",
 )
 @options.groups_max
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @reads_gold("metrics")
 @configured
-def metrics(_invocation: object, /, gold: "GoldRows", out: Path | None, groups_max: int) -> None:
+def metrics(
+    _invocation: object, /, gold: "GoldRows", out: Path | None, groups_max: int, *, as_json: bool
+) -> None:
     """Print metrics of groups in OpenMetrics format: states, rebalances by cause, lost time, findings.
 
     For the textfile collector of a node exporter; conf/alerts has rules for them. docs/alerts.md explains both.
     """
-    from rebalance_audit.readers.metrics import metrics_text  # noqa: PLC0415 - imports DuckDB
+    from rebalance_audit.readers.metrics import metrics_shape, metrics_text  # noqa: PLC0415 - imports DuckDB
 
-    text = metrics_text(gold, groups_max)
+    if as_json:
+        shape = {"schema_version": JSON_VERSION, "metrics": metrics_shape(gold, groups_max)}
+        text = orjson.dumps(shape, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    else:
+        text = metrics_text(gold, groups_max)
     if out is None:
         click.echo(text, nl=False)
     else:

@@ -110,12 +110,12 @@ def run(
         only = request()
         with progress() as tell:
             report = spark.audit_once(only, config, tell)
-        hand_out(_shape(only, report), summary(only, report))
+        hand_out(shape(only, report), summary(only, report))
         return
     with asked_to_end(goes_on=True) as asked, progress() as tell:
         requests = (request() for _ in rounds(every_s, stop_after_s, asked))
         for made, report in spark.audit_rounds(requests, config, tell):
-            hand_out(_shape(made, report), summary(made, report))
+            hand_out(shape(made, report), summary(made, report))
 
 
 def summary(request: "RunRequest", report: "RunReport") -> str:
@@ -151,7 +151,8 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
     return "\n".join(lines)
 
 
-def _shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
+def shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
+    """The same for programs."""
     counts = report.counts
     return {
         "run_id": report.run_id,
