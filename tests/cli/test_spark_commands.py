@@ -72,12 +72,25 @@ def test_state_of_the_lake_is_that_of_the_segments(demo: tuple[Path, str, str]) 
     assert "no records of cluster blue" in other.err
 
 
+def commits(lake: Path) -> int:
+    """How many commits all tables of a lake have."""
+    return sum(1 for _ in lake.glob("*/*/_delta_log/*.json"))
+
+
 def test_run_repeated_changes_no_row(demo: tuple[Path, str, str], tmp_path: Path) -> None:
-    """The same log again over the same lake: a summary that adds up, and nothing new."""
+    """The same log again over the same lake: a summary that adds up, and nothing new, by few queries and commits."""
     out, _, _ = demo
     where = ("--source", f"segments:{out / 'log'}", "--lake", out, "--cluster", "demo")
-    done = process("run", *where, "--config", configuration(tmp_path), "--json")
+    before = commits(out)
+    done = process("run", *where, "--config", configuration(tmp_path), "--json", "--explain-run")
     assert done.returncode == 0, done.stderr
+    told = done.stderr.splitlines()
+    (head,) = (place for place, line in enumerate(told) if "log reads" in line)
+    steps = [line.rsplit(maxsplit=5) for line in told[head + 1 :]]
+    assert {"creating tables", "writing tables"} < {step[0] for step in steps}
+    queries, _, _, made = (sum(int(step[column]) for step in steps) for column in range(2, 6))
+    assert made == commits(out) - before
+    assert queries > made
     summary = json.loads(done.stdout)
     checked("run", summary)
     records = summary["records"]

@@ -23,6 +23,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # The same of plans that are made anew stage by stage.
     "spark.sql.adaptive.enabled": "false",
+    # Each plan is also written down for the user interface, which nobody looks at.
+    "spark.sql.ui.explainMode": "simple",
     DRIVER_OPTIONS: SHORT_LIVED,
 }
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.cli.requirements import require_java, require_packages_of
@@ -18,6 +19,7 @@ from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, ru
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
+from rebalance_audit.lake.runs.step_costs import RETAINED
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
 from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
@@ -111,7 +113,10 @@ def audit_once(request: RunRequest, config: Config, tell: Tell) -> RunReport:
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
     """
     is_short = _is_short(request)
-    with session(request.command, request.lake, config, tell, is_short=is_short) as spark:
+    more = RETAINED if request.explain else {}
+    with session(
+        request.command, request.lake, config, tell, is_short=is_short, settings=more
+    ) as spark:
         return run_audit(spark, request, tell)
 
 
@@ -120,7 +125,8 @@ def audit_rounds(
 ) -> Iterator[tuple[RunRequest, RunReport]]:
     """One run after the other in one session, which the first of them opens; raises as `audit_once`."""
     for first in requests:
-        with session(first.command, first.lake, config, tell) as spark:
+        more = RETAINED if first.explain else {}
+        with session(first.command, first.lake, config, tell, settings=more) as spark:
             for request in chain([first], requests):
                 yield request, run_audit(spark, request, tell)
 
@@ -187,9 +193,15 @@ def check_once(
 
 @contextmanager
 def session(
-    command: str, lake: str, config: Config, tell: Tell, *, is_short: bool = False
+    command: str,
+    lake: str,
+    config: Config,
+    tell: Tell,
+    *,
+    is_short: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Any]:
-    """A session of its own for a command; `is_short` if it has little to do.
+    """A session of its own for a command; `is_short` if it has little to do. Settings of the user win over `settings`.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
@@ -200,7 +212,7 @@ def session(
         spark = build_session(
             f"rebalance-audit {command}",
             master=config.spark.master,
-            settings={**catalog_settings(lake), **config.spark.settings},
+            settings={**settings, **catalog_settings(lake), **config.spark.settings},
             jars_folder=_jars_folder(Path(config.spark.jars_folder)),
             is_short=is_short,
         )

@@ -29,6 +29,6 @@ def test_who_may_have_changed_rows(
     operation: str | None, user_metadata: str | None, append_only: bool, told: str | None
 ) -> None:
     """Runs, operations that keep rows, and new rows of an append-only table are expected; nothing else is."""
-    commits = [TableCommit(4, "OPTIMIZE", None), TableCommit(5, operation, user_metadata)]
+    commits = [TableCommit(4, "OPTIMIZE", None, 1), TableCommit(5, operation, user_metadata, 2)]
     expected = told and f"was changed by another program (version 5: {told})"
     assert change_by_others(commits, append_only=append_only) == expected

@@ -1,5 +1,6 @@
 """Writing a table: what stays, what is added, and when there is no commit."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.storage.key_range import KeyRange
+from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import table_schemas
@@ -51,6 +53,32 @@ def test_rows_put_take_the_place_of_those_with_their_key(spark: SparkSession, la
     assert named(lake, "blue") == {"a": "one", "b": "second", "c": "three"}
     assert named(lake, "green") == {"a": "mine"}
     assert lake.version(TOPICS) == 3
+
+
+def operations(lake: Lake) -> list[str]:
+    """What was done to the table, by Delta's names."""
+    history = lake.delta_table(TOPICS).history().orderBy("version").select("operation")
+    return [row["operation"] for row in history.collect()]
+
+
+def test_rewritten_rows_take_the_place_of_all_of_the_cluster(
+    spark: SparkSession, lake: Lake
+) -> None:
+    """A cluster that wrote last has its rows exchanged without a look at others; after others, they are looked for."""
+    blue, green = Sink(lake, "blue", "run"), Sink(lake, "green", "other")
+    with commit_metadata(spark, new_run_id(datetime.now(UTC))):
+        blue.rewrite(TOPICS, topics(spark, a="one", b="two"), 2)
+        blue.rewrite(TOPICS, topics(spark, b="second"), 1)
+        green.rewrite(TOPICS, topics(spark, a="mine"), 1)
+        blue.rewrite(TOPICS, topics(spark, c="three"), 1)
+        blue.rewrite(TOPICS, topics(spark, d="four"), 1)
+    assert operations(lake) == ["CREATE TABLE", "WRITE", "UPDATE", "WRITE", "WRITE", "UPDATE"]
+    # Of a commit of another program nobody knows what it left of the cluster's rows.
+    blue.append(TOPICS, topics(spark, e="not ours"))
+    assert named(lake, "blue") == {"d": "four", "e": "not ours"}
+    blue.rewrite(TOPICS, topics(spark, f="six"), 1)
+    assert named(lake, "blue") == {"f": "six"}
+    assert named(lake, "green") == {"a": "mine"}
 
 
 def test_rows_are_counted_where_commits_do_not_tell(spark: SparkSession, lake: Lake) -> None:

@@ -62,6 +62,12 @@ Examples:
     "--every", "every_s", text="Keep one Spark session and start a run this often, until stopped."
 )
 @options.seconds("--stop-after", "stop_after_s", text="With --every: start no run after this long.")
+@click.option(
+    "--explain-run",
+    "explain",
+    is_flag=True,
+    help="At the end tell on stderr how many queries, jobs, reads of Delta's logs and commits each step took.",
+)
 @summarised("The summary as one JSON object; with --every one for each run.")
 @configured
 def run(
@@ -110,11 +116,13 @@ def run(
         only = request()
         with progress() as tell:
             report = spark.audit_once(only, config, tell)
+        _explain(report)
         hand_out(shape(only, report), summary(only, report))
         return
     with asked_to_end(goes_on=True) as asked, progress() as tell:
         requests = (request() for _ in rounds(every_s, stop_after_s, asked))
         for made, report in spark.audit_rounds(requests, config, tell):
+            _explain(report)
             hand_out(shape(made, report), summary(made, report))
 
 
@@ -149,6 +157,17 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
     lines += report.notes
     lines.append(f"Lake: {request.lake}")
     return "\n".join(lines)
+
+
+def _explain(report: "RunReport") -> None:
+    """What each step cost beside its tasks, as a table on stderr, if that was asked for."""
+    if not report.costs:
+        return
+    width = max(len(cost.step) for cost in report.costs)
+    click.echo(f"{'':{width}}  seconds  queries  log reads  jobs  commits", err=True)
+    for cost in report.costs:
+        numbers = f"{cost.queries:7,}  {cost.log_reads:9,}  {cost.jobs:4,}  {cost.commits:7,}"
+        click.echo(f"{cost.step:{width}}  {cost.seconds:7.1f}  {numbers}", err=True)
 
 
 def shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:

@@ -155,13 +155,9 @@ class Ledger:
         for number, part in sorted(self.partitions.items()):
             values = {name: getattr(part, name, None) for name in schema.column_names}
             rows.append(values | common | {"partition": number, "files": sorted(part.files)})
-        writer = (
-            table_rows(self.lake.spark, TableName.INGESTED, rows)
-            .write.format("delta")
-            .option("userMetadata", run_id)
-        )
+        frame = table_rows(self.lake.spark, TableName.INGESTED, rows)
         with small_queries(self.lake.spark):
-            self.lake.overwrite(TableName.INGESTED, writer, "cluster", self.cluster)
+            self.lake.overwrite(TableName.INGESTED, frame, "cluster", self.cluster)
         self._saved = self._state()
 
     @property
@@ -195,6 +191,9 @@ class Ledger:
         known = TableMark(now.table_id, self.bronze_version)
         if change := self.lake.change_since(TableName.RECORDS, known):
             raise LakeNotReadable(f"{TableName.RECORDS} {change}.")
+        if not self.bronze_version:
+            # All of it: a rebuild reads the same snapshot of the table, and Delta has to look it up only once.
+            return self.lake.read(TableName.RECORDS, version=now.version)
         return self.lake.added(TableName.RECORDS, self.bronze_version, now.version)
 
     def _count(self, rows: DataFrame) -> dict[int, PartitionInBronze]:

@@ -59,13 +59,16 @@ def commit_findings(
     rules: FindingRules,
     log_end_ms: int | None,
     days: Days | None = None,
+    *,
+    may_grow: bool = True,
 ) -> DataFrame:
     """Rows of gold.findings (without the cluster): all open transactions, and growth in some days or in all.
 
-    `read` takes a table's full name and gives its rows of the cluster; `log_end_ms` is in epoch milliseconds.
+    `read` takes a table's full name and gives its rows of the cluster; `log_end_ms` is in epoch milliseconds. With
+    `may_grow` false the log is known to have too few records for any growth.
     """
     hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms)
-    return hanging.unionByName(_growth(read, rules, days))
+    return hanging.unionByName(_growth(read, rules, days)) if may_grow else hanging
 
 
 def _is_of_commits() -> Column:

@@ -15,6 +15,7 @@ from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport
+from rebalance_audit.lake.runs.step_costs import Timeline
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
@@ -39,6 +40,7 @@ class RunContext:
         self.sink = Sink(self.lake, request.cluster, self.run_id)
         self.log = RunLog(self.lake, self._entry())
         self.report = RunReport(self.run_id)
+        self._timeline = Timeline()
 
     @property
     def beginnings(self) -> int:
@@ -59,7 +61,8 @@ class RunContext:
             self.tell(what)
         began = time.monotonic()
         try:
-            yield
+            with self._timeline.part_of(what):
+                yield
         finally:
             seconds[what] = seconds.get(what, 0.0) + time.monotonic() - began
 
@@ -99,6 +102,10 @@ class RunContext:
         self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)
         for cached in ("known_topics", "broker_logs"):
             self.__dict__.pop(cached, None)
+
+    def explain(self) -> None:
+        """Put into the report what the steps cost."""
+        self.report.costs = self._timeline.costs(self.spark, self.lake, self.run_id)
 
     def note_oddity(self, sentence: str) -> None:
         """Tell something odd at once, and again at the end."""

@@ -15,7 +15,7 @@ from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.session.kept_rows import keeping_rows
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.run_ids import new_run_id
+from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import TableName
@@ -84,7 +84,7 @@ def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold)
         request.from_ms,
     )
     errors = ErrorTranslation(spark, request.lake, request.source)
-    with errors.translated():
+    with errors.translated(), commit_metadata(spark, entry.run_id):
         lake = Lake(spark, request.lake)
         tell("creating tables")
         lake.create([TableName.RUNS, *INGEST_TABLES])

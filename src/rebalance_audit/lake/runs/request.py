@@ -46,6 +46,8 @@ class RunRequest:
     broker_log: BrokerLog | None = None
     """What the brokers logged, in the time of their own clocks."""
     command: str = "run"
+    explain: bool = False
+    """Report what each step cost beside its tasks; `step_costs.RETAINED` are settings for it."""
     config: str | None = None
     """The effective configuration, for the run log."""
 

@@ -82,6 +82,8 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
         while not _worked(context, errors):
             context.begin_again()
         _finish(context)
+    if request.explain:
+        context.explain()
     return context.report
 
 
@@ -122,8 +124,11 @@ def _work(context: RunContext) -> None:
             _carry_out(context, plan)
         return
     reached, changed = _left_by_last_run(context)
-    _ingest(context, read_again=TableName.QUARANTINE in changed)
-    write_source_findings(context)
+    # The first rows of quarantine that this ingest makes tell of differing sources only if it met any.
+    was_empty = context.sink.is_empty(TableName.QUARANTINE)
+    differing = _ingest(context, read_again=TableName.QUARANTINE in changed)
+    if differing or not was_empty:
+        write_source_findings(context)
     _replay(context, None if changed or context.request.full else reached)
 
 
@@ -144,12 +149,15 @@ def _left_by_last_run(context: RunContext) -> tuple[Progress | None, Collection[
     return reached, changed
 
 
-def _ingest(context: RunContext, *, read_again: bool) -> None:
-    """Append to bronze what is new in the source; `read_again` for what silver.quarantine has of the source alone."""
+def _ingest(context: RunContext, *, read_again: bool) -> int:
+    """Append to bronze what is new in the source; `read_again` for what silver.quarantine has of the source alone.
+
+    Returns how many records bronze has with other bytes.
+    """
     source, report = context.request.source, context.report
     bronze = context.lake.table_path(TableName.RECORDS)
     if source is None or (isinstance(source, DeltaSource) and source.is_at(bronze)):
-        return
+        return 0
     with context.step("reading the source into bronze"):
         ingested = ingest(
             source,
@@ -168,6 +176,7 @@ def _ingest(context: RunContext, *, read_again: bool) -> None:
     report.counts.damaged_stretches = ingested.damaged_stretches
     if ingested.added_partitions:
         context.note_oddity(two_partition_counts(ingested.added_partitions))
+    return ingested.differing
 
 
 def _replay(context: RunContext, reached: Progress | None) -> None:

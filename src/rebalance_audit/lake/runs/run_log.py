@@ -107,8 +107,8 @@ class RunLog:
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
         """Replace the row by one with the outcome and the time of the end."""
         row = {**self._row(outcome), "ended_at": datetime.now(UTC), **columns}
-        writer = table_rows(self._lake.spark, TableName.RUNS, [row]).write.format("delta")
-        self._lake.overwrite(TableName.RUNS, writer, "run_id", self._entry.run_id)
+        rows = table_rows(self._lake.spark, TableName.RUNS, [row])
+        self._lake.overwrite(TableName.RUNS, rows, "run_id", self._entry.run_id)
 
 
 def moment_of(moment_ms: int | None) -> datetime | None:

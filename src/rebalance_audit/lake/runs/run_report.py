@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_audit.lake.runs.run_log import moment_of
+from rebalance_audit.lake.runs.step_costs import StepCost
 
 
 @dataclass(slots=True)
@@ -43,6 +44,8 @@ class RunReport:
     seconds: dict[str, float] = field(default_factory=dict)
     """Step -> how long it took, seconds."""
 
+    costs: list[StepCost] = field(default_factory=list)
+    """What each step cost beside its tasks, if that was asked for."""
     notes: list[str] = field(default_factory=list)
     """Sentences about what was odd."""
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
+from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -12,6 +13,7 @@ from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, MEMBERS, REBALAN
 from rebalance_audit.lake.gold import group_hours as hours
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import (
+    Days,
     commit_findings,
     days_of,
     is_of_records,
@@ -53,12 +55,24 @@ class Writer:
         self._plan, self._stream, self._summary = replayed
         self._since = self._plan.since
         self._replaced = self._plan.groups.replaced
+        self._has_no_findings = (
+            self._since is None
+            and self._request.with_silver
+            and self._sink.is_empty(TableName.FINDINGS)
+        )
+        """Whether one commit can write all findings: those of the reducer, and those that offset commits show."""
+        self._hours: DataFrame | None = None
+        """All rows of gold.group_hours, held in memory, if something reads them."""
 
     def write(self) -> None:
         """Write all tables. Raises LakeNotWritable."""
         changed = self._write_outputs()
-        self._write_hours(changed)
-        self._write_commit_findings()
+        try:
+            self._write_hours(changed)
+            self._write_commit_findings()
+        finally:
+            if self._hours is not None:
+                self._hours.unpersist()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
         self._write_snapshots()
         self._write_topics()
@@ -74,8 +88,11 @@ class Writer:
         writes += [
             partial(self._write_output, output)
             for output in outputs
-            if self._summary.rows(output)
-            or (self._replaced is not None and not self._sink.is_empty(OUTPUTS[output]))
+            if not (output == FINDINGS and self._has_no_findings)
+            and (
+                self._summary.rows(output)
+                or (self._replaced is not None and not self._sink.is_empty(OUTPUTS[output]))
+            )
         ]
         with ThreadPoolExecutor(WRITERS) as pool:
             done = [written for written in pool.map(_call, writes) if written is not None]
@@ -145,6 +162,9 @@ class Writer:
             scope = self._of_regex() & hours.reaches_window(
                 self._request.from_ms, self._request.to_ms
             )
+            if self._reads_memory and self._request.with_silver and self._may_grow:
+                # Findings of commits read them too: few rows cost less here than out of the table.
+                rows = self._hours = rows.persist(StorageLevel.MEMORY_AND_DISK)
             context.replace(TableName.GROUP_HOURS, rows.where(scope), scope)
             return
         if self._summary.rows(REBALANCES):
@@ -183,10 +203,50 @@ class Writer:
             if not plan.counts.records:
                 return
             days = days_of(plan.counts)
-        rows = commit_findings(context.of_cluster, self._request.findings, plan.log_end_ms, days)
         asked = self._of_regex() & self._window(FINDINGS)
+        if self._has_no_findings:
+            self._write_all_findings(asked)
+            return
+        # A rebuild also looks at rows of groups that are no longer in bronze, which nobody has counted.
+        may_grow = self._may_grow or self._since is None
+        rows = self._commit_findings(days, may_grow=may_grow)
         written = self._sink.replace(TableName.FINDINGS, rows.where(asked), scope_of(days) & asked)
         context.note(TableName.FINDINGS, written)
+
+    def _write_all_findings(self, asked: Column) -> None:
+        """All rows of gold.findings, which has none; those of commits only if there can be any."""
+        rows = rebuilt_rows_of(self._stream, FINDINGS).where(self._window(FINDINGS))
+        may_have_more = self._may_grow or self._plan.counts.has_transactions
+        if may_have_more:
+            more = self._commit_findings(None, may_grow=self._may_grow)
+            rows = rows.unionByName(more.where(asked))
+        if may_have_more or self._summary.rows(FINDINGS):
+            self._context.note(TableName.FINDINGS, self._sink.append(TableName.FINDINGS, rows))
+
+    def _commit_findings(self, days: Days | None, *, may_grow: bool) -> DataFrame:
+        rules = self._request.findings
+        read = self._read_for_findings
+        return commit_findings(read, rules, self._plan.log_end_ms, days, may_grow=may_grow)
+
+    def _read_for_findings(self, name: str) -> DataFrame:
+        if self._reads_memory and name == TableName.GROUP_RECORDS:
+            return rebuilt_rows_of(self._stream, GROUP_RECORDS)
+        if self._hours is not None and name == TableName.GROUP_HOURS:
+            return self._hours
+        return self._context.of_cluster(name)
+
+    @property
+    def _reads_memory(self) -> bool:
+        """Whether what was made here is read where it is: few rows, and all that the tables will have of the groups."""
+        return self._since is None and self._plan.is_small and not self._request.has_window
+
+    @property
+    def _may_grow(self) -> bool:
+        """Whether the log has as many records as must be of one group and one hour for a finding of growth."""
+        reached = self._plan.reached
+        known = [] if reached is None else reached.partitions.values()
+        records = max(self._plan.counts.records, sum(part.records for part in known))
+        return records >= self._request.findings.growth_records
 
     def _of_regex(self) -> Column:
         return routing.in_groups(self._request.groups_regex, F.col("group_id"))

@@ -7,10 +7,10 @@ its place: nothing; each new worker would take a second longer.
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.errors import BadRequest
 
@@ -78,6 +78,38 @@ def counts_receiver(spark: SparkSession) -> Any:
     So that it ends quietly when Java ends. In its place: nothing; a stack trace would follow our sentence.
     """
     return getattr(spark.sparkContext, "_accumulatorServer", None)
+
+
+def java_frame(frame: DataFrame) -> Any:
+    """A data frame as Java has it.
+
+    For a transaction of Delta's that replaces one row. In its place: an overwrite with `replaceWhere`, in ten queries.
+    """
+    return frame._jdf  # noqa: SLF001 - see above
+
+
+class Query(NamedTuple):
+    """One SQL execution of Spark's."""
+
+    at_ms: int
+    """When it began, epoch milliseconds."""
+    jobs: int
+    description: str
+
+
+def queries_since(spark: SparkSession, moment_ms: float) -> list[Query]:
+    """The queries that Spark remembers among those that began at a moment or later, oldest first.
+
+    For `--explain-run`. In its place: an event log, read after the session.
+    """
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # noqa: SLF001 - see above
+    known = java_session(spark).sharedState().statusStore().executionsList()
+    found = (known.apply(number) for number in range(known.size()))
+    return [
+        Query(each.submissionTime(), each.jobs().size(), each.description())
+        for each in found
+        if each.submissionTime() >= moment_ms
+    ]
 
 
 def java_trace(error: Exception) -> str:

@@ -6,18 +6,34 @@ each time. Hadoop's file systems reach the log wherever the lake is.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
-from rebalance_audit.lake.session.private_spark import DELTA_LOG, hadoop_conf, table_metadata
+from rebalance_audit.lake.session.private_spark import (
+    DELTA_LOG,
+    hadoop_conf,
+    java_frame,
+    java_session,
+    table_metadata,
+)
 
+OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
+"""`userMetadata` of this program's commits, see `run_ids`; an ingest counts its commits after a slash."""
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
 ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"
+ACTION: Final = "org.apache.spark.sql.delta.actions.Action"
+UPDATE: Final = "org.apache.spark.sql.delta.DeltaOperations$Update"
+WRITES: Final = frozenset({"UPDATE", "WRITE"})
+"""Delta's names of the operations that append or overwrite rows, here and in `replace_newest_rows`."""
+STATS_PREFIX: Final = 32
+"""`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
+OPTION: Final = "scala.Option"
+PYTHON_UTILS: Final = "org.apache.spark.api.python.PythonUtils"
 
 
 def latest_version(spark: SparkSession, path: str) -> int:
@@ -64,6 +80,8 @@ class TableCommit(NamedTuple):
     operation: str | None
     """Delta's name for what was done, `MERGE`, `RESTORE`, …; None if the commit does not say."""
     user_metadata: str | None
+    at_ms: int
+    """When it was made, epoch milliseconds."""
 
 
 def append_commit(spark: SparkSession, path: str, run_id: str) -> AppendCommit:
@@ -78,7 +96,9 @@ def append_commit(spark: SparkSession, path: str, run_id: str) -> AppendCommit:
 def commit(spark: SparkSession, path: str, version: int) -> TableCommit:
     """One commit of the table at a path. Raises OSError, also if the log no longer has it."""
     info = _commit_info(spark, path, version)
-    return TableCommit(version, info.get("operation"), info.get("userMetadata"))
+    return TableCommit(
+        version, info.get("operation"), info.get("userMetadata"), info.get("timestamp", 0)
+    )
 
 
 def is_unwritten(spark: SparkSession, path: str) -> bool:
@@ -104,7 +124,51 @@ def properties(spark: SparkSession, path: str) -> dict[str, str]:
     return found
 
 
+def replace_newest_rows(
+    spark: SparkSession, path: str, column: str, value: str, rows: DataFrame
+) -> bool:
+    """Replace what the newest commit of the table at a path added, if its rows all have a value in a column.
+
+    Only if this program made that commit, by an append or an overwrite; returns whether it did. Two queries, which look
+    at no other file: `replaceWhere` takes ten. Raises OSError, and DeltaConcurrentModificationException if another
+    commit comes first.
+    """
+    log = java_class(spark, DELTA_LOG).forTable(java_session(spark), path)
+    transaction = log.startTransaction()
+    lines = _actions(spark, path, transaction.readVersion())
+    info = _info(lines)
+    if not OWN_COMMIT.fullmatch(info.get("userMetadata") or "") or info["operation"] not in WRITES:
+        return False
+    added = {line: add for line in lines if (add := json.loads(line).get("add"))}
+    if not added or not all(_has_only(add, column, value) for add in added.values()):
+        return False
+    action = java_class(spark, ACTION)
+    removed = java_class(spark, PYTHON_UTILS).toSeq(
+        [action.fromJson(add).remove() for add in added]
+    )
+    written = transaction.writeFiles(java_frame(rows))
+    update = java_class(spark, UPDATE)(java_class(spark, OPTION).empty())
+    transaction.commit(written.appendedAll(removed), update)
+    return True
+
+
+def _has_only(add: Mapping[str, Any], column: str, value: str) -> bool:
+    """Whether a file's statistics say that all rows have the value; they hold the beginning of a long one only."""
+    stats = json.loads(add.get("stats") or "{}")
+    ends = {stats.get(end, {}).get(column) for end in ("minValues", "maxValues")}
+    return ends == {value} and len(value) < STATS_PREFIX
+
+
 def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]:
+    return _info(_actions(spark, path, version))
+
+
+def _info(actions: Iterable[str]) -> dict[str, Any]:
+    infos = (json.loads(line).get("commitInfo") for line in actions)
+    return next(filter(None, infos), {})
+
+
+def _actions(spark: SparkSession, path: str, version: int) -> list[str]:
     file = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log/{version:020d}.json")
     try:
         stream = file.getFileSystem(hadoop_conf(spark)).open(file)
@@ -114,8 +178,7 @@ def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]
             stream.close()
     except Py4JJavaError as error:
         raise OSError(java_message(error)) from None
-    infos = (json.loads(line).get("commitInfo") for line in text.splitlines())
-    return next(filter(None, infos), {})
+    return [line for line in text.split("\n") if line]
 
 
 def java_message(error: Py4JJavaError) -> str:

@@ -4,14 +4,10 @@ Every commit of this program names its run in `userMetadata`. What other program
 builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIMIZE, VACUUM, properties.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from rebalance_audit.lake.storage.delta_log import TableCommit
-
-OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
-"""`userMetadata` of this program's commits, see `run_ids`; an ingest counts its commits after a slash."""
+from rebalance_audit.lake.storage.delta_log import OWN_COMMIT, TableCommit
 
 KEEPS_ROWS: Final = frozenset(
     {

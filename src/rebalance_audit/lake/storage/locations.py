@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeAlias
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
@@ -61,6 +62,14 @@ class Location(Protocol):
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """Let a writer write into the table, which exists."""
+
+    def replace_newest_rows(
+        self, schema: TableSchema, column: str, value: str, rows: DataFrame
+    ) -> bool:
+        """Replace the rows of the newest commit, if it is one of ours and all have the value; whether it was.
+
+        Raises OSError, and DeltaConcurrentModificationException if another commit comes first.
+        """
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """The table to change."""
@@ -139,6 +148,13 @@ class Folder:
         """By path."""
         writer.save(self.address(schema))
 
+    def replace_newest_rows(
+        self, schema: TableSchema, column: str, value: str, rows: DataFrame
+    ) -> bool:
+        """By the table's log."""
+        path = self.address(schema)
+        return delta_log.replace_newest_rows(self._spark, path, column, value, rows)
+
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """By path."""
         return DeltaTable.forPath(self._spark, self.address(schema))
@@ -202,9 +218,10 @@ class Catalog:
             return []
         history = self.delta_table(schema).history()
         found = history.where(history["version"].between(after + 1, upto)).orderBy("version")
+        at_ms = F.unix_millis("timestamp")
         commits = [
             TableCommit(*row)
-            for row in found.select("version", "operation", "userMetadata").collect()
+            for row in found.select("version", "operation", "userMetadata", at_ms).collect()
         ]
         if len(commits) < upto - after:
             raise OSError(
@@ -238,6 +255,16 @@ class Catalog:
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """By name."""
         writer.saveAsTable(self.sql_name(schema))
+
+    def replace_newest_rows(
+        self,
+        schema: TableSchema,  # noqa: ARG002 - as in every location
+        column: str,  # noqa: ARG002
+        value: str,  # noqa: ARG002
+        rows: DataFrame,  # noqa: ARG002
+    ) -> bool:
+        """Never: a governed catalog lets nobody read the table's log."""
+        return False
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """By name."""

@@ -115,9 +115,8 @@ class Sink:
 
     def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
         """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
-        schema = table_schemas()[name]
-        writer = self._shaped(schema, rows).write.format("delta")
-        self.lake.overwrite(name, writer, "cluster", self.cluster)
+        shaped = self._shaped(table_schemas()[name], rows)
+        self.lake.overwrite(name, shaped, "cluster", self.cluster)
         return Written(inserted=count)
 
     def patch(

@@ -20,7 +20,7 @@ from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import with_retries
-from rebalance_audit.lake.storage.delta_log import java_message
+from rebalance_audit.lake.storage.delta_log import TableCommit, java_message
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.locations import Folder, location_of
@@ -199,18 +199,25 @@ class Lake:
         """Let a writer of format delta, with its mode and options, write into a table that exists."""
         self._location.save(table_schemas()[name], writer)
 
-    def overwrite(self, name: str, writer: DataFrameWriter, column: str, value: str) -> None:
-        """Replace all rows that have a value in a column by the rows of a writer of format delta.
+    def overwrite(self, name: str, rows: DataFrame, column: str, value: str) -> None:
+        """Replace all rows that have a value in a column by rows that have it too.
 
-        One commit, and for few rows much less work than a MERGE; tried again if another program committed first.
+        To be used for every change of the table, so that the commit that last wrote the value has all its rows. One
+        commit, and for few rows much less work than a MERGE; tried again if another program committed first.
         """
         if self.is_folder and self.is_unwritten(name):
             # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
-            self.save(name, writer.mode("append"))
+            self.save(name, rows.write.format("delta").mode("append"))
             return
         quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-        writer = writer.mode("overwrite").option("replaceWhere", f"{column} = '{quoted}'")
-        with_retries(lambda: self.save(name, writer))
+        writer = rows.write.format("delta").mode("overwrite")
+        writer = writer.option("replaceWhere", f"{column} = '{quoted}'")
+
+        def replace() -> None:
+            if not self._location.replace_newest_rows(table_schemas()[name], column, value, rows):
+                self.save(name, writer)
+
+        with_retries(replace)
 
     def rows_appended(self, name: str, run_id: str) -> int:
         """How many rows the newest commit of a run added to a table. Raises OSError."""
@@ -222,6 +229,16 @@ class Lake:
             for version in (commit.version, commit.version - 1)
         )
         return now - before
+
+    def commits_of_run(self, name: str, run_id: str) -> list[TableCommit]:
+        """The newest commits of a table as far as a run made them, newest first. Raises LakeNotReadable and OSError."""
+        found: list[TableCommit] = []
+        for version in range(self.version(name) or 0, -1, -1):
+            (commit,) = self._location.commits(table_schemas()[name], version - 1, version)
+            if not (commit.user_metadata or "").startswith(run_id):
+                break
+            found.append(commit)
+        return found
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
