@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.local import one_look, shares
+from rebalance_audit.local import byte_ranges, one_look, shares
 from rebalance_audit.local.audit import Audit, audit_segments
 from rebalance_audit.local.forks import forked
 from rebalance_audit.local.group_ranges import GroupRange, group_ranges
@@ -53,6 +53,19 @@ def test_real_logs(
     shared_out()
     assert_same(one, audit_segments(path))
     assert call("inspect", path, "--json").out == printed
+
+
+def test_processes_that_read_again_start_no_others(
+    shared_out: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log too large to keep, on a machine that has not compiled the walk yet."""
+    path = capture("failover").segments
+    one = audit_segments(path)
+    monkeypatch.setattr(one_look, "KEPT_BYTES_MAX", 1)
+    monkeypatch.setattr(byte_ranges, "PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr(byte_ranges, "cores", lambda: 2)
+    shared_out()
+    assert_same(one, audit_segments(path))
 
 
 def group_record(offset: int, group: str, value: bytes | None) -> Rec:

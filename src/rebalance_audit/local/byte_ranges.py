@@ -1,5 +1,6 @@
 """Byte ranges of segment files: the work of one worker at a time, and the answers of many workers in order."""
 
+import multiprocessing
 import os
 import signal
 from collections import deque
@@ -62,8 +63,12 @@ def ranges_of(
 
 
 def workers_for(size_bytes: int) -> int:
-    """How many processes to read this much with: one per core, or only this one."""
-    return 1 if size_bytes < PARALLEL_FROM_BYTES else cores()
+    """How many processes to read this much with: one per core, or only this one.
+
+    One of the copies that share out the groups (`forks`) reads alone: it may start none, and there is one per core.
+    """
+    is_copy = multiprocessing.current_process().daemon
+    return 1 if is_copy or size_bytes < PARALLEL_FROM_BYTES else cores()
 
 
 def cores() -> int:
