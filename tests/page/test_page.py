@@ -73,7 +73,7 @@ def opened(page: Page, file: Path, address: str = "") -> Page:
     """The page, once everything on it is drawn."""
     page.set_default_timeout(PATIENCE_MS)
     page.goto(file.as_uri() + address)
-    page.wait_for_selector("html[data-ready=yes]")
+    page.wait_for_selector("html[data-drawn=yes]")
     return page
 
 

@@ -167,7 +167,7 @@ def test_a_log_of_two_weeks_names_the_groups_that_got_worse(tmp_path: Path) -> N
     groups = rows_of("was"), rows_of("is", minute=week + 60), rows_of("end", 2 * week)
     write_groups(tmp_path, *groups)
     said = report(tmp_path).text.partition("against the seven before")[2].partition("best est")[0]
-    assert re.search(r"\bend 0 ms 2\.0 s 2\.0 s\s+0 1 is 0 ms 2\.0 s 2\.0 s\s+0 1 Not", said)
+    assert re.search(r"\bend 2\.0 s\s+0 ms 2\.0 s\s+0 1 is 2\.0 s\s+0 ms 2\.0 s\s+0 1 Not", said)
     short = report(tmp_path, "--to", "2026-09-28")
     assert "against the seven before" not in short.text
 

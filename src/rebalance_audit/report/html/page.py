@@ -21,7 +21,7 @@ from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.glossary import GLOSSARY
 from rebalance_audit.report.html.colours import MARKS, OTHER, STATES, colours_of
-from rebalance_audit.report.html.facts import PageFacts, per_bucket
+from rebalance_audit.report.html.facts import DAY_MS, PageFacts, per_bucket
 from rebalance_audit.report.html.groups import (
     findings_by_kind,
     group_sections,
@@ -100,7 +100,8 @@ def render_page(facts: PageFacts) -> str:
         states=STATES,
         marks=MARKS,
         severities=[str(severity) for severity in findings.STYLES],
-        weeks=[_week(row, listed) for row in facts.weeks],
+        weeks=_weeks(facts.weeks, listed),
+        weeks_span=_last_week(facts.totals),
         version=__version__,
         cluster=shown(facts.cluster),
         source=shown(facts.source),
@@ -249,6 +250,19 @@ def _sections(
     return found
 
 
+def _weeks(rows: Sequence[TableRow], listed: Collection[str]) -> list[dict[str, Any]]:
+    weeks = [_week(row, listed) for row in rows]
+    most = max((week["more_ms"] for week in weeks), default=1)
+    return [{**week, "share": round(100 * week["more_ms"] / most)} for week in weeks]
+
+
+def _last_week(totals: TableRow) -> str:
+    last_ms = totals["last_epoch_ms"]
+    if last_ms is None:
+        return ""
+    return f"{words.moment(last_ms - 7 * DAY_MS)[:16]} to {words.moment(last_ms)[:16]}"
+
+
 def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
     group_id = row["group_id"]
     return {
@@ -288,7 +302,7 @@ def _cells(group: TableRow) -> list[str]:
     return [
         shown(group["group_id"]),
         group["protocol"] or words.NOTHING,
-        state_text(group),
+        state_text(group).replace(" (", "\N{NO-BREAK SPACE}("),
         f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
         words.bounds(bounds_in(group, "unsettled")),
         words.bounds(bounds_in(group, "longest")),

@@ -2,7 +2,7 @@
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const data = read("data");
-  const packedSections = read("sections-data");
+  let packedSections = null; // read with the first section: megabytes that a look at the overview does not need
   const LANES = 40; // groups in the picture of all groups at a time
   const byId = (id) => document.getElementById(id);
   const night = matchMedia("(prefers-color-scheme: dark)");
@@ -66,9 +66,12 @@
     whole: () => setView(whole.from, whole.to),
   };
 
+  const DURATIONS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+    .concat([1, 2, 5, 10, 15, 30].map((each) => each * 1000), [1, 2, 5, 10, 15, 30].map((each) => each * 60000), [1, 2, 3, 6, 12, 24, 48].map((each) => each * 3600000));
+
   // --- charts ------------------------------------------------------------------------------------
 
-  const charts = new Map(); // element -> {make, chart, marks, current}
+  const charts = new Map(); // element -> {make, drawn, chart, marks, current}; no chart while it waits to be drawn
 
   function axis() {
     return {
@@ -85,27 +88,37 @@
     };
   }
 
-  const timeAxis = () => ({ type: "time", min: view.from, max: view.to, ...axis(), splitLine: { show: true, lineStyle: { color: colour("grid") } } });
+  const timeAxis = () => ({ type: "time", min: view.from, max: view.to, ...axis(), axisLabel: { ...axis().axisLabel, formatter: { month: "{MMM} {d}", day: "{MMM} {d}" } }, splitLine: { show: true, lineStyle: { color: colour("grid") } } });
 
   function draw(element) {
     const entry = charts.get(element);
     if (entry.chart) entry.chart.dispose();
-    entry.chart = echarts.init(element, null, { renderer: "canvas", devicePixelRatio: Math.max(2, window.devicePixelRatio) });
+    // Paper is finer than screens: twice the dots in both directions, which cost time on a screen that has not got them.
+    entry.chart = echarts.init(element, null, { renderer: "canvas", devicePixelRatio: onPaper ? Math.max(2, window.devicePixelRatio) : window.devicePixelRatio });
     entry.chart.setOption({ useUTC: true, animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily }, ...entry.make(element) });
     entry.chart.getZr().flush(); // now, not with the next frame: a printer does not wait
+    entry.drawn?.(entry.chart);
   }
+
+  const isInView = (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom >= 0 && top <= innerHeight;
+  };
+  const afterPainting = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
   const GRID = { left: 150, right: 16, top: 8, bottom: 26 };
   const grid = (element) => ({ ...GRID, left: element.clientWidth < 500 ? 92 : GRID.left });
 
-  function add(element, label, make) {
-    charts.set(element, { make });
+  // While the page opens, what is out of view waits until the rest can be seen.
+  let isOpen = false;
+  function add(element, label, make, drawn) {
+    charts.set(element, { make, drawn });
     element.tabIndex = 0;
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", label);
     element.setAttribute("aria-describedby", "how");
     drive(element);
-    draw(element);
+    if (isOpen) draw(element);
   }
 
   function say(text) { byId("said").textContent = text; }
@@ -232,7 +245,14 @@
     });
   }
 
-  function barsOverTime(element, series, unit) {
+  // Lines at whole seconds, minutes, hours: a tenth of a minute is no round number.
+  function durationSteps([{ data: bars }]) {
+    const most = Math.max(1, ...bars.map((bar) => bar[1]));
+    const interval = DURATIONS.find((each) => most <= 5 * each) ?? Math.ceil(most / 5 / 86400000) * 86400000;
+    return { interval, max: Math.ceil(most / interval) * interval };
+  }
+
+  function barsOverTime(element, series, unit, steps = () => ({})) {
     const size = data.bucket_ms;
     return {
       grid: { ...grid(element), left: 64, top: 12 },
@@ -244,7 +264,7 @@
         trigger: "axis",
       },
       xAxis: { ...timeAxis(), splitLine: { show: false } },
-      yAxis: { type: "value", minInterval: 1, ...axis(), axisLabel: { color: colour("soft"), formatter: unit } },
+      yAxis: { type: "value", minInterval: 1, ...steps(series), ...axis(), axisLabel: { color: colour("soft"), formatter: unit } },
       series: series.map((one) => ({ ...one, type: "bar", stack: "all", clip: true, barWidth: Math.min(60, Math.max(1.5, (0.8 * (element.clientWidth - 90) * size) / (view.to - view.from))) })),
     };
   }
@@ -279,7 +299,7 @@
   })), String);
   const unsettled = (element) => barsOverTime(element, [{
     name: "not stable", itemStyle: { color: shade(data.marks.not_stable) }, data: buckets.map((bucket) => [bucket[0] + middle, bucket[1]]),
-  }], duration);
+  }], duration, durationSteps);
 
   function redrawBuckets() {
     const isFiltered = lanesData !== null && (wantedCause() !== null || wantedSeverity() !== "" || wantedGroup() !== "");
@@ -352,9 +372,9 @@
     if (!element || !charts.has(element)) return;
     element.style.height = laneHeight(Math.min(LANES, byLoss.filter(passes).length), 18);
     draw(element);
-    const chart = charts.get(element).chart;
-    chart.on("click", (point) => openGroup(charts.get(element).marks[point.dataIndex].number));
   }
+
+  const openClicked = (chart) => chart.on("click", (point) => openGroup(charts.get(byId("chart-lanes")).marks[point.dataIndex].number));
 
   function page(step) {
     lanesFrom = Math.max(0, lanesFrom + step * LANES);
@@ -427,6 +447,7 @@
     if (!opened.has(number)) {
       const section = document.createElement("section");
       opened.set(number, section);
+      if (group.section !== null) packedSections ??= read("sections-data");
       const { html, gantt } = group.section === null ? briefSection(number) : await unpack(packedSections[group.section]);
       section.className = "group";
       section.id = `g${number}`;
@@ -471,7 +492,7 @@
         lanesOf.setAttribute("aria-pressed", "false");
       }
       button("Close", () => {
-        charts.get(picture).chart.dispose();
+        charts.get(picture).chart?.dispose();
         charts.delete(picture);
         opened.delete(number);
         section.remove();
@@ -657,7 +678,7 @@
     byId("lanes-after").addEventListener("click", () => page(1));
   }
 
-  function redraw() { for (const element of charts.keys()) draw(element); redrawLanes(); }
+  function redraw() { for (const element of charts.keys()) if (element.id === "chart-lanes") redrawLanes(); else draw(element); }
   night.addEventListener("change", redraw);
   let width = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
@@ -685,14 +706,23 @@
       const lost = data.groups.map((group) => group.keys[4]);
       byLoss = data.groups.map((_, number) => number).filter((number) => lanesData.groups[number]?.length).sort((one, other) => lost[other] - lost[one] || one - other);
       byId("chart-lanes").style.height = laneHeight(Math.min(LANES, byLoss.length), 18);
-      add(byId("chart-lanes"), "Groups by time not stable, a bar for each rebalance in the colour of its cause", lanesOption);
-      redrawLanes();
+      add(byId("chart-lanes"), "Groups by time not stable, a bar for each rebalance in the colour of its cause", lanesOption, openClicked);
     }
-    if (!(await readHash())) {
+    const isAsked = await readHash();
+    for (const [element, entry] of charts) if (!entry.chart && isInView(element)) draw(element);
+    document.documentElement.dataset.ready = "yes"; // what is in view can be used
+    await afterPainting();
+    isOpen = true;
+    for (const [element, entry] of charts) {
+      if (entry.chart) continue;
+      draw(element);
+      await afterPainting();
+    }
+    if (!isAsked) {
       const firstWith = data.groups.findIndex((group) => group.section !== null);
       if (firstWith >= 0) await openGroup(firstWith, { scroll: false });
     }
-    document.documentElement.dataset.ready = "yes";
+    document.documentElement.dataset.drawn = "yes"; // and what is not in view
   }
   start();
 })();
