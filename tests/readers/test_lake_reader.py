@@ -120,7 +120,7 @@ def test_what_is_no_lake_is_refused(audit: ra.Audit, lake: Path, tmp_path: Path)
     """At once, with the clusters that there are; a state needs one cluster."""
     with pytest.raises(ra.LakeNotReadable, match="has no run of cluster green; it has blue"):
         ra.open_lake(lake, "green")
-    with pytest.raises(ra.LakeNotReadable, match="cannot be read"):
+    with pytest.raises(ra.LakeNotReadable, match="is no lake: it has no table"):
         ra.open_lake(tmp_path)
     with pytest.raises(ra.LakeNotReadable, match="only Spark can ask"):
         ra.open_lake("catalog:main")

@@ -31,7 +31,7 @@ GONE = Told("Empty or gone", 0)
 
 def told(words: str) -> Told:
     """`Stable (3)`, `Stable with 3 members`, `Empty`, `Empty or gone`."""
-    found = TOLD.fullmatch(words.strip())
+    found = TOLD.fullmatch(" ".join(words.split()))  # also over spaces that do not break
     assert found, words
     return Told(found[1], int(found[2] or found[3] or 0))
 

@@ -1,6 +1,6 @@
 """What steps of a run cost, out of queries and commits with a time."""
 
-from rebalance_audit.lake.runs.step_costs import Span, StepCost, step_costs
+from rebalance_audit.lake.runs.step_costs import StepCost, StepPart, step_costs
 from rebalance_audit.lake.session.private_spark import Query
 from rebalance_audit.lake.storage.delta_log import TableCommit
 
@@ -8,9 +8,9 @@ from rebalance_audit.lake.storage.delta_log import TableCommit
 def test_each_query_and_commit_counts_once_in_the_innermost_step() -> None:
     """A step in two parts, one within it, and what is in none."""
     spans = [
-        Span("replaying groups", 1_000, 2_000),
-        Span("counting records", 2_500, 3_000),
-        Span("replaying groups", 2_200, 3_500),
+        StepPart("replaying groups", 1_000, 2_000),
+        StepPart("counting records", 2_500, 3_000),
+        StepPart("replaying groups", 2_200, 3_500),
     ]
     queries = [
         Query(1_000, 2, "collect at gaps.py:56"),

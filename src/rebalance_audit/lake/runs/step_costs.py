@@ -23,7 +23,7 @@ OF_DELTA: Final = "Delta: "
 BETWEEN: Final = "between the steps"
 
 
-class Span(NamedTuple):
+class StepPart(NamedTuple):
     """When a part of a step ran, epoch milliseconds."""
 
     step: str
@@ -52,7 +52,7 @@ class Timeline:
     def __init__(self) -> None:
         """Begins now."""
         self._began_ms = time.time() * 1000
-        self._spans: list[Span] = []
+        self._spans: list[StepPart] = []
 
     @contextmanager
     def part_of(self, step: str) -> Iterator[None]:
@@ -61,7 +61,7 @@ class Timeline:
         try:
             yield
         finally:
-            self._spans.append(Span(step, began_ms, time.time() * 1000))
+            self._spans.append(StepPart(step, began_ms, time.time() * 1000))
 
     def costs(self, spark: SparkSession, lake: Lake, run_id: str) -> list[StepCost]:
         """Of each step that has ended, in their order, and of what came between them.
@@ -74,7 +74,7 @@ class Timeline:
 
 
 def step_costs(
-    spans: Sequence[Span], queries: Sequence[Query], commits: Sequence[TableCommit]
+    spans: Sequence[StepPart], queries: Sequence[Query], commits: Sequence[TableCommit]
 ) -> list[StepCost]:
     """Each query and commit added to the step in which it began; a part within another one counts in that one."""
     costs = {span.step: StepCost(span.step) for span in sorted(spans, key=lambda span: span[1])}
