@@ -55,16 +55,21 @@ def hand_out(
     Writes the summary to `summary_file` first, where one is given.
     The file's folder is created. A reader of the file sees the old content or all of the new. Raises OSError.
     """
-    form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    document = orjson.dumps({"schema_version": JSON_VERSION, **summary}, option=form)
+    told = document(summary)
     if summary_file is not None:
-        write_file(document, summary_file)
+        write_file(told, summary_file)
     if as_json:
-        click.echo(document, nl=False)
+        click.echo(told, nl=False)
     elif isinstance(text, str):
         click.echo(folded(text))
     else:
         text()
+
+
+def document(shape: Mapping[str, Any]) -> bytes:
+    """An object for programs as text in lines, `schema_version` first."""
+    form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps({"schema_version": JSON_VERSION, **shape}, option=form)
 
 
 def folded(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.cli.summaries import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
 from rebalance_audit.report.words import iso
@@ -86,8 +87,7 @@ class Brief:
 
     def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
         """The object of `report.brief`."""
-        form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        return orjson.dumps(brief(tables, cluster), option=form)
+        return document(brief(tables, cluster))
 
 
 def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
 from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.window import Window
 
 AHEAD: Final = 2
 """Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""
@@ -98,7 +99,7 @@ def check_tables(request: CheckRequest) -> list[str]:
     if unknown := sorted(set(request.tables) - set(known)):
         raise BadRequest(f"There is no table {', '.join(unknown)}: there are {', '.join(known)}.")
     scope = request.scope
-    if scope.from_ms is not None and scope.to_ms is not None and scope.from_ms >= scope.to_ms:
+    if Window(scope.from_ms, scope.to_ms).is_empty:
         raise BadRequest("The window is empty: its end is not after its start.")
     return [name for name in known if not request.tables or name in request.tables]
 

@@ -13,6 +13,8 @@ TableRow: TypeAlias = Mapping[str, Any]
 """One row of a gold table: columns as in `schemas/tables`, times in epoch milliseconds."""
 Tables: TypeAlias = Mapping[str, Sequence[TableRow]]
 """Gold table name (without layer) -> rows."""
+RowKey: TypeAlias = tuple[str, int, int]
+"""Group, incarnation, and the number of an epoch or of a rebalance."""
 
 
 DEAD_OR_AWAY: Final = frozenset(
@@ -63,6 +65,16 @@ def is_classic(row: TableRow) -> bool:
 def epoch_noun(rows: Iterable[TableRow]) -> str:
     """`generation` where all rows are of the classic protocol, else `epoch`."""
     return "generation" if all(map(is_classic, rows)) else "epoch"
+
+
+def epoch_key(row: TableRow) -> RowKey:
+    """Key of the epoch that a row is, or is of."""
+    return row["group_id"], row["incarnation"], row["epoch"]
+
+
+def rebalance_key(row: TableRow, after: int = 0) -> RowKey:
+    """Key of the rebalance that a row is, or is of; or of the one that many `after` it."""
+    return row["group_id"], row["incarnation"], row["rebalance_seq"] + after
 
 
 def duration_of(rebalance: TableRow) -> Bounds | None:

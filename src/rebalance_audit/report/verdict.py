@@ -8,7 +8,15 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import join_names
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.holders import HoldUp, How, Stretch, holders_of
-from rebalance_audit.report.summary import TableRow, Tables, duration_of, is_classic
+from rebalance_audit.report.summary import (
+    RowKey,
+    TableRow,
+    Tables,
+    duration_of,
+    epoch_key,
+    is_classic,
+    rebalance_key,
+)
 
 HOLDERS_NAMED: Final = 2
 CAUSES_NAMED: Final = 3
@@ -27,17 +35,17 @@ class Verdicts:
 
     def __init__(self, tables: Tables) -> None:
         """Takes `epochs`, `convergence`, `rebalance_causes` and `members`."""
-        self._epochs: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
-        self._progress: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
-        self._causes: dict[tuple[str, int, int], list[TableRow]] = defaultdict(list)
+        self._epochs: dict[RowKey, list[TableRow]] = defaultdict(list)
+        self._progress: dict[RowKey, list[TableRow]] = defaultdict(list)
+        self._causes: dict[RowKey, list[TableRow]] = defaultdict(list)
         self._members: dict[str, dict[str, TableRow]] = defaultdict(dict)
         for row in tables["epochs"]:
             if row["rebalance_seq"] is not None:
-                self._epochs[row["group_id"], row["incarnation"], row["rebalance_seq"]].append(row)
+                self._epochs[rebalance_key(row)].append(row)
         for row in tables["convergence"]:
-            self._progress[_key(row)].append(row)
+            self._progress[epoch_key(row)].append(row)
         for row in tables["rebalance_causes"]:
-            self._causes[_key(row)].append(row)
+            self._causes[epoch_key(row)].append(row)
         for row in tables["members"]:
             self._members[row["group_id"]][row["member_id"]] = row
 
@@ -102,7 +110,7 @@ class Verdicts:
 
     def causes_of(self, epoch: TableRow) -> str:
         """`member joined, c80 at 10.0.0.1 (proven)`: what began the epoch, and what happened meanwhile."""
-        rows = sorted(self._causes[_key(epoch)], key=lambda row: row["cause_seq"])
+        rows = sorted(self._causes[epoch_key(epoch)], key=lambda row: row["cause_seq"])
         if not rows or rows[0]["cause"] == RebalanceCause.UNKNOWN:
             return "unknown, the records that would tell are not in the log"
         began = self._listed([row for row in rows if not causes.is_meanwhile(row)])
@@ -148,7 +156,7 @@ class Verdicts:
     def _coordinator_moved(self, rebalance: TableRow) -> str:
         """Members wait for a new coordinator too; only the next record has its leader epoch."""
         epochs = [epoch for epoch, *_ in self._stretches(rebalance)]
-        following = self._epochs[_rebalance_key(rebalance, after=1)]
+        following = self._epochs[rebalance_key(rebalance, after=1)]
         led = [row["coordinator_epoch"] for row in (*epochs, *following[:1])]
         if None in led or len(set(led)) <= 1:
             return ""
@@ -162,10 +170,10 @@ class Verdicts:
 
     def _stretches(self, rebalance: TableRow) -> Iterator[Stretch]:
         """Its epochs in their order."""
-        epochs = sorted(self._epochs[_rebalance_key(rebalance)], key=lambda row: row["epoch"])
+        epochs = sorted(self._epochs[rebalance_key(rebalance)], key=lambda row: row["epoch"])
         ends: Sequence[int] = [row["started_at"] or 0 for row in epochs[1:]]
         for epoch, until_ms in zip(epochs, [*ends, rebalance["ended_at"]], strict=False):
-            key = _key(epoch)
+            key = epoch_key(epoch)
             yield Stretch(epoch, until_ms, self._progress[key], self._causes[key])
 
 
@@ -180,15 +188,6 @@ def _how_sure(cause: TableRow) -> str:
     ):
         return f"{certainty}, else {causes.label(removed)}"
     return certainty
-
-
-def _key(row: TableRow) -> tuple[str, int, int]:
-    return row["group_id"], row["incarnation"], row["epoch"]
-
-
-def _rebalance_key(rebalance: TableRow, after: int = 0) -> tuple[str, int, int]:
-    """Key of a rebalance, or of the one that many `after` it."""
-    return rebalance["group_id"], rebalance["incarnation"], rebalance["rebalance_seq"] + after
 
 
 def rebalance_heading(rebalance: TableRow) -> str:

@@ -19,6 +19,11 @@ class Window(NamedTuple):
         """Whether there is a row that it can leave out."""
         return self.from_ms is not None or self.to_ms is not None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no moment is inside: the end is not after the start."""
+        return self.from_ms is not None and self.to_ms is not None and self.from_ms >= self.to_ms
+
     def has(self, moment_ms: int | None) -> bool:
         """Whether the moment is inside; an unknown one only where nothing is limited."""
         if moment_ms is None:

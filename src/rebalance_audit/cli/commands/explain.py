@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-import orjson
 from rich.padding import Padding
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
@@ -30,7 +30,6 @@ from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport
-from rebalance_audit.tables.json_values import JSON_VERSION
 
 EXAMPLES: Final = """\b
 Examples:
@@ -197,7 +196,6 @@ def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> No
 
 def _json(explanation: Explanation, cluster: str) -> bytes:
     shape: dict[str, Any] = {
-        "schema_version": JSON_VERSION,
         "heading": explanation.heading,
         "sections": [section._asdict() for section in explanation.sections],
     }
@@ -207,4 +205,4 @@ def _json(explanation: Explanation, cluster: str) -> bytes:
             shape[name] = None if rows is None else row_for_programs(table, rows, cluster)
         else:
             shape[name] = [row_for_programs(table, row, cluster) for row in rows]
-    return orjson.dumps(shape, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return document(shape)

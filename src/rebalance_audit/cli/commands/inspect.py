@@ -116,7 +116,7 @@ def inspect(
     narrowed = Narrowed(names, window, limit, is_versioned)
     if (names or is_versioned) and not as_json:
         raise click.UsageError("--table and --versioned go with --json.")
-    if from_ms is not None and to_ms is not None and from_ms >= to_ms:
+    if window.is_empty:
         raise click.UsageError("--from has to be before --to.")
     if everything and limit is not None and not as_json:
         raise click.UsageError("Give --all or --limit, not both.")

@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-import orjson
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.summaries import write_file
-from rebalance_audit.tables.json_values import JSON_VERSION
+from rebalance_audit.cli.summaries import document, write_file
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
@@ -42,11 +40,11 @@ def metrics(
     """
     from rebalance_audit.readers.metrics import metrics_shape, metrics_text  # noqa: PLC0415 - imports DuckDB
 
-    if as_json:
-        shape = {"schema_version": JSON_VERSION, "metrics": metrics_shape(gold, groups_max)}
-        text = orjson.dumps(shape, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    else:
-        text = metrics_text(gold, groups_max)
+    text = (
+        document({"metrics": metrics_shape(gold, groups_max)})
+        if as_json
+        else metrics_text(gold, groups_max)
+    )
     if out is None:
         click.echo(text, nl=False)
     else:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-import orjson
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.summaries import document
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report import words
-from rebalance_audit.tables.json_values import JSON_VERSION
 from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
@@ -74,7 +73,6 @@ def state(
 
 
 def _print(at: str | None, groups: list[dict[str, Any]]) -> None:
-    form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    shape = orjson.dumps({"schema_version": JSON_VERSION, "at": at, "groups": groups}, option=form)
+    shape = document({"at": at, "groups": groups})
     # Partition numbers on one line; only structure has line breaks, in strings they are escaped.
     sys.stdout.buffer.write(_NUMBERS.sub(lambda found: b"".join(found[0].split()), shape))

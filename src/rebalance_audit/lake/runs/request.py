@@ -11,6 +11,7 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path, parse_catalog
+from rebalance_audit.tables.window import Window
 
 BRONZE: Final = "bronze"
 SILVER: Final = "silver"
@@ -79,11 +80,7 @@ def check_request(request: RunRequest) -> None:
             f"layers {', '.join(sorted(request.layers))}: write either all of"
             f" {', '.join(sorted(ALL_LAYERS))} or gold alone."
         )
-    if (
-        request.from_ms is not None
-        and request.to_ms is not None
-        and request.from_ms >= request.to_ms
-    ):
+    if Window(request.from_ms, request.to_ms).is_empty:
         raise BadRequest("The window is empty: its end is not after its start.")
     if not request.cluster:
         raise BadRequest("The name of the cluster is empty.")

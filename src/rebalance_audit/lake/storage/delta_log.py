@@ -20,9 +20,8 @@ from rebalance_audit.lake.session.private_spark import (
     java_session,
     table_metadata,
 )
+from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 
-OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
-"""`userMetadata` of this program's commits, see `run_ids`; an ingest counts its commits after a slash."""
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
 ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"

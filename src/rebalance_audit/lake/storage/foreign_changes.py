@@ -7,7 +7,8 @@ builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIM
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from rebalance_audit.lake.storage.delta_log import OWN_COMMIT, TableCommit
+from rebalance_audit.lake.storage.delta_log import TableCommit
+from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 
 KEEPS_ROWS: Final = frozenset(
     {

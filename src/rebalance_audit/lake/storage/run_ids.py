@@ -1,5 +1,6 @@
 """Ids of runs: how they are made, and how each commit says which run made it."""
 
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
+"""`userMetadata` of this program's commits; an ingest counts its commits after a slash."""
 USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from rebalance_audit.report import words
-from rebalance_audit.report.summary import TableRow, Tables
+from rebalance_audit.report.summary import TableRow, Tables, epoch_key, rebalance_key
 from rebalance_audit.tables.window import Window
 
 COUNTED: Final = {"rebalances": "rebalance", "epochs": "epoch", "findings": "finding"}
@@ -40,15 +40,16 @@ class Extent(NamedTuple):
             return tables
         kept = {name: self.window.rows(name, tables[name]) for name in ("rebalances", "ownership")}
         kept["findings"] = self.window.rows("findings", tables.get("findings", ()))
-        whole = set(map(_rebalance, kept["rebalances"]))
+        whole = set(map(rebalance_key, kept["rebalances"]))
         kept["epochs"] = [
             row
             for row in tables["epochs"]
-            if self.window.has(row["started_at"]) or _rebalance(row) in whole
+            if self.window.has(row["started_at"])
+            or (row["rebalance_seq"] is not None and rebalance_key(row) in whole)
         ]
-        epochs = set(map(_epoch, kept["epochs"]))
+        epochs = set(map(epoch_key, kept["epochs"]))
         for name in ("rebalance_causes", "convergence"):
-            kept[name] = [row for row in tables[name] if _epoch(row) in epochs]
+            kept[name] = [row for row in tables[name] if epoch_key(row) in epochs]
         groups = {row["group_id"] for name in COUNTED for row in kept[name]}
         for name in ("members", "group_states"):
             kept[name] = [row for row in tables[name] if row["group_id"] in groups]
@@ -106,11 +107,3 @@ def _groups(tables: Tables) -> set[str]:
     return {
         row["group_id"] for name in ("epochs", "rebalances", "group_states") for row in tables[name]
     }
-
-
-def _epoch(row: TableRow) -> tuple[object, ...]:
-    return row["group_id"], row["incarnation"], row["epoch"]
-
-
-def _rebalance(row: TableRow) -> tuple[object, ...]:
-    return row["group_id"], row["incarnation"], row["rebalance_seq"]

@@ -13,7 +13,7 @@ from rebalance_audit.report.causes import label
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
-from rebalance_audit.report.terminal.layout import ConsoleReport
+from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
 
 SHOWN: Final = 12
 """Findings in the overview unless all are wanted."""
@@ -52,12 +52,9 @@ def print_findings_in_detail(
     """The findings of one group, with what to do and the records that show them."""
     if not rows:
         return
-    wanted = extent.rows(len(rows))
-    cut = (
-        "" if wanted is None or wanted >= len(rows) else f": the {wanted} gravest of {len(rows):,}"
-    )
-    layout.title(f"Findings{cut}")
-    for row in gravest_first(rows)[:wanted]:
+    told = gravest_first(rows)[: extent.rows(len(rows))]
+    layout.title(title_of("Findings", len(told), len(rows), "gravest"))
+    for row in told:
         _head(layout, row, with_group=False)
         _paragraph(layout, row, row["detail"])
         _paragraph(layout, row, f"What to do: {row['advice']}", "dim")

@@ -13,7 +13,7 @@ from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
-from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
 from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
 
@@ -203,8 +203,7 @@ def _members(layout: ConsoleReport, members: Sequence[TableRow], extent: Extent)
         return
     latest_first = sorted(members, key=lambda row: -(row["last_seen_at"] or 0))
     shown = latest_first[: extent.rows(MEMBERS_SHOWN)]
-    cut = "" if len(shown) == len(members) else f": the {len(shown)} latest of {len(members):,}"
-    layout.title(f"Members{cut}")
+    layout.title(title_of("Members", len(shown), len(members), "latest"))
     table = layout.table("Member", "From", "To", "Host")
     for row in shown:
         name = layout.names.of(row["group_id"], row["member_id"])

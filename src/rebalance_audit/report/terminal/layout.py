@@ -175,6 +175,11 @@ def _longest_word(column: Column) -> int:
     return max((cell_len(word) for text in _texts(column) for word in text.split()), default=0)
 
 
+def title_of(what: str, shown: int, total: int, which: str) -> str:
+    """`Members`; `Members: the 40 latest of 120` where not all are shown."""
+    return what if shown == total else f"{what}: the {shown} {which} of {total:,}"
+
+
 def cell(text: object, style: str = "") -> Text:
     """A cell of a table: the text as it is, control characters escaped."""
     return Text(words.visible(str(text)), style)

@@ -11,9 +11,11 @@ from rebalance_audit.audit.causes.cause import Certainty
 from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.summary import (
     GroupSummary,
+    RowKey,
     TableRow,
     Tables,
     duration_of,
+    epoch_key,
     estimate_of,
     is_classic,
     summaries,
@@ -22,7 +24,7 @@ from rebalance_audit.report.summary import (
 )
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
-from rebalance_audit.report.terminal.layout import ConsoleReport, cell, two_lines
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 SHOWN: Final = 20
@@ -90,7 +92,7 @@ def _still_open(groups: Sequence[GroupSummary]) -> str:
 
 def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | None) -> None:
     shown = groups[:limit]
-    layout.title(_title("Groups", len(shown), len(groups), "most unsettled"))
+    layout.title(title_of("Groups", len(shown), len(groups), "most unsettled"))
     layout.print_first_fitting(_wide_groups(layout, shown), _narrow_groups(layout, shown))
 
 
@@ -173,7 +175,7 @@ def print_rebalances(
     else:
         which, ranked = "latest", sorted(rebalances, key=_when, reverse=True)
     shown = ranked[:limit]
-    layout.title(_title("Rebalances", len(shown), len(rebalances), which) + layout.on_day())
+    layout.title(title_of("Rebalances", len(shown), len(rebalances), which) + layout.on_day())
     group_column = ("Group",) if with_group else ()
     right = ("Took", "Epochs", "Moved", "Unowned")
     after = ("Epochs", "Took", "Cause", "Held up by", "Moved", "Unowned")
@@ -220,10 +222,10 @@ def _when(rebalance: TableRow) -> tuple[int, str, int, int]:
     )
 
 
-def trigger_members(tables: Tables) -> dict[tuple[str, int, int], str | None]:
+def trigger_members(tables: Tables) -> dict[RowKey, str | None]:
     """Group, incarnation and epoch -> the member that triggered its primary cause; None where no member did."""
     return {
-        (row["group_id"], row["incarnation"], row["epoch"]): row["member_id"]
+        epoch_key(row): row["member_id"]
         for row in tables["rebalance_causes"]
         if row["cause_seq"] == 0
     }
@@ -240,10 +242,6 @@ def epochs_of(rebalance: TableRow) -> str:
     if first is None:
         return words.NOTHING
     return str(first) if first == last else f"{first} to {last}"
-
-
-def _title(what: str, shown: int, total: int, which: str) -> str:
-    return what if shown == total else f"{what}: the {shown} {which} of {total:,}"
 
 
 def _mostly(group: GroupSummary) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
-from rebalance_audit.report.terminal.layout import ConsoleReport, cell
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of
 
 SHOWN: Final = 20
 """Gaps, the longest first, unless all are wanted."""
@@ -26,8 +26,7 @@ def print_ownership_gaps(
         return
     longest = sorted(together.values(), key=lambda rows: -rows[0]["unowned_before_ms"])
     shown = longest[: extent.rows(SHOWN)]
-    cut = "" if len(shown) == len(longest) else f": the {len(shown)} longest of {len(longest):,}"
-    layout.title(f"Partitions without owner{cut}")
+    layout.title(title_of("Partitions without owner", len(shown), len(longest), "longest"))
     table = layout.table("Until", "Unowned", "Partitions", "Before", "After", right=("Unowned",))
     for rows in shown:
         first = rows[0]
