@@ -6,7 +6,7 @@ the driver's JVM, has none of them: `check_is_classic` says so before anything i
 its place: nothing; each new worker would take a second longer.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, NamedTuple
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -17,6 +17,10 @@ from rebalance_audit.errors import BadRequest
 REMOTE: Final = frozenset({"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 """Variables by which PySpark makes sessions of Spark Connect."""
 DELTA_LOG: Final = "org.apache.spark.sql.delta.DeltaLog"
+ACTION: Final = "org.apache.spark.sql.delta.actions.Action"
+UPDATE: Final = "org.apache.spark.sql.delta.DeltaOperations$Update"
+OPTION: Final = "scala.Option"
+PYTHON_UTILS: Final = "org.apache.spark.api.python.PythonUtils"
 
 
 def check_is_classic(environment: Collection[str]) -> None:
@@ -80,12 +84,25 @@ def counts_receiver(spark: SparkSession) -> Any:
     return getattr(spark.sparkContext, "_accumulatorServer", None)
 
 
-def java_frame(frame: DataFrame) -> Any:
-    """A data frame as Java has it.
+def begin_transaction(spark: SparkSession, logs: Any, path: str) -> Any:
+    """A transaction on the newest version of a Delta table; `logs` is the class DELTA_LOG.
 
-    For a transaction of Delta's that replaces one row. In its place: an overwrite with `replaceWhere`, in ten queries.
+    In its place, and in that of `exchange_files`: an overwrite with `replaceWhere`, in ten queries instead of two.
     """
-    return frame._jdf  # noqa: SLF001 - see above
+    return logs.forTable(java_session(spark), path).startTransaction()
+
+
+def exchange_files(
+    transaction: Any, adds: Iterable[str], rows: DataFrame, classes: Callable[[str], Any]
+) -> None:
+    """Commit rows to the table in place of files, whose `add` actions are given as lines of its log.
+
+    `classes` gives a class of Java by its full name.
+    """
+    action = classes(ACTION)
+    removed = classes(PYTHON_UTILS).toSeq([action.fromJson(add).remove() for add in adds])
+    written = transaction.writeFiles(rows._jdf)  # noqa: SLF001 - see above
+    transaction.commit(written.appendedAll(removed), classes(UPDATE)(classes(OPTION).empty()))
 
 
 class Query(NamedTuple):

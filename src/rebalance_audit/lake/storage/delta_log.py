@@ -7,6 +7,7 @@ each time. Hadoop's file systems reach the log wherever the lake is.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JJavaError
@@ -15,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
 from rebalance_audit.lake.session.private_spark import (
     DELTA_LOG,
+    begin_transaction,
+    exchange_files,
     hadoop_conf,
-    java_frame,
-    java_session,
     table_metadata,
 )
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
@@ -25,14 +26,10 @@ from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
 ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"
-ACTION: Final = "org.apache.spark.sql.delta.actions.Action"
-UPDATE: Final = "org.apache.spark.sql.delta.DeltaOperations$Update"
 WRITES: Final = frozenset({"UPDATE", "WRITE"})
 """Delta's names of the operations that append or overwrite rows, here and in `replace_newest_rows`."""
 STATS_PREFIX: Final = 32
 """`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
-OPTION: Final = "scala.Option"
-PYTHON_UTILS: Final = "org.apache.spark.api.python.PythonUtils"
 
 
 def latest_version(spark: SparkSession, path: str) -> int:
@@ -132,8 +129,7 @@ def replace_newest_rows(
     at no other file: `replaceWhere` takes ten. Raises OSError, and DeltaConcurrentModificationException if another
     commit comes first.
     """
-    log = java_class(spark, DELTA_LOG).forTable(java_session(spark), path)
-    transaction = log.startTransaction()
+    transaction = begin_transaction(spark, java_class(spark, DELTA_LOG), path)
     lines = _actions(spark, path, transaction.readVersion())
     info = _info(lines)
     if not OWN_COMMIT.fullmatch(info.get("userMetadata") or "") or info["operation"] not in WRITES:
@@ -141,13 +137,7 @@ def replace_newest_rows(
     added = {line: add for line in lines if (add := json.loads(line).get("add"))}
     if not added or not all(_has_only(add, column, value) for add in added.values()):
         return False
-    action = java_class(spark, ACTION)
-    removed = java_class(spark, PYTHON_UTILS).toSeq(
-        [action.fromJson(add).remove() for add in added]
-    )
-    written = transaction.writeFiles(java_frame(rows))
-    update = java_class(spark, UPDATE)(java_class(spark, OPTION).empty())
-    transaction.commit(written.appendedAll(removed), update)
+    exchange_files(transaction, added, rows, partial(java_class, spark))
     return True
 
 
