@@ -205,8 +205,13 @@ class KafkaCluster:
     def _asking(self) -> Iterator["KafkaAdminClient"]:
         """A connected client. Raises SourceNotReadable, in one sentence, for what it or the cluster cannot do."""
         from kafka import KafkaAdminClient  # noqa: PLC0415 - an extra
-        from kafka.errors import KafkaError  # noqa: PLC0415
+        from kafka.errors import (  # noqa: PLC0415
+            KafkaConnectionError,
+            KafkaError,
+            KafkaTimeoutError,
+        )
 
+        connected = False
         # It logs each attempt that fails; we report the last one.
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         try:
@@ -217,15 +222,30 @@ class KafkaCluster:
                 bootstrap_timeout_ms=self.settings.timeout_ms,
                 **self._admin_options,
             )
+            connected = True
             try:
                 yield admin
             finally:
                 with suppress(KafkaError, OSError):
                     admin.close()
+        except (KafkaTimeoutError, KafkaConnectionError):
+            raise SourceNotReadable(self._unreachable(connected=connected)) from None
         except (KafkaError, OSError, AssertionError, TypeError) as error:
             raise SourceNotReadable(
                 f"{self} cannot be asked: {self.hide(_sentence(error))}."
             ) from None
+
+    def _unreachable(self, *, connected: bool) -> str:
+        """What to check. The client says only that time ran out, whatever went wrong while it connected."""
+        if connected:
+            return (
+                f"A broker of {self} cannot be reached: check that all brokers are running, and that this machine can"
+                " connect to the addresses in their advertised.listeners."
+            )
+        return (
+            f"{self} cannot be reached: check that host and port are right, that a broker is running there, that this"
+            " machine can connect to it, and that TLS and SASL are set as its listener expects (docs/live-kafka.md)."
+        )
 
 
 def _topic_id(topic: Mapping[str, Any]) -> bytes | None:

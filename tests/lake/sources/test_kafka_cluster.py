@@ -1,0 +1,38 @@
+"""What is said of a cluster that does not answer; tests/broker asks real ones."""
+
+import re
+
+import kafka
+import pytest
+from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, UnknownError
+
+from rebalance_audit.lake.sources.kafka_cluster import KafkaCluster, KafkaSettings
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (KafkaTimeoutError("Timed out after 9 ms"), "A broker of Kafka at h:9 cannot be reached: "),
+        (KafkaConnectionError("1 refused"), "A broker of Kafka at h:9 cannot be reached: "),
+        (UnknownError("no idea"), "Kafka at h:9 cannot be asked: "),
+    ],
+)
+def test_a_broker_that_fails_after_the_first_answer(
+    error: KafkaError, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not told as an address that leads nowhere: the address was right."""
+
+    class Failing:
+        def __init__(self, **_: object) -> None:
+            """It has connected."""
+
+        def describe_topics(self) -> None:
+            raise error
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    monkeypatch.setattr(kafka, "KafkaAdminClient", Failing)
+    with pytest.raises(SourceNotReadable, match=f"^{re.escape(sentence)}"):
+        KafkaCluster("h:9", KafkaSettings()).topic_names()
