@@ -90,6 +90,9 @@ protocol, the first rule that applies decides:
    committing for longer than ever before, and than two thirds of a session, while the others went on, and wrote no
    record for as long as a session: *member session expired*. A single commit in a transaction does not count, since
    the coordinator takes those of old producers without a member id.
+   If its last commit is as old as its rebalance timeout, exactly or by up to one pause of its rhythm more, it *left* by
+   itself: clients commit as they poll, and leave if they have not polled for `max.poll.interval.ms`, which they send as
+   their rebalance timeout. Not if a session may have ended just then.
 6. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or
@@ -100,8 +103,15 @@ protocol, the first rule that applies decides:
 8. There was exactly one younger member of the same client and host: the process had been restarted without
    leaving. *member session expired*
 9. The member is static: on closing it would have left for a while. *member session expired*
-10. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing
+10. The member went some heartbeat intervals of 5 s, the default, and a session after its last recorded heartbeat, at
+    most 100 ms later, and at most 12 intervals: delays add up. *member session expired*
+11. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing
     but commits, so without them a leave and an expiry look alike.
+
+If a member id joins again, and so begins the next epoch, it had not closed: clients keep their id until then. Where it
+had committed more recently than `max.poll.interval.ms` before its end, it had not left for late polling either. If it
+was away for no longer than a heartbeat, and its commits had come as always, it was *removed by an administrator*; else
+its session *expired*.
 
 A classic group's record shows when its join phase ended. All timers of its members restart then, and all of them are
 in the log: a member that is gone by the end of the next join phase, sooner than its session and its rebalance timeout
@@ -120,7 +130,9 @@ A dynamic member that commits on a timer *left* if its last commit came before i
 join phase; if it came when it was due, after those of all others, it did not close, and *expired*. A member that
 was at work within its session, whose timer made its last commit, and whose library would have committed on closing, was
 *removed by an administrator*. So were several that went together where one shows this and none of them can have closed,
-or where all of them joined again at once. A member that had stopped before a fail-over, with the others at work before
+or where all of them joined again at once; a session that ran out during the join phase is no objection, if the others
+made no commit more before it. The same goes for static members that come
+back together. A member that had stopped before a fail-over, with the others at work before
 and after it, *expired*. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all
 waited for about as long as the rebalance timeout, the member that stopped last may be the one they waited for.
 

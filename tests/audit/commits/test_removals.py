@@ -86,3 +86,55 @@ def test_three_instances_that_come_back_together_had_been_removed_together() -> 
     )
     ends = {row["member_id"]: row["left_how"] for row in got["members"] if row["left_how"]}
     assert ends == dict.fromkeys("ABC", "member_removed_by_admin")
+
+
+@pytest.mark.parametrize(
+    ("other_until_ms", "how"),
+    [(24_000, "member_removed_by_admin"), (26_900, "member_session_expired")],
+    ids=["none missed", "one missed"],
+)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("A=0 B=1 C=2", "D=0 E=1 C=2"), ("A@i1=0 B@i2=1 C@i3=2", "D@i1=0 E@i2=1 C@i3=2")],
+    ids=["dynamic", "static"],
+)
+def test_sessions_that_may_not_have_run_out_when_the_join_phase_began_are_no_expiries(
+    before: str, after: str, other_until_ms: int, how: str
+) -> None:
+    """A and B commit every 5 s until 21 s, and both are back. A phase may last longer than what is left of sessions.
+
+    C goes on until the phase: if it does so for longer than 5 s, A and B were no longer at work.
+    """
+    settings = "session=6000 timeout=30000"
+    got = audit_log(
+        log(
+            *sorted(
+                [
+                    (1_000, f"2 1 range {before} {settings} state_at=1000"),
+                    *commits(0, 6_000, 11_000, 16_000, 21_000),
+                    *commits(1, 6_010, 11_010, 16_010, 21_010),
+                    *commits(2, 5_900, 10_900, 15_900, 20_900, other_until_ms),
+                    (28_000, f"2 2 range {after} {settings} state_at=27990"),
+                ]
+            )
+        )
+    )
+    ends = {row["member_id"]: row["left_how"] for row in got["members"] if row["left_how"]}
+    if "@" in before and how == "member_session_expired":
+        assert "member_removed_by_admin" not in ends.values()
+    else:
+        assert ends == dict.fromkeys("AB", how)
+
+
+def test_one_that_was_removed_shows_how_those_went_that_commit_seldom() -> None:
+    """A's timer made its last commit, so it did not close. B had nothing to commit for long, and went with it."""
+    cause = end_of(
+        "B",
+        (1_000, "2 1 range A=0 B=1 C=2 session=10000 timeout=300000 state_at=1000"),
+        *commits(0, *range(5_000, 46_000, 5_000)),
+        *commits(1, 4_000, 20_000, 38_000),
+        *commits(2, *range(6_000, 46_000, 5_000), 48_900),
+        (50_000, "2 2 range C=0-2 session=10000 timeout=300000 state_at=49990"),
+    )
+    assert cause["cause"] == "member_removed_by_admin"
+    assert {"member_left", "member_session_expired"} <= set(cause["alternatives"])

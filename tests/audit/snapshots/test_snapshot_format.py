@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {23: "256610230afe"}
+SHAPES = {24: "665404f5f9c8"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -33,7 +33,7 @@ KEPT_ELSEWHERE = {
     "ClassicAudit": "_life times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
-    "Life": "_emit _states commits group_id is_whole log_partition moves on_departure on_member options ownership "
+    "Life": "_emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
     "witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
     "CommitBook": "_log_partition _parsed",

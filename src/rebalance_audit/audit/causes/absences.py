@@ -74,9 +74,10 @@ def judge_absence(
 
 def of_batch(verdict: Verdict, company: int) -> Verdict:
     """The verdict on a classic member that went together with others of which none committed on closing."""
-    if verdict.cause not in (_LEFT, _DEPARTED):
+    if verdict.cause not in (_LEFT, _DEPARTED, _EXPIRED):
         return verdict
-    others = dict.fromkeys((_LEFT, *verdict.alternatives))
+    before = () if verdict.cause is _DEPARTED else (verdict.cause,)
+    others = dict.fromkeys((*before, _LEFT, *verdict.alternatives))
     others.pop(_REMOVED, None)
     detail = (
         f"Member {verdict.member_id} went together with {company} more, and none of them committed on closing: "

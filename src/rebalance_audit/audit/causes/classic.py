@@ -17,7 +17,7 @@ from rebalance_audit.audit.causes.cause import (
     weakened,
 )
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
-from rebalance_audit.audit.causes.commit_rules import silence_of
+from rebalance_audit.audit.causes.commit_rules import Silence, silence_of
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.returns import had_been_dropped
@@ -246,7 +246,7 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         )
 
 
-_MAY_BE_REMOVALS = (RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN)
+_SHOW_WORK = (RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN)
 
 
 def _removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bool:
@@ -259,22 +259,38 @@ def _removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> b
     if len(members) < 2 or any(member.instance_id is not None for member in members):
         return False
     since_ms = scene.old.position.record_timestamp_ms
-    at_work = {
-        each: silence
-        for each in verdicts
-        if (silence := silence_of(scene.committed(scene.watches[each]), scene.new.position))
-    }
-    if any(silence.may_have_closed(since_ms) for silence in at_work.values()):
+    at_work, unsure = [], []
+    for each, verdict in verdicts.items():
+        silence = silence_of(scene.committed(scene.watches[each]), scene.new.position)
+        if verdict.cause in _SHOW_WORK:
+            if silence is not None:
+                at_work.append((verdict, silence))
+        elif verdict.cause is RebalanceCause.MEMBER_DEPARTED:
+            unsure.append(each)
+        elif not _may_have_been_at_work(verdict, silence, since_ms):
+            return False
+    if any(silence.may_have_closed(since_ms) for _, silence in at_work):
         return False
-    if any(verdicts[each].cause not in _MAY_BE_REMOVALS for each in at_work):
-        return False
-    if any(silence.is_due for silence in at_work.values()):
+    if any(
+        silence.is_due or verdict.cause is RebalanceCause.MEMBER_REMOVED_BY_ADMIN
+        for verdict, silence in at_work
+    ):
         return True
     new = [member for each, member in scene.new.members.items() if each not in scene.old.members]
     back = Counter((member.client_id, member.client_host) for member in new)
     back.subtract((member.client_id, member.client_host) for member in members)
-    return min(back.values()) >= 0 and all(
-        verdict.cause in _MAY_BE_REMOVALS for verdict in verdicts.values()
+    return min(back.values()) >= 0 and not unsure
+
+
+def _may_have_been_at_work(verdict: Verdict, silence: Silence | None, since_ms: int) -> bool:
+    """Whether a member whose session seems to have run out may have been removed before it did."""
+    return (
+        verdict.cause is RebalanceCause.MEMBER_SESSION_EXPIRED
+        and RebalanceCause.MEMBER_REMOVED_BY_ADMIN in verdict.alternatives
+        and silence is not None
+        and silence.keeps_session
+        and silence.missed_none
+        and silence.came_early(since_ms) is False
     )
 
 
@@ -321,9 +337,12 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
     assert scene.old is not None
     beside = {each.cause for pattern in _BEFORE_RETURNS for each in pattern(scene)}
     moved = scene.old.assigned() != scene.new.assigned()
+    together = _dropped_together(scene)
     for member_id, before in scene.replaced.items():
         member = scene.new.members[member_id]
         dropped = scene.absence(before.member_id)
+        if dropped is not None and together:
+            dropped = of_batch(dropped, len(scene.replaced) - 1)
         if dropped is not None and had_been_dropped(
             len(scene.replaced), beside, dropped.cause, moved=moved
         ):
@@ -354,6 +373,27 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
                 RebalanceCause.TOPIC_METADATA_CHANGED,
             ),
         )
+
+
+def _dropped_together(scene: ClassicScene) -> bool:
+    """Whether somebody removed all the instances that came back: they were at work until the join phase began.
+
+    Sessions that run out let the others make a commit more. Instances that restart in time need no join phase.
+    """
+    if len(scene.replaced) < 2:
+        return False
+    assert scene.old is not None
+    since_ms = scene.old.position.record_timestamp_ms
+    for before in scene.replaced.values():
+        dropped = scene.absence(before.member_id)
+        if dropped is None:
+            return False
+        silence = silence_of(scene.committed(scene.watches[before.member_id]), scene.new.position)
+        if dropped.cause is not RebalanceCause.MEMBER_REMOVED_BY_ADMIN and not (
+            _may_have_been_at_work(dropped, silence, since_ms)
+        ):
+            return False
+    return True
 
 
 def _same_members(scene: ClassicScene) -> Verdict:

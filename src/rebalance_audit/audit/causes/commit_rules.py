@@ -12,8 +12,10 @@ What clients do is in `commits.libraries`. Silence is weaker evidence than a com
 is silent too. It counts only if the member had never been silent as long, and if the group went on.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from rebalance_audit.audit.causes.timers import fired_then
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.audit.commits.libraries import HABITS
 from rebalance_audit.audit.commits.summary import CommitSummary
@@ -31,6 +33,10 @@ CLOSES_AT_LAST_MS: Final = 500
 """The same where it has to wait for the answer to the commit."""
 HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
+CONSUMER_HEARTBEAT_MS: Final = 5_000
+"""Default and least of the brokers' `group.consumer.heartbeat.interval.ms`."""
+_LATE_MS: Final = 500
+"""How late commits come and clients leave."""
 _EXACT: Final = 1.1
 """So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
 _NEARLY: Final = 1.2
@@ -169,6 +175,12 @@ class Silence(NamedTuple):
         return min(later, default=None)
 
     @property
+    def missed_none(self) -> bool:
+        """Whether it may have been at work until the join phase began: meanwhile the others made no commit more."""
+        went_on_ms, longest_ms = self.went_on_ms, self.longest_ms
+        return longest_ms is not None and (went_on_ms is None or went_on_ms <= longest_ms)
+
+    @property
     def others_silent_ms(self) -> int | None:
         """For how long none of the members that stayed has committed; None if they never did."""
         latest = max(self.evidence.others_ms, default=None)
@@ -248,6 +260,30 @@ def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None)
         and silence.is_unusual
         and silence.had_to_commit
         and not _polls_too_late(silence, rebalance_timeout_ms)
+    )
+
+
+def polled_late(
+    silence: Silence, rebalance_timeout_ms: int | None, sessions_ms: Sequence[int]
+) -> bool:
+    """Whether a member of a consumer group left as its application had not polled for `max.poll.interval.ms`.
+
+    Clients commit as they poll, and send that interval as their rebalance timeout. So its end follows the last commit
+    by as much, or by up to one pause of its rhythm more; unless one of the likely sessions ends then too. That began
+    with a heartbeat, at most one interval before the member stopped.
+    """
+    if rebalance_timeout_ms is None or rebalance_timeout_ms <= 0:
+        return False
+    if fired_then(silence.silent_ms, rebalance_timeout_ms):
+        return True
+    if not (silence.is_unusual and silence.had_to_commit):
+        return False
+    later_ms = (silence.longest_ms or 0) + _LATE_MS
+    return 0 <= silence.silent_ms - rebalance_timeout_ms <= later_ms and not any(
+        session_ms - min(session_ms // HEARTBEATS_PER_SESSION, CONSUMER_HEARTBEAT_MS)
+        <= silence.silent_ms
+        <= session_ms + later_ms
+        for session_ms in sessions_ms
     )
 
 

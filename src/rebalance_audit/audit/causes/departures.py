@@ -12,7 +12,9 @@ from rebalance_audit.audit.causes.cause import (
 )
 from rebalance_audit.audit.causes.commit_rules import (
     CLOSES_WITHIN_MS,
+    CONSUMER_HEARTBEAT_MS,
     Silence,
+    polled_late,
     silence_of,
     stopped,
     too_recent,
@@ -31,6 +33,8 @@ _DEPARTED = RebalanceCause.MEMBER_DEPARTED
 
 _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
+_BEATS_MAX: Final = 12
+"""For so many heartbeats in a row their times stay those of the interval."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,6 +49,13 @@ class DepartureRules:
     """Minimum length of a session of unknown length: by default heartbeats come every 5 s."""
     answer_within_ms: int = 6_000
     """A living member answers a new target with its next heartbeat, which by default comes within 5 s."""
+
+    @property
+    def likely_sessions_ms(self) -> tuple[int, ...]:
+        """The known session, or the default and the shortest."""
+        if self.consumer_session_timeout_ms is None:
+            return self.shortest_session_ms, _DEFAULT_SESSION_MS
+        return (self.consumer_session_timeout_ms,)
 
 
 class Circumstances(NamedTuple):
@@ -162,6 +173,7 @@ def _decide(
         or _by_commits(watch, gone, rules, silence, others)
         or _by_session(watch, gone, rules, others)
         or _by_silence(watch, silent_ms, rules, around, others, silence)
+        or _by_beats(watch, gone, rules, silence, others)
     )
     if decided is not None:
         return decided
@@ -194,8 +206,7 @@ def _by_timer(
     closed = silence is not None and silence.silent_ms <= CLOSES_WITHIN_MS
     if closed or watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
         return None
-    known_ms = rules.consumer_session_timeout_ms
-    sessions = (rules.shortest_session_ms, _DEFAULT_SESSION_MS) if known_ms is None else (known_ms,)
+    sessions = rules.likely_sessions_ms
     silent_ms = gone.record_timestamp_ms - last.record_timestamp_ms
     if not any(fired_then(silent_ms, session_ms) for session_ms in sessions):
         return None
@@ -248,6 +259,13 @@ def _by_commits(
     if too_recent(silence, session_ms):
         cause = _LEFT if identity.instance_id is None else _REMOVED
         return Decision.among((_LEFT, *others, _EXPIRED), cause, silence.told_close(name))
+    poll_ms = identity.rebalance_timeout_ms
+    if identity.instance_id is None and polled_late(silence, poll_ms, rules.likely_sessions_ms):
+        reason = (
+            f"{silence.told(name)} Clients leave if they have not polled for max.poll.interval.ms, which they send as "
+            f"their rebalance timeout: {poll_ms} ms."
+        )
+        return Decision.among((_LEFT, *others, _EXPIRED), _LEFT, reason)
     wrote_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     if wrote_ms >= session_ms and stopped(silence, session_ms, identity.rebalance_timeout_ms):
         return Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
@@ -285,6 +303,34 @@ def _by_silence(
             "good only when told to."
         )
         return Decision(_EXPIRED, alternatives, reason)
+    return None
+
+
+def _by_beats(
+    watch: MemberWatch,
+    gone: Position,
+    rules: DepartureRules,
+    silence: Silence | None,
+    others: Sequence[RebalanceCause],
+) -> Decision | None:
+    """Rule: a member expires a session after a heartbeat, and heartbeats come at the interval that brokers set.
+
+    So its end is some intervals and a session after its last record, which a heartbeat wrote; leaves and removals come
+    whenever they do. Only for some intervals: each answer delays the next heartbeat.
+    """
+    last, name = watch.last_life, watch.stint.member_id
+    if watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
+        return None
+    silent_ms = gone.record_timestamp_ms - last.record_timestamp_ms
+    for session_ms in rules.likely_sessions_ms:
+        beats, late_ms = divmod(silent_ms - session_ms, CONSUMER_HEARTBEAT_MS)
+        here = silence is not None and silence.silent_ms < session_ms - CONSUMER_HEARTBEAT_MS
+        if not here and 0 < beats <= _BEATS_MAX and fired_then(late_ms, 0):
+            reason = (
+                f"Member {name} went {silent_ms} ms after its last heartbeat that left a record: {beats} heartbeats "
+                f"and a session of {session_ms} ms later."
+            )
+            return Decision(_EXPIRED, (_LEFT, *others), reason)
     return None
 
 

@@ -6,16 +6,18 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
-from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.broker_log.witness import Witness
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.departures import Circumstances, judge_departure
 from rebalance_audit.audit.causes.liveness import successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
 from rebalance_audit.audit.commits.evidence import evidence_of
+from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.group_states import GroupStates
+from rebalance_audit.audit.group.logged_end import as_logged
 from rebalance_audit.audit.group.ownership import Owner, Ownership
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.target_moves import TargetMoves
@@ -32,7 +34,7 @@ from rebalance_audit.audit.rows import (
     Row,
 )
 from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import GroupStateChanged, GroupType, Position
+from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberSubscribed, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
@@ -84,6 +86,7 @@ class Life:
         self.deleted = False
         self.gap = False
         self.watches = {}
+        self.away = Away()
         self.moves = TargetMoves()
         self.commits = CommitBook(log_partition)
         self.ownership = Ownership(
@@ -102,6 +105,7 @@ class Life:
         """Every object that holds state."""
         return {
             "life": self,
+            "away": self.away,
             "target": self.moves,
             "ownership": self.ownership,
             "commits": self.commits,
@@ -197,6 +201,7 @@ class Life:
         self._states.leave(position, self.incarnation)
         self.moves.clear()
         self.span = self.previous_generation = self.created_at = None
+        self.away.begin(())
         self.joined_since = self.left_since = 0
 
     # -- epochs ---------------------------------------------------------------------------------
@@ -210,6 +215,7 @@ class Life:
                 before.superseded_by = span.epoch
             self._close_span("superseded")
         self.span = span
+        self.away.begin(span.verdicts)
         self._had_epochs = True
         self.gap = False
         self.joined_since = self.left_since = 0
@@ -343,7 +349,7 @@ class Life:
         if watch is None:
             return
         stint = watch.stint
-        cause, certainty = self._as_logged(watch, position, cause, certainty)
+        cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
         stint.left_how, stint.left_certainty = cause, certainty
         stint.last_epoch = last_epoch
@@ -355,42 +361,19 @@ class Life:
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
 
-    def _as_logged(
-        self, watch: MemberWatch, gone: Position, cause: RebalanceCause, certainty: Certainty
-    ) -> tuple[RebalanceCause, Certainty]:
-        """The cause and certainty of a member's end, corrected by the broker's log if it mentions it."""
-        if self.witness is None or cause not in {
-            *DEPARTURES,
-            RebalanceCause.STATIC_MEMBER_REPLACED,
-        }:
-            return cause, certainty
-        stint, gone_ms = watch.stint, gone.record_timestamp_ms
-        from_ms = gone_ms - TOLERANCE_MS
-        stay = None
-        if stint.protocol == GroupType.CLASSIC.value:
-            # A classic member is gone up to one join phase before the record that shows it.
-            from_ms = min(from_ms, watch.last_life.record_timestamp_ms)
-            stay = Stay.between(watch.last_life, gone)
-        found = self.witness.departure(
-            stint.member_id,
-            stint.identity.instance_id,
-            from_ms,
-            gone_ms + TOLERANCE_MS,
-            near_ms=gone_ms,
-            was_away=watch.left_for_a_while,
-            stay=stay,
-        )
-        if found is None:
-            return cause, certainty
-        return found.cause, Certainty.PROBABLE if found.alternatives else Certainty.PROVEN
-
     def judge_departure(
         self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
     ) -> Verdict:
         """Why a member of a consumer, share or streams group is gone; see `Circumstances`."""
         around = Circumstances(company, overdue_ms, successor_of(watch, self.watches.values()))
         commits = evidence_of(watch, self.watches, self.commits, self.ownership)
+        self.away.note(watch, gone, commits)
         return judge_departure(watch, gone, self.options.rules, around, commits)
+
+    def come_back(self, joined: Sequence[MemberSubscribed]) -> None:
+        """Members join; what an end was of a member id among them is now better known."""
+        if self.span is not None and self.witness is None:
+            self.span.verdicts = self.away.come_back(joined, self.span.verdicts)
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

@@ -122,6 +122,7 @@ class ModernAudit:
         ):
             life.doubt()
         self._contradictions = ()
+        life.come_back(self._evidence.joined)
         self._verdicts = self._judge_causes(write)
         bump = self._evidence.bump
         if bump is not None and bump.old_epoch is None and self._missing:
