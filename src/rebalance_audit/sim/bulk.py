@@ -78,8 +78,7 @@ class BulkLoad:
         while count > 0:
             size = min(count, _BATCH_RECORDS_MAX)
             count -= size
-            served.flush()
-            first, position = served.log.next_offset, self._position
+            first, position = served.next_offset, self._position
             self._position += size
             served.append_bulk(
                 [

@@ -146,6 +146,8 @@ class ServedPartition:
         self._open: list[LoggedRecord] = []
         self._open_bytes = 0
         self._open_replies: list[tuple[int, Response]] = []
+        self._due_replies: list[tuple[int, Response]] = []
+        """Those of a batch that had to be written for another one, which comes first: who hears may ask at once."""
         self._clock_offsets_ms = clock_offsets_ms
         self._deadlines: dict[Timer, int] = {}
         """Timer -> when it fires, in the simulation's time."""
@@ -163,6 +165,11 @@ class ServedPartition:
     def now_ms(self) -> int:
         """What the clock of the leading broker shows, epoch milliseconds."""
         return self._scheduler.now_ms + self.clock_offset_ms
+
+    @property
+    def next_offset(self) -> int:
+        """Log offset of the next record, after those of the open batch."""
+        return self.log.next_offset + len(self._open)
 
     # --- requests and timers -----------------------------------------------------------------------
 
@@ -242,10 +249,12 @@ class ServedPartition:
         )
         for observer in self._observers:
             observer.moved(self, happening, changed)
+        due, self._due_replies = self._due_replies, []
         if self._open:
             self._open_replies += result.replies
         else:
-            self._send(result.replies)
+            due += result.replies
+        self._send(due)
         for timer, deadline_ms in result.timers:
             self._arm(timer, deadline_ms)
 
@@ -257,7 +266,7 @@ class ServedPartition:
         for _, _, key, value in written:
             size += len(key or b"") + len(value or b"")
         if self._open and self._open_bytes + size > _BATCH_BYTES_MAX:
-            self.flush()
+            self._write_open()
             written = self._encode(drafts, commits)
         if not self._open:
             leader_epoch = self.leader_epoch
@@ -283,7 +292,7 @@ class ServedPartition:
         self, drafts: Sequence[RecordDraft], commits: Sequence[Commit] | None = None
     ) -> list[LoggedRecord]:
         dialect, now_ms = self.config.dialect, self.now_ms
-        first = self.log.next_offset + len(self._open)
+        first = self.next_offset
         if commits is not None:
             encoded = encode_commits(commits, dialect)
             return [
@@ -297,7 +306,7 @@ class ServedPartition:
 
     def _write_transaction(self, result: Result) -> Changed:
         """Append a transactional batch or a marker; it never shares a batch with anything else."""
-        self.flush()
+        self._write_open()
         transaction = result.transaction
         assert transaction is not None
         producer = Producer(transaction.producer_id, transaction.producer_epoch)
@@ -317,10 +326,10 @@ class ServedPartition:
     def append_bulk(self, records: Sequence[LoggedRecord]) -> None:
         """Append a batch of offset commits that no client requested and no client waits for.
 
-        The records begin at `next_offset` after a flush. Only the last one of every key is applied: the others would
-        be replaced by it at once.
+        The records begin at `next_offset`. Only the last one of every key is applied: the others would be replaced by
+        it at once.
         """
-        self.flush()
+        self._write_open()
         batch = self._batch(list(records))
         batch.packed = batch.encoded()
         last_of_key = {record.key: record for record in records}
@@ -328,6 +337,8 @@ class ServedPartition:
         for slot, changes in replay_batch(self.number, batch, self.shard):
             self.coordinator.applied(slot, changes)
         self._append(batch)
+        due, self._due_replies = self._due_replies, []
+        self._send(due)
 
     def _batch(self, records: list[LoggedRecord], producer: Producer = NO_PRODUCER) -> LoggedBatch:
         stamps = self._options.stamps_append_time
@@ -350,13 +361,19 @@ class ServedPartition:
 
     def flush(self) -> None:
         """Append the open batch and send the replies that waited for it; what a dead broker left open is lost."""
-        if not self._open or not self.is_active:
+        if self.is_active:
+            self._write_open()
+            due, self._due_replies = self._due_replies, []
+            self._send(due)
+
+    def _write_open(self) -> None:
+        """Append the open batch, if there is one; its replies are due then."""
+        if not self._open:
             return
         batch = self._batch(self._open)
-        replies = self._open_replies
+        self._due_replies += self._open_replies
         self._open, self._open_bytes, self._open_replies = [], 0, []
         self._append(batch)
-        self._send(replies)
 
     def _append(self, batch: LoggedBatch) -> None:
         self.log.append(batch)
