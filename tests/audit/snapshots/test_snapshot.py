@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from rebalance_audit.audit.commits.summary import summary_of
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
@@ -20,6 +21,8 @@ from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
+from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
+from rebalance_audit.wire.records import encode_key
 from tests.audit.logs import NAMES, Log, Records, read_capture, read_log
 
 Emitted = list[tuple[str, Row]]
@@ -42,7 +45,10 @@ def audit(
     for number, (record, position) in enumerate(records):
         if number in gaps:
             running.gap()
-        running.feed(record, position)
+        if record.record_type in OFFSET_COMMIT_TYPES:
+            running.committed({encode_key(record.key): summary_of(position)})
+        else:
+            running.feed(record, position)
         if cut(number):
             put_away = orjson.dumps(snapshot_of(running))
             final = len(rows)
