@@ -273,7 +273,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             (
                 "By whether the member ever committed, by its library and what makes it commit, and by how much there "
                 "was to commit. *Undecided*: member departed. A removal by an administrator is a leave in a member's "
-                "name; the records of dynamic members do not tell the two apart."
+                "name; of dynamic members commits alone can tell the two apart, and often do not."
             ),
             ends_table(tally, simulated.WHOLE),
         ),

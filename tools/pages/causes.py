@@ -93,6 +93,8 @@ protocol, the first rule that applies decides:
    If its last commit is as old as its rebalance timeout, exactly or by up to one pause of its rhythm more, it *left* by
    itself: clients commit as they poll, and leave if they have not polled for `max.poll.interval.ms`, which they send as
    their rebalance timeout. Not if a session may have ended just then.
+   A member that always had something to commit, in many commits of which none was late, has stopped if one is missing
+   and another member was at work since.
 6. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or
@@ -107,6 +109,9 @@ protocol, the first rule that applies decides:
     most 100 ms later, and at most 12 intervals: delays add up. *member session expired*
 11. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing
     but commits, so without them a leave and an expiry look alike.
+
+A member that rule 11 leaves open *left* if another one had done so at most 100 ms before: applications stop as a whole,
+while each session ends by itself, and removals come in one request.
 
 If a member id joins again, and so begins the next epoch, it had not closed: clients keep their id until then. Where it
 had committed more recently than `max.poll.interval.ms` before its end, it had not left for late polling either. If it
@@ -135,12 +140,18 @@ made no commit more before it. The same goes for static members that come
 back together. A member that had stopped before a fail-over, with the others at work before
 and after it, *expired*. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all
 waited for about as long as the rebalance timeout, the member that stopped last may be the one they waited for.
+A dynamic member that went with all others, of which one at least left, *left* too: the application was stopped.
 
 The commits of the members that stay bound when the join phase began: Java members commit as they rejoin, and then not
 before they have their assignment. So where all else is open, the time from the member's last commit to the join phase
 is compared with how long each end takes: none (it closed), its session (it died), its `max.poll.interval.ms` (it polled
 too late, and *left*), or the rebalance timeout (it was waited for in vain). If one alone fits, that is the cause. A
-phase that ends just as the session does ended with that expiry. Otherwise it is *member departed*.
+phase that ends just as the session does ended with that expiry. One that goes on for long after the others have
+rejoined, with one member missing, ends as that member goes: so its end tells an expiry from polls that came too late.
+Where nobody else came or went, the phase began with the member's end: if its session had run out by then since its last
+commit, and it had not polled too late, it *expired*, also if it had been silent as long before. Commits in transactions
+show when a member was at work as well; its session can have ended a heartbeat earlier than they tell. Otherwise it is
+*member departed*.
 
 A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
 it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and

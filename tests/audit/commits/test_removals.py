@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
-from tests.audit.commits.test_ends_of_members import CLASSIC, commits, end_of
+from tests.audit.commits.test_ends_of_members import CLASSIC, commits, end_of, with_rack
 from tests.dsl import TOPIC_NAMES, log
 
 
@@ -124,6 +124,38 @@ def test_sessions_that_may_not_have_run_out_when_the_join_phase_began_are_no_exp
         assert "member_removed_by_admin" not in ends.values()
     else:
         assert ends == dict.fromkeys("AB", how)
+
+
+@pytest.mark.parametrize(
+    ("after", "how"),
+    [
+        ("E=0 F=1 G=2 D=3", "member_removed_by_admin"),
+        ("E=0 F=1 D=2-3", "member_session_expired"),
+    ],
+    ids=["all are back", "one is not"],
+)
+def test_several_that_are_back_at_once_had_been_removed_though_another_committed_as_it_rejoined(
+    after: str, how: str
+) -> None:
+    """D, a Java client, commits once more as it hears of the join phase, 5.9 s after A, B and C, which rest for 5 s."""
+    settings = "session=6000 timeout=30000"
+    records = log(
+        *sorted(
+            [
+                (1_000, f"2 1 range A=0 B=1 C=2 D=3 {settings} state_at=1000"),
+                *(
+                    each
+                    for number in range(3)
+                    for each in commits(number, *range(6_000, 22_000, 5_000))
+                ),
+                *commits(3, *range(5_900, 21_000, 5_000), 26_900),
+                (28_000, f"2 2 range {after} {settings} state_at=27990"),
+            ]
+        )
+    )
+    members = audit_log(with_rack(records, None))["members"]
+    ends = {row["member_id"]: row["left_how"] for row in members if row["left_how"]}
+    assert ends == dict.fromkeys("ABC", how)
 
 
 def test_one_that_was_removed_shows_how_those_went_that_commit_seldom() -> None:

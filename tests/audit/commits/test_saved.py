@@ -19,6 +19,10 @@ CLASSIC = "session=6000 timeout=30000"
         ([*FIRST, (50_010, A_GOES)], "max.poll.interval.ms"),
         ([*FIRST, (62_510, A_GOES)], "heartbeats"),
         (
+            [*FIRST, (20_010, A_GOES), (20_040, "8t B; 7t B; 5t B; 3 5")],
+            "the application was stopped",
+        ),
+        (
             [
                 (1_000, f"2 1 range A@i1=0 B@i2=1 C@i3=2 {CLASSIC} state_at=1000"),
                 *commits(2, 4_900, 9_900, 14_900, 19_900, 23_500),
@@ -27,7 +31,7 @@ CLASSIC = "session=6000 timeout=30000"
             "batch removal",
         ),
     ],
-    ids=["a member comes back", "a late poll", "an expiry by heartbeats", "a batch"],
+    ids=["a member comes back", "a late poll", "an expiry by heartbeats", "a stop", "a batch"],
 )
 def test_what_commits_tell_of_an_end_does_not_depend_on_where_the_audit_was_saved(
     writes: list[tuple[int, str]], word: str

@@ -59,6 +59,7 @@ def judge_absence(
         decision = (
             _absence_by_commits(watch, gone, candidates, timeout_ms, silence, missed)
             or _by_join_phase(watch, candidates, silence, missed)
+            or _by_expiry_alone(watch, candidates, silence, missed)
             or decision
         )
         if decision.cause is _LEFT:
@@ -84,6 +85,18 @@ def of_batch(verdict: Verdict, company: int) -> Verdict:
         "a batch removal."
     )
     return verdict._replace(cause=_REMOVED, alternatives=tuple(others), detail=detail)
+
+
+def of_stop(verdict: Verdict, company: int) -> Verdict:
+    """The verdict on a classic member that went together with all others, of which one at least left."""
+    if verdict.cause is not _DEPARTED or verdict.instance_id is not None:
+        return verdict
+    others = tuple(each for each in verdict.alternatives if each is not _LEFT)
+    detail = (
+        f"Member {verdict.member_id} went together with {company} more, which left nobody, and of those some left: "
+        "the application was stopped."
+    )
+    return verdict._replace(cause=_LEFT, alternatives=others, detail=detail)
 
 
 def _absence_by_commits(
@@ -200,6 +213,25 @@ def _by_join_phase(
     return Decision.among(candidates, cause, reason)
 
 
+def _by_expiry_alone(
+    watch: MemberWatch,
+    candidates: Sequence[RebalanceCause],
+    silence: Silence,
+    missed: Missed | None,
+) -> Decision | None:
+    """Rule: a join phase that a member's end alone began, with its session over by then, began with its expiry."""
+    phase = _phase(watch, silence, missed)
+    if watch.stint.identity.instance_id is not None:
+        return None
+    if phase is None or _EXPIRED not in candidates or not phase.may_have_begun_with_expiry():
+        return None
+    reason = (
+        f"{silence.told(watch.stint.member_id)} Nobody else came or went, so its end began the join phase, and its "
+        "session had run out by then."
+    )
+    return Decision.among(candidates, _EXPIRED, reason)
+
+
 def _can_have_died(phase: JoinPhase | None, *, static: bool) -> bool:
     """Whether the join phase does not contradict that it died, and does not fit as well that it polled too late."""
     ways = frozenset({Way.DIED}) if phase is None else phase.ways()
@@ -214,7 +246,7 @@ def _removal(
 ) -> Decision | None:
     """Rule: a member that was at work and did not commit on closing, as its library does, was removed."""
     phase = _phase(watch, silence, missed)
-    if phase is None or phase.ways() != {Way.WAS_REMOVED}:
+    if phase is None or not silence.keeps_session or phase.ways() != {Way.WAS_REMOVED}:
         return None
     if silence.may_have_closed(watch.last_life.record_timestamp_ms):
         return None
@@ -228,7 +260,7 @@ def _removal(
 def _phase(watch: MemberWatch, silence: Silence, missed: Missed | None) -> JoinPhase | None:
     identity = watch.stint.identity
     session_ms, poll_ms = identity.session_timeout_ms, identity.rebalance_timeout_ms
-    if missed is None or session_ms is None or poll_ms is None or not silence.keeps_session:
+    if missed is None or session_ms is None or poll_ms is None or not silence.is_its_own:
         return None
     return JoinPhase(silence, missed, session_ms, poll_ms)
 

@@ -4,11 +4,10 @@ The record holds the finished generation, not what set the rebalance off. A diff
 may have met in one join phase, and a rebalance that left no record may lie in between. The certainty follows from that.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from rebalance_audit.audit.causes.absences import of_batch
+from rebalance_audit.audit.causes.absences import of_batch, of_stop
 from rebalance_audit.audit.causes.cause import (
     Certainty,
     Evidence,
@@ -17,7 +16,11 @@ from rebalance_audit.audit.causes.cause import (
     weakened,
 )
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
-from rebalance_audit.audit.causes.commit_rules import Silence, silence_of
+from rebalance_audit.audit.causes.company import (
+    dropped_together,
+    removed_together,
+    stopped_together,
+)
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.returns import had_been_dropped
@@ -233,9 +236,15 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         if member_id not in scene.new.members and member_id not in returned
     ]
     verdicts = {each: verdict for each in gone if (verdict := scene.absence(each)) is not None}
-    together = _removed_together(scene, verdicts)
+    together = removed_together(scene, verdicts)
+    stopped = stopped_together(scene, verdicts)
     for verdict in verdicts.values():
-        yield of_batch(verdict, len(gone) - 1) if together else verdict
+        if together:
+            yield of_batch(verdict, len(gone) - 1)
+        elif stopped:
+            yield of_stop(verdict, len(gone) - 1)
+        else:
+            yield verdict
     if not scene.new.members and (gone or not scene.old.members):
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,
@@ -244,54 +253,6 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
             "The last member is gone.",
             _evidence(scene, "no member is left"),
         )
-
-
-_SHOW_WORK = (RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN)
-
-
-def _removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bool:
-    """Whether somebody removed several dynamic members at once: they were at work, and none of them closed.
-
-    `verdicts`: on each member that is gone. Clients that are removed join again at once, in the same join phase.
-    """
-    assert scene.old is not None
-    members = [scene.old.members[each] for each in verdicts]
-    if len(members) < 2 or any(member.instance_id is not None for member in members):
-        return False
-    since_ms = scene.old.position.record_timestamp_ms
-    at_work, unsure = [], []
-    for each, verdict in verdicts.items():
-        silence = silence_of(scene.committed(scene.watches[each]), scene.new.position)
-        if verdict.cause in _SHOW_WORK:
-            if silence is not None:
-                at_work.append((verdict, silence))
-        elif verdict.cause is RebalanceCause.MEMBER_DEPARTED:
-            unsure.append(each)
-        elif not _may_have_been_at_work(verdict, silence, since_ms):
-            return False
-    if any(silence.may_have_closed(since_ms) for _, silence in at_work):
-        return False
-    if any(
-        silence.is_due or verdict.cause is RebalanceCause.MEMBER_REMOVED_BY_ADMIN
-        for verdict, silence in at_work
-    ):
-        return True
-    new = [member for each, member in scene.new.members.items() if each not in scene.old.members]
-    back = Counter((member.client_id, member.client_host) for member in new)
-    back.subtract((member.client_id, member.client_host) for member in members)
-    return min(back.values()) >= 0 and not unsure
-
-
-def _may_have_been_at_work(verdict: Verdict, silence: Silence | None, since_ms: int) -> bool:
-    """Whether a member whose session seems to have run out may have been removed before it did."""
-    return (
-        verdict.cause is RebalanceCause.MEMBER_SESSION_EXPIRED
-        and RebalanceCause.MEMBER_REMOVED_BY_ADMIN in verdict.alternatives
-        and silence is not None
-        and silence.keeps_session
-        and silence.missed_none
-        and silence.came_early(since_ms) is False
-    )
 
 
 def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
@@ -337,7 +298,7 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
     assert scene.old is not None
     beside = {each.cause for pattern in _BEFORE_RETURNS for each in pattern(scene)}
     moved = scene.old.assigned() != scene.new.assigned()
-    together = _dropped_together(scene)
+    together = dropped_together(scene)
     for member_id, before in scene.replaced.items():
         member = scene.new.members[member_id]
         dropped = scene.absence(before.member_id)
@@ -373,27 +334,6 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
                 RebalanceCause.TOPIC_METADATA_CHANGED,
             ),
         )
-
-
-def _dropped_together(scene: ClassicScene) -> bool:
-    """Whether somebody removed all the instances that came back: they were at work until the join phase began.
-
-    Sessions that run out let the others make a commit more. Instances that restart in time need no join phase.
-    """
-    if len(scene.replaced) < 2:
-        return False
-    assert scene.old is not None
-    since_ms = scene.old.position.record_timestamp_ms
-    for before in scene.replaced.values():
-        dropped = scene.absence(before.member_id)
-        if dropped is None:
-            return False
-        silence = silence_of(scene.committed(scene.watches[before.member_id]), scene.new.position)
-        if dropped.cause is not RebalanceCause.MEMBER_REMOVED_BY_ADMIN and not (
-            _may_have_been_at_work(dropped, silence, since_ms)
-        ):
-            return False
-    return True
 
 
 def _same_members(scene: ClassicScene) -> Verdict:

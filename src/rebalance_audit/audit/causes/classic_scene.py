@@ -86,6 +86,7 @@ class ClassicScene(NamedTuple):
             new.joined_at_ms,
             max(member.rebalance_timeout_ms for member in old.members.values()),
             len(old.members.keys() ^ new.members.keys()) == 1,
+            len(old.members.keys() - new.members.keys()) == 1,
         )
 
     def committed(self, watch: MemberWatch) -> CommitEvidence | None:

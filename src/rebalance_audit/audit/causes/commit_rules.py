@@ -25,6 +25,8 @@ from rebalance_audit.replay.changes import Position
 
 COMMITS_FOR_A_RHYTHM: Final = 3
 """Number of commits for one partition that show how often a member commits."""
+_COMMITS_FOR_A_BEAT: Final = 8
+"""Number of commits, all of them in time, after which one that does not come tells something."""
 HEARTBEATS_PER_SESSION: Final = 3
 """At least: Kafka's documentation asks for heartbeats at most a third of the session apart."""
 CLOSES_WITHIN_MS: Final = 200
@@ -62,6 +64,19 @@ class Silence(NamedTuple):
         """Whether the last commit restarted the session timer of a classic member, by the clock of the same broker."""
         last = self.evidence.last.position
         return not last.is_transactional and last.leader_epoch == self.gone.leader_epoch
+
+    @property
+    def is_its_own(self) -> bool:
+        """Whether the last commit shows that the member was there, to the broker that saw it go.
+
+        A single transaction can be that of a producer that has nothing to do with the member, as the coordinator asks
+        old ones for no member id.
+        """
+        usual, last = self.evidence.usual, self.evidence.last.position
+        return last.leader_epoch == self.gone.leader_epoch and (
+            not last.is_transactional
+            or (usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM)
+        )
 
     @property
     def rhythm(self) -> CommitSummary | None:
@@ -181,6 +196,17 @@ class Silence(NamedTuple):
         return longest_ms is not None and (went_on_ms is None or went_on_ms <= longest_ms)
 
     @property
+    def missed_none_but_rejoins(self) -> bool:
+        """The same, if what others committed last they did as they rejoined, up to a heartbeat into the join phase."""
+        last_ms, longest_ms = self.evidence.last.position.record_timestamp_ms, self.longest_ms
+        at_work = [
+            at_ms - HEARTBEAT_MS if at_ms in self.evidence.rejoined_ms else at_ms
+            for at_ms in self.evidence.others_ms
+        ]
+        went_on_ms = min((at_ms - last_ms for at_ms in at_work if at_ms > last_ms), default=0)
+        return longest_ms is not None and went_on_ms <= longest_ms
+
+    @property
     def others_silent_ms(self) -> int | None:
         """For how long none of the members that stayed has committed; None if they never did."""
         latest = max(self.evidence.others_ms, default=None)
@@ -195,7 +221,19 @@ class Silence(NamedTuple):
         if self.on_timer:
             return True
         last_ms = self.evidence.last.position.record_timestamp_ms
-        return any(at_ms > last_ms + longest_ms for at_ms in self.evidence.others_ms)
+        others_ms = max(self.evidence.others_ms, default=last_ms)
+        return others_ms > last_ms + longest_ms or (others_ms > last_ms and self.has_beat)
+
+    @property
+    def has_beat(self) -> bool:
+        """Whether none of many commits was late, so that there was always something to commit."""
+        usual = self.rhythm
+        return (
+            usual is not None
+            and usual.commits >= _COMMITS_FOR_A_BEAT
+            and usual.interval_ms is not None
+            and usual.longest_ms <= _EXACT * usual.interval_ms
+        )
 
     def told(self, name: str) -> str:
         """The silence as a sentence."""

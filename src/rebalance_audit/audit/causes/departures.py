@@ -35,6 +35,8 @@ _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
 _BEATS_MAX: Final = 12
 """For so many heartbeats in a row their times stay those of the interval."""
+_STOP_WITHIN_MS: Final = 100
+"""Members of an application that is stopped leave in requests of their own, this close to each other."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -109,6 +111,20 @@ def judge_departure(
             evidence_at(watch.unrevoked_since, f"{stint.member_id} was told to give up partitions"),
         )
     return verdict_on(_decide(watch, gone, rules, around, silence), watch, gone, facts, silence)
+
+
+def after_another(verdict: Verdict, later_ms: int) -> Verdict:
+    """The verdict on a member that went `later_ms` after another one had left: applications stop as a whole.
+
+    Sessions end whenever each of them does, and an administrator's removals come in one request.
+    """
+    if verdict.cause is not _DEPARTED or verdict.instance_id is not None:
+        return verdict
+    if not 0 <= later_ms <= _STOP_WITHIN_MS:
+        return verdict
+    others = tuple(each for each in verdict.alternatives if each is not _LEFT)
+    detail = f"Member {verdict.member_id} went {later_ms} ms after another one had left: the application was stopped."
+    return verdict._replace(cause=_LEFT, alternatives=others, detail=detail)
 
 
 def verdict_on(

@@ -52,6 +52,8 @@ class Missed(NamedTuple):
     """How long it may last: the longest rebalance timeout of the group."""
     alone: bool
     """Whether nobody else came or went."""
+    only: bool
+    """Whether nobody else went."""
 
 
 class JoinPhase(NamedTuple):
@@ -87,10 +89,41 @@ class JoinPhase(NamedTuple):
         return min(earliest_ms, ended_ms), ended_ms
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether members that rejoined, or the lack of any, tell when it began."""
+        earliest_ms, latest_ms = self.began_ms()
+        return latest_ms - earliest_ms <= self.heard_ms
+
+    @property
     def ran_out(self) -> bool:
         """Whether those that stayed waited for about as long as the phase may last."""
         waited_ms = self.missed.ended_ms - self.began_ms()[1]
         return waited_ms >= self.missed.longest_ms - HEARTBEAT_MS - _LATE_MS
+
+    @property
+    def expires_after_ms(self) -> int:
+        """The least time from its last commit to the end of its session; those in transactions restart no timer."""
+        if self.silence.keeps_session:
+            return self.session_ms
+        return self.session_ms - self.heard_ms
+
+    @property
+    def was_waited_for(self) -> bool:
+        """Whether the phase went on until this member was gone, as nobody else was missing any more.
+
+        They may have made their last commits one pause before they rejoined. A phase that lasts as long as it may can
+        have waited for one that was to come.
+        """
+        evidence, ended_ms = self.silence.evidence, self.missed.ended_ms
+        pause_ms = self.silence.longest_ms
+        if pause_ms is None or not self.missed.only or self.ran_out:
+            return False
+        if evidence.is_empty or not evidence.rejoined_ms:
+            return False
+        rejoined_ms = max(
+            (each for each in evidence.others_ms if each <= ended_ms), default=ended_ms
+        )
+        return ended_ms - max(self.began_ms()[1], rejoined_ms) > self.heard_ms + pause_ms
 
     def ways(self) -> frozenset[Way]:
         """The ways to go that fit."""
@@ -107,7 +140,7 @@ class JoinPhase(NamedTuple):
         since = {
             Way.CLOSED: (last_ms if closes else here_ms, 0, pause_ms),
             Way.WAS_REMOVED: (here_ms, 0, pause_ms),
-            Way.DIED: (here_ms, self.session_ms, self.session_ms + at_most_ms),
+            Way.DIED: (here_ms, self.expires_after_ms, self.session_ms + at_most_ms),
             Way.POLLED_LATE: (here_ms, self.poll_ms, self.poll_ms + at_most_ms),
         }
         if self.silence.is_due:
@@ -119,6 +152,14 @@ class JoinPhase(NamedTuple):
             for way, (from_ms, least_ms, most_ms) in since.items()
             if earliest_ms - from_ms <= most_ms and gone_by_ms - from_ms >= least_ms
         }
+        if (
+            self.was_waited_for
+        ):  # one that closes does not hold up others, but those may be slow by themselves
+            found -= {
+                way
+                for way in (Way.DIED, Way.POLLED_LATE)
+                if not since[way][1] <= ended_ms - here_ms <= since[way][2]
+            }
         if self.ended_with_session:
             found.add(Way.DIED)
         waited_ms = ended_ms - max(earliest_ms, last_ms - self.heard_ms)
@@ -131,9 +172,13 @@ class JoinPhase(NamedTuple):
         ways = self.ways()
         if len(ways) == 1:
             (only,) = ways
+            if not self.silence.keeps_session and only not in (Way.DIED, Way.POLLED_LATE):
+                return None
             if only is Way.WAS_REMOVED or (only is Way.DID_NOT_REJOIN and not self.ran_out):
                 return None
             return only
+        if not self.silence.keeps_session:
+            return None
         if ways == {Way.POLLED_LATE, Way.DID_NOT_REJOIN} and self.ran_out:
             return Way.DID_NOT_REJOIN
         if Way.POLLED_LATE not in ways and self.died_within():
@@ -143,6 +188,20 @@ class JoinPhase(NamedTuple):
             # Its leave began a phase that then lasted as long as it may.
             return Way.CLOSED
         return None
+
+    def may_have_begun_with_expiry(self) -> bool:
+        """Whether nothing else happened, so that the phase began with its end, and its session had run out by then.
+
+        By the timer that its last commit restarted. Not if it may have polled too late as well.
+        """
+        ways = self.ways()
+        return (
+            self.silence.keeps_session
+            and self.missed.alone
+            and self.is_bounded
+            and Way.DIED in ways
+            and Way.POLLED_LATE not in ways
+        )
 
     @property
     def ended_with_session(self) -> bool:

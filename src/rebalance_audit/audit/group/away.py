@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from rebalance_audit.audit.causes.cause import Verdict
+from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
 from rebalance_audit.audit.causes.comebacks import Absence, after_return
 from rebalance_audit.audit.causes.commit_rules import silence_of
+from rebalance_audit.audit.causes.departures import after_another
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import MemberSubscribed, Position
@@ -15,9 +16,12 @@ class Away:
 
     _absences: dict[str, Absence]
     """By member id."""
+    _left_at_ms: int | None
+    """When a member last left (epoch ms); None if none has."""
 
     def __init__(self) -> None:
         self._absences = {}
+        self._left_at_ms = None
 
     def note(self, watch: MemberWatch, gone: Position, commits: CommitEvidence | None) -> None:
         """A member is gone."""
@@ -25,6 +29,14 @@ class Away:
         absence = Absence.after(silence_of(commits, gone), identity.rebalance_timeout_ms)
         if absence is not None and identity.instance_id is None:
             self._absences[watch.stint.member_id] = absence
+
+    def judged(self, verdict: Verdict) -> Verdict:
+        """The verdict on a member's end, with those on the ends before it."""
+        if self._left_at_ms is not None:
+            verdict = after_another(verdict, verdict.at_ms - self._left_at_ms)
+        if verdict.cause is RebalanceCause.MEMBER_LEFT:
+            self._left_at_ms = verdict.at_ms
+        return verdict
 
     def begin(self, verdicts: Sequence[Verdict]) -> None:
         """An epoch begins with these causes."""

@@ -368,7 +368,7 @@ class Life:
         around = Circumstances(company, overdue_ms, successor_of(watch, self.watches.values()))
         commits = evidence_of(watch, self.watches, self.commits, self.ownership)
         self.away.note(watch, gone, commits)
-        return judge_departure(watch, gone, self.options.rules, around, commits)
+        return self.away.judged(judge_departure(watch, gone, self.options.rules, around, commits))
 
     def come_back(self, joined: Sequence[MemberSubscribed]) -> None:
         """Members join; what an end was of a member id among them is now better known."""
