@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from rebalance_audit.wire.generated.messages import GroupMetadataValue
+from rebalance_audit.wire.records import Undecodable, decode_record, encode_value
 from rebalance_audit.wire.segments.folder import PositionedRecord
 from tests.support.log_entries import Entry
 
@@ -135,17 +137,27 @@ def _group_of(entry: Entry) -> bytes:
 
 def _clock_set_back(writes: Sequence[Write], place: int) -> list[Write]:
     """From here on another broker leads, whose clock is behind."""
-    later = [
-        [
-            entry._replace(
-                record_timestamp_ms=entry.record_timestamp_ms - CLOCK_STEP_MS,
-                leader_epoch=(entry.leader_epoch or 0) + 1,
-            )
-            for entry in write
-        ]
-        for write in writes[place:]
-    ]
+    later = [[_set_back(entry) for entry in write] for write in writes[place:]]
     return [*writes[:place], *later]
+
+
+def _set_back(entry: Entry) -> Entry:
+    """The entry by that clock: a generation's record tells twice when it was, by one clock."""
+    entry = entry._replace(
+        record_timestamp_ms=entry.record_timestamp_ms - CLOCK_STEP_MS,
+        leader_epoch=(entry.leader_epoch or 0) + 1,
+    )
+    if not isinstance(entry, PositionedRecord) or entry.key is None or entry.value is None:
+        return entry
+    record = decode_record(entry.key, entry.value)
+    if isinstance(record, Undecodable) or not isinstance(record.value, GroupMetadataValue):
+        return entry
+    if record.value.current_state_timestamp < 0:
+        return entry
+    told_ms = record.value.current_state_timestamp - CLOCK_STEP_MS
+    value = record.value._replace(current_state_timestamp=told_ms)
+    assert record.value_version is not None
+    return entry._replace(value=encode_value(value, record.value_version))
 
 
 DAMAGES: Final[Mapping[str, Callable[[Sequence[Write], int], list[Write]]]] = {

@@ -157,6 +157,7 @@ def audit_folder(path: Path, **settings: Any) -> dict[str, list[Row]]:
         topic_name=names.name_of,
         topic_shapes=names.shapes_of,
         is_whole=counted.is_whole,
+        holes=counted.holes,
         **settings,
     )
     audit = LogAudit(options)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.holes import Holes
 from rebalance_audit.wire.topic_shapes import TopicShape
 
 
@@ -39,6 +40,11 @@ def nobody_counted(_log_partition: int) -> bool | None:
     return None
 
 
+def nobody_looked(_log_partition: int) -> Holes | None:
+    """The default for `holes`: where the partition lacks records is not known."""
+    return None
+
+
 @dataclass(slots=True, frozen=True)
 class AuditOptions:
     """Names and times from outside the log."""
@@ -61,3 +67,5 @@ class AuditOptions:
     """(group id, log partition) -> what the brokers logged about the group and its partition."""
     is_whole: Callable[[int], bool | None] = nobody_counted
     """Whether a log partition has a record at each offset from 0 to its last one; None if nobody counted."""
+    holes: Callable[[int], Holes | None] = nobody_looked
+    """Where a log partition has no record; None if nobody looked. Whoever gives this gives `is_whole`, too."""

@@ -153,6 +153,7 @@ def audit_in_parts(
         findings=finding_rules or FindingRules(),
         log_end_ms=total.last_ms,
         is_whole=total.is_whole,
+        holes=total.holes,
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
     )
     shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, tell)

@@ -168,5 +168,9 @@ def stretch_survey(log_partition: int, found: "Walked") -> Survey:
         [],
         0,
         learner.take(),
-        {log_partition: PartitionEnd(found.records, found.next_offset)},
+        {
+            log_partition: PartitionEnd(
+                found.records, found.next_offset, found.first_offset, found.holes
+            )
+        },
     )

@@ -7,6 +7,7 @@ pass.
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from rebalance_audit.audit.holes import Holes, hole, holes_among
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
@@ -36,6 +37,10 @@ class PartitionEnd(NamedTuple):
     records: int
     next_offset: int
     """Offset after the last record; 0 without one."""
+    first_offset: int = 0
+    """Of the first record; 0 without one."""
+    holes: Holes = Holes()
+    """Between its records."""
 
     @property
     def is_whole(self) -> bool:
@@ -44,10 +49,16 @@ class PartitionEnd(NamedTuple):
 
     def after(self, before: "PartitionEnd | None") -> "PartitionEnd":
         """Both parts together."""
-        if before is None:
+        if before is None or not before.records:
             return self
+        if not self.records:
+            return before
+        seam = hole(before.next_offset, self.first_offset)
         return PartitionEnd(
-            before.records + self.records, max(before.next_offset, self.next_offset)
+            before.records + self.records,
+            max(before.next_offset, self.next_offset),
+            before.first_offset,
+            before.holes.then(seam).then(self.holes.since(before.next_offset)),
         )
 
 
@@ -72,6 +83,11 @@ class Survey(NamedTuple):
         """Whether the partition has a record at each offset from 0 to its last one."""
         end = self.ends.get(log_partition)
         return end is not None and end.is_whole
+
+    def holes(self, log_partition: int) -> Holes | None:
+        """The offsets between a partition's records without one; None for a partition that is not there."""
+        end = self.ends.get(log_partition)
+        return None if end is None else end.holes
 
     def joined(self, right: "Survey") -> "Survey":
         """This part and a later one; the topics of neither are in it."""
@@ -110,20 +126,20 @@ def survey_of(log_partition: int, pieces: Iterable[ColumnChunk | BadBytes | Tail
     names = TopicLearner()
     moments: list[int] = []
     damage: list[str] = []
-    records = offset_commits = markers = unfinished_ends = next_offset = 0
+    offset_commits = markers = unfinished_ends = 0
+    end = PartitionEnd(0, 0)
     for found in pieces:
         if isinstance(found, TailNote):
             unfinished_ends += 1
         elif isinstance(found, BadBytes):
             damage.append(found.detail)
         elif found.log_offsets:
-            records += len(found.log_offsets)
-            next_offset = max(next_offset, max(found.log_offsets) + 1)
+            end = partition_end(found.log_offsets).after(end)
             markers += sum(run.record_count for run in found.runs if run.is_control)
             moments += (min(found.record_timestamps_ms), max(found.record_timestamps_ms))
             offset_commits += names.learn(found)
     return Survey(
-        records,
+        end.records,
         offset_commits,
         markers,
         min(moments, default=None),
@@ -131,7 +147,14 @@ def survey_of(log_partition: int, pieces: Iterable[ColumnChunk | BadBytes | Tail
         damage,
         unfinished_ends,
         list(names.found.values()),
-        {log_partition: PartitionEnd(records, next_offset)},
+        {log_partition: end},
+    )
+
+
+def partition_end(log_offsets: list[int]) -> PartitionEnd:
+    """A stretch of a partition with records at these offsets, at least one."""
+    return PartitionEnd(
+        len(log_offsets), max(log_offsets) + 1, log_offsets[0], holes_among(log_offsets)
     )
 
 

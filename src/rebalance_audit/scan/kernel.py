@@ -35,6 +35,7 @@ from rebalance_audit.scan.places import (
     EXCLUDED_LAST_MS,
     EXCLUDED_LAST_OFFSET,
     FIRST_MS,
+    FIRST_OFFSET,
     FULL,
     GROUPS,
     HEAD_BITS,
@@ -43,6 +44,7 @@ from rebalance_audit.scan.places import (
     HEAD_PRODUCER,
     HEAD_PRODUCER_EPOCH,
     HEAD_RECORDS,
+    HOLES,
     KEPT,
     KEY_BYTES,
     KEYS,
@@ -71,7 +73,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "4a2eb373267ce0fb"
+PARTS: Final = "5703a42f641d7e3c"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
@@ -134,6 +136,7 @@ def walk(
     key_bytes: Any,
     summaries: Any,
     cuts: Any,
+    holes: Any,
     id_slots: Any,
     ids: Any,
     tally: Any,
@@ -161,6 +164,7 @@ def walk(
             or tally[GROUPS] + count > len(groups)
             or tally[SUMMARIES] + count > len(summaries)
             or tally[CUTS] + count > len(cuts)
+            or tally[HOLES] + count > len(holes)
             or tally[KEY_BYTES] + stop - at > len(key_bytes)
         ):
             return FULL, at
@@ -172,6 +176,10 @@ def walk(
             value, value_size = batch[row, ROW_VALUE], batch[row, ROW_VALUE_BYTES]
             if tally[RECORDS] == 0:
                 tally[FIRST_MS] = tally[LAST_MS] = at_ms
+                tally[FIRST_OFFSET] = offset
+            elif offset > tally[NEXT_OFFSET]:
+                holes[tally[HOLES], 0], holes[tally[HOLES], 1] = tally[NEXT_OFFSET], offset
+                tally[HOLES] += 1
             tally[FIRST_MS] = min(at_ms, tally[FIRST_MS])
             tally[LAST_MS] = max(at_ms, tally[LAST_MS])
             tally[NEXT_OFFSET] = max(offset + 1, tally[NEXT_OFFSET])

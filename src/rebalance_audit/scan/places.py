@@ -24,7 +24,9 @@ VALUE_BYTES, EXCLUDED, EXCLUDED_LAST_MS, EXCLUDED_LAST_OFFSET = range(16, 20)
 `wire.segments.columns.ColumnChunk`."""
 LINE_BYTES: Final = 20
 """Place in `tally` of the walk that prints: bytes of the lines."""
-TALLIES: Final = 21
+FIRST_OFFSET, HOLES = range(21, 23)
+"""Places in `tally`: the first record's offset, and how many rows of `holes` are in use."""
+TALLIES: Final = 23
 
 HEAD_RECORDS, HEAD_BITS, HEAD_LAST_MS, HEAD_EPOCH, HEAD_PRODUCER, HEAD_PRODUCER_EPOCH = range(6)
 """Places in `head`: fields of a batch's header."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
+from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.scan import kernel, places
 from rebalance_audit.scan.runs import runs_of
 from rebalance_audit.scan.walk_arrays import ROWS, WalkArrays
@@ -36,6 +37,9 @@ class Walked(NamedTuple):
     last_ms: int
     next_offset: int
     """After the highest offset."""
+    first_offset: int
+    holes: Holes
+    """Between the records."""
     naming: list[_Row]
     """Offset commits that may be the first to name a topic's id."""
 
@@ -54,6 +58,7 @@ class Room(WalkArrays):
         self._key_bytes = np.empty(_KEY_BYTES, np.uint8)
         self._summaries = np.empty((_SUMMARIES, 11), np.int64)
         self._cuts = np.empty((ROWS, 3), np.int64)
+        self._holes = np.empty((ROWS, 2), np.int64)
         self._id_slots = np.full(_SLOTS * ROWS, -1, np.int32)
         self._ids = np.empty((ROWS, 2), np.int64)
         self._rows: list[_Row] = []
@@ -84,6 +89,7 @@ class Room(WalkArrays):
             self._key_bytes,
             self._summaries,
             self._cuts,
+            self._holes,
             self._id_slots,
             self._ids,
             self.tally,
@@ -113,13 +119,26 @@ class Room(WalkArrays):
         runs = runs_of(self._runs[: tally[places.RUNS]])
         apart = CommitsApart(ColumnChunk(offsets, times, keys, values, runs, 0), self._commits())
         records, commits, markers, first_ms, last_ms, next_offset = tally[:6].tolist()
+        first_offset = int(tally[places.FIRST_OFFSET])
+        holes = holes_of(self._holes[: tally[places.HOLES]].tolist())
         naming = self._naming_rows
         self._rows, self._naming_rows, self._drawn_bytes = [], [], 0
         tally[:] = 0  # with the ids of topics: each stretch names those that it has
         self._id_slots.fill(-1)
         self._key_slots.fill(-1)
         self._group_slots.fill(-1)
-        return Walked(apart, records, commits, markers, first_ms, last_ms, next_offset, naming)
+        return Walked(
+            apart,
+            records,
+            commits,
+            markers,
+            first_ms,
+            last_ms,
+            next_offset,
+            first_offset,
+            holes,
+            naming,
+        )
 
     def _commits(self) -> list[tuple[int, bytes, Summaries]]:
         tally = self.tally

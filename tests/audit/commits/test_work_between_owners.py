@@ -43,3 +43,23 @@ def test_work_stopped_with_the_last_commit_of_one_owner_until_the_first_of_the_n
     )
     assert third[2]["uncommitted_before_unknown"] == "open"
     assert third[2]["last_committed_at"] is None
+
+
+@pytest.mark.parametrize(("is_whole", "first_ms"), [(True, 5_000), (None, 5_000), (False, None)])
+def test_where_compaction_takes_commits_nobody_knows_the_first(
+    is_whole: bool | None, first_ms: int | None
+) -> None:
+    """It keeps the newest commit for a partition: where one of the owner before is left, it took none since."""
+    writes = [
+        *((500, "2 0"), (1_000, "2 1 range A=3"), (20_000, "2 2 range A=- B=3")),
+        *((60_000, "2 3 range A=3"), (5_000, "1 foo:3 1"), (6_000, "1 foo:3 2")),
+        *((31_000, "1 foo:3 3"), (36_000, "1 foo:3 4")),
+    ]
+    options = AuditOptions(is_whole=lambda _partition: is_whole)
+    rows = audit_log(log(*sorted(writes)), options)["ownership"]
+    told = {
+        row["member_id"]: (row["first_committed_at"], row["last_committed_at"])
+        for row in rows
+        if row["to_at"] is not None
+    }
+    assert told == {"A": (first_ms, 6_000), "B": (31_000, 36_000)}

@@ -182,3 +182,38 @@ def test_two_static_members_return_in_one_record() -> None:
         CREATED, (2000, "2 1 range A@i=0 B@j=1"), (5000, "2 1 range C@i=0 D@j=1"), is_whole=None
     )
     assert set(held.values()) == {"gap"}
+
+
+def test_a_newcomer_owes_no_answer_to_earlier_targets() -> None:
+    """Records are missing somewhere in the partition; how long epoch 2 took is as certain as before it came."""
+    options = AuditOptions(is_whole=lambda _partition: False)
+    joins = (60_000, "5 C; 3 3; 7 A 0-1; 7 C 2; 6 3; 8 C 3/0 UNRELEASED -")
+    writes = (*BEFORE[:2], (2500, "8 A 1/1 UNREVOKED 0-2|3-5"), *BEFORE[2:], joins)
+    epochs = {row["epoch"]: row for row in audit_log(log(*writes), options)["epochs"]}
+    assert epochs[2]["convergence_ms"] == 1500
+
+
+def test_what_compaction_left_behind_the_first_epoch_is_no_change_since() -> None:
+    """B's records are younger than epoch 4, the first that is left, but B and its target may be older."""
+    left = (
+        (1000, "7 A 0-2; 6 4; 3 4"),
+        (2000, "5 A; 8 A 4/3 0-2"),
+        (3000, "5 B; 7 B 3-5; 8 B 4/3 3-5"),
+    )
+    writes = ((9000, "5 C; 3 5; 7 A 0-1; 7 C 2; 6 5; 8 C 5/0 UNRELEASED -"), (12_000, "5 D; 3 6"))
+    epochs = {row["epoch"]: row for row in audit_log(log(*left, *writes))["epochs"]}
+    columns = ("members_joined", "members_left", "partitions_moved", "partitions_added")
+    assert epochs[5]["completeness"] == "complete"
+    assert [epochs[5][each] for each in columns] == [None] * 4
+    assert [epochs[6][each] for each in columns[:2]] == [1, 0]
+
+
+def test_what_a_cooperative_generation_took_away_before_the_log_was_not_added() -> None:
+    """Generation 4 is the first that is left: what 5 hands out may have been another member's before."""
+    writes = (
+        (1000, "2 4 cooperative-sticky A=0 B=1"),
+        (2000, "2 5 cooperative-sticky A=0 B=1-2"),
+        (9000, "2 6 cooperative-sticky A=0,3 B=1-2"),
+    )
+    epochs = {row["epoch"]: row for row in audit_log(log(*writes))["epochs"]}
+    assert [epochs[epoch]["partitions_added"] for epoch in (4, 5, 6)] == [None, None, 1]

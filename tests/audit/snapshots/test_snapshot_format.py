@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {25: "61cfa0e1f596"}
+SHAPES = {26: "f20dc11b9e34"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -36,7 +36,7 @@ KEPT_ELSEWHERE = {
     "Life": "_emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
     "witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
-    "CommitBook": "_log_partition _parsed",
+    "CommitBook": "_is_whole _log_partition _parsed",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
     "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",

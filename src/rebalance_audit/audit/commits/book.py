@@ -32,8 +32,10 @@ class CommitBook:
     _of_round: dict[TopicPartition, CommitSummary] | None
     """The same since the last generation; None for groups without generations."""
 
-    def __init__(self, log_partition: int) -> None:
+    def __init__(self, log_partition: int, *, is_whole: bool | None = None) -> None:
+        """`is_whole`: whether the log partition lacks no record; None if nobody counted."""
         self._log_partition = log_partition
+        self._is_whole = is_whole
         self._of_partition = {}
         self._before = {}
         self._of_round = None
@@ -79,7 +81,7 @@ class CommitBook:
         before_ms = self._before.pop(partition, None)
         if summary is not None:
             self._before[partition] = summary.last_ms
-        return EndedStretch(summary, before_ms)
+        return EndedStretch(summary, before_ms, self._is_whole)
 
     def forget(self) -> None:
         """The group is gone, and with it whatever was committed."""

@@ -13,6 +13,18 @@ class EndedStretch(NamedTuple):
     """The owner's commits; None if there are none."""
     before_ms: int | None
     """Last commit of the owner before; None if it has none, or is not in the log."""
+    is_whole: bool | None = None
+    """Whether the log partition lacks no record; None if nobody counted."""
+
+    @property
+    def first_ms(self) -> int | None:
+        """The owner's first commit; None if there is none, or if compaction may have taken earlier ones.
+
+        Compaction that takes a commit takes all earlier ones for the partition as well.
+        """
+        if self.summary is None or (self.is_whole is False and self.before_ms is None):
+            return None
+        return self.summary.first_ms
 
     @property
     def uncommitted_ms(self) -> int | None:

@@ -12,7 +12,7 @@ from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdic
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.commits.evidence import evidence_of
-from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
+from rebalance_audit.audit.group.classic_times import ClassicTimes, is_cooperative, not_stable
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -88,7 +88,8 @@ class ClassicAudit:
         """Take over the generation that a downgrade leaves: the consumer group's last epoch, now as a generation."""
         gap = self._life.gap
         self._follow_members(None, new, (), gap=gap)
-        self._follow_partitions(None, new, since_known=False, gap=gap)
+        lacks = self._life.is_whole is False
+        self._follow_partitions(None, new, since_known=False, gap=gap, must_be_free=lacks)
         self._life.moves.install()
         self._life.previous_generation = new._replace(joined_at_ms=None)
 
@@ -177,6 +178,9 @@ class ClassicAudit:
         if gap:
             life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
+        span.follows_start = was_first and is_cooperative(
+            new
+        )  # which may have taken partitions away
         life.open_span(span)
         assert span.not_stable is not None
         unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
@@ -356,7 +360,13 @@ class ClassicAudit:
                 stint.previous_member_id = previous_ids[member.member_id]
 
     def _follow_partitions(
-        self, old: Generation | None, new: Generation, *, since_known: bool, gap: bool = False
+        self,
+        old: Generation | None,
+        new: Generation,
+        *,
+        since_known: bool,
+        gap: bool = False,
+        must_be_free: bool = False,
     ) -> Mapping[str, Shift]:
         """Move every partition whose owner changed; returns the shifts by instance id, or by member id without one."""
         life, position = self._life, new.position
@@ -383,7 +393,13 @@ class ClassicAudit:
                 continue
             owner = life.owner(member_id)
             ownership.take(
-                shift.gained, owner, position, new.generation, gap=gap, since_known=since_known
+                shift.gained,
+                owner,
+                position,
+                new.generation,
+                gap=gap,
+                since_known=since_known,
+                must_be_free=must_be_free,
             )
         return moved_by_identity
 

@@ -110,6 +110,14 @@ def follows_gap(span: EpochSpan | None) -> bool:
     return span is not None and span.gap and span.previous_epoch is None
 
 
+def is_counted(span: EpochSpan | None, evidence: WriteEvidence, joined: int) -> bool:
+    """Whether all members that seem to have joined since `span`, the epoch before a write, did so.
+
+    Records that compaction left behind the first epoch of a log may be of members that were there before it.
+    """
+    return not follows_gap(span) or joined == len(evidence.joined)
+
+
 def hides_unowned(span: EpochSpan | None) -> bool:
     """Whether this epoch, the one before a write, ends with partitions of which nobody knows whether they are owned.
 

@@ -119,6 +119,10 @@ class EpochSpan:
     partitions_moved: int | None = None
     partitions_added: int | None = None
     partitions_dropped: int | None = None
+    follows_start: bool = False
+    """Compaction left the epoch before as the first one of the log: its target may not be all there."""
+    is_counted: bool = True
+    """Who joined and left is told apart from members that were there before."""
     unowned_partition_ms: int = 0
     """Exact, from the records; a classic generation has bounds in `unowned` instead."""
     not_stable: Bounds | None = None
@@ -245,6 +249,7 @@ class EpochSpan:
         primary = self.verdicts[0] if self.verdicts else None
         # If the previous epoch is lost, there is nothing to compare with.
         compared = not self.gap or self.previous_epoch is not None
+        has_target_before = compared and not self.follows_start
         unowned = self.unowned_time()
         return {
             "group_id": self.group_id,
@@ -274,12 +279,12 @@ class EpochSpan:
             "superseded_by": self.superseded_by,
             "previous_epoch": self.previous_epoch,
             "members": self.members,
-            "members_joined": self.members_joined if compared else None,
-            "members_left": self.members_left if compared else None,
+            "members_joined": self.members_joined if compared and self.is_counted else None,
+            "members_left": self.members_left if compared and self.is_counted else None,
             "partitions": self.partitions,
-            "partitions_moved": self.partitions_moved if compared else None,
-            "partitions_added": self.partitions_added if compared else None,
-            "partitions_dropped": self.partitions_dropped if compared else None,
+            "partitions_moved": self.partitions_moved if has_target_before else None,
+            "partitions_added": self.partitions_added if has_target_before else None,
+            "partitions_dropped": self.partitions_dropped if has_target_before else None,
             "unowned_partition_ms": None if unowned is None else unowned.exact,
             **bounds_columns(self.not_stable, "not_stable"),
             **bounds_columns(unowned, "unowned_partition"),

@@ -195,8 +195,21 @@ class GroupAudit:
         elif self._splitter.begins(record, position):
             self._judge()
             self.write_offset = position.log_offset
+            self._look_for_hole(position)
         changes = apply(self._slot, record, position)
         self._write.append(self._step(record, position, tuple(changes)))
+
+    def _look_for_hole(self, position: Position) -> None:
+        """Where offsets since the group's last record have none, some may have been its own.
+
+        A classic group's generations tell by their numbers whether one of them is missing.
+        """
+        life = self._life
+        if life.deleted or life.protocol in (None, GroupType.CLASSIC):
+            return
+        holes = self._options.holes(self.log_partition)
+        if holes is not None and holes.between(self.last_offset, position.log_offset):
+            life.doubt(ended=False)
 
     def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
         group = self._slot.group

@@ -73,9 +73,9 @@ class Life:
         self.options = options
         facts = options.broker_facts(group_id, log_partition)
         self.witness = Witness(facts) if facts else None
-        """What the brokers logged about the group; it is given to every run and is not part of the state."""
+        """What the brokers logged about the group; it is no part of the state, nor is `is_whole`."""
         self.is_whole = options.is_whole(log_partition)
-        """Whether the partition lacks no record; None if nobody counted. It is given to every run, like `witness`."""
+        """Whether the partition lacks no record; None if nobody counted."""
         self._emit = emit
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""
@@ -88,7 +88,7 @@ class Life:
         self.watches = {}
         self.away = Away()
         self.moves = TargetMoves()
-        self.commits = CommitBook(log_partition)
+        self.commits = CommitBook(log_partition, is_whole=self.is_whole)
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
         )
@@ -97,26 +97,22 @@ class Life:
         self.created_at = None
         self.joined_since = self.left_since = 0
         self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
-        self._awaiting = []
-        self._had_epochs = False
-        self._rebalances = 0
+        self._awaiting, self._had_epochs, self._rebalances = [], False, 0
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
-        return {
-            "life": self,
-            "away": self.away,
-            "target": self.moves,
-            "ownership": self.ownership,
-            "commits": self.commits,
-            "group_state": self._states,
-        }
+        shared = {"target": self.moves, "ownership": self.ownership, "commits": self.commits}
+        return {"life": self, "away": self.away, **shared, "group_state": self._states}
+
+    @property
+    def _spans(self) -> Sequence[EpochSpan]:
+        return self._awaiting if self.span is None else [*self._awaiting, self.span]
 
     # -- writes ---------------------------------------------------------------------------------
 
     def begin_write(self, write: Sequence[Step]) -> None:
         """Advance time to the write."""
-        for span in (*self._awaiting, *([] if self.span is None else [self.span])):
+        for span in self._spans:
             span.written(write[0].position)
         self.ownership.begin_write(write[0].position)
 
@@ -406,12 +402,13 @@ class Life:
             return None, topic
         return topic_id_text(topic), self.options.topic_name(topic)
 
-    def doubt(self) -> None:
-        """Records may be missing before this write: durations that go across it are unknown."""
+    def doubt(self, *, ended: bool = True) -> None:
+        """Records may be missing before this write: durations across it are unknown; `ended`: those before as well."""
         self.ownership.doubt()
-        for doubted in (*self._awaiting, self.span, self.rebalance):
-            if doubted is not None:
-                doubted.is_doubted = True
+        for span in self._spans:
+            span.is_doubted |= ended or span.converged_at_ms is None
+        if self.rebalance is not None:
+            self.rebalance.is_doubted = True
 
     def confirm_unowned(self, now_ms: int) -> None:
         """An epoch ends: its unowned time counts where a member certainly subscribes to the partition."""
@@ -420,8 +417,7 @@ class Life:
 
     def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
         """Add unowned time to the epochs and the rebalance in which it falls."""
-        spans = self._awaiting if self.span is None else [*self._awaiting, self.span]
-        for span in spans:
+        for span in self._spans:
             span.count_unowned(partitions, from_ms, to_ms)
         rebalance = self.rebalance
         if (

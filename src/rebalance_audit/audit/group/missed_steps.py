@@ -19,7 +19,8 @@ def owes_a_step(life: Life, liveness: Liveness, now_ms: int) -> bool:
         return False
     before_ms = now_ms - life.options.rules.answer_within_ms
     watches = life.watches.values()
-    if any(_owes_since(liveness, watch, before_ms) for watch in watches):
+    # A member at epoch 0 comes with this write.
+    if any(watch.member_epoch and _owes_since(liveness, watch, before_ms) for watch in watches):
         return True
     waiting = {life.owner(watch.stint.member_id).identity for watch in watches if watch.waiting}
     return bool(waiting) and any(

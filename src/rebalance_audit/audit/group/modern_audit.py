@@ -30,6 +30,7 @@ from rebalance_audit.audit.group.doubt import (
     Doubt,
     follows_gap,
     hides_unowned,
+    is_counted,
     is_from_before,
     skips_generations,
 )
@@ -80,8 +81,7 @@ class ModernAudit:
     def __init__(self, life: Life, recorded: RecordedTopics) -> None:
         self._life = life
         self._recorded = recorded
-        self._upgraded_at = None
-        self._initialised_at = None
+        self._upgraded_at = self._initialised_at = None
         self._liveness = Liveness()
         self._began_unnumbered = False
         self._given_up = GivenUp()
@@ -313,8 +313,7 @@ class ModernAudit:
         lost = minus(change.old_assigned, change.new_assigned)
         watch.partitions = count(change.new_assigned)
         watch.stint.last_seen_at_ms = at_ms
-        watch.last_life = change.position
-        watch.member_epoch = change.new_member_epoch
+        watch.last_life, watch.member_epoch = change.position, change.new_member_epoch
         watch.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH
         was_revoking = watch.unrevoked_since
         watch.unrevoked_since = change.position if change.new_state == UNREVOKED else None
@@ -382,7 +381,6 @@ class ModernAudit:
             life.watches.update(watches)
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
-        gap = self._in_doubt or self._is_hidden
         if owes_a_step(life, self._liveness, at_ms):
             life.doubt()
         rebalance = life.open_rebalance(at_ms, None)
@@ -401,7 +399,9 @@ class ModernAudit:
             life.joined_since,
             life.left_since,
             rebalance.rebalance_seq,
-            gap,
+            self._in_doubt or self._is_hidden,
+            follows_start=follows_gap(before),
+            is_counted=is_counted(before, self._evidence, life.joined_since),
             verdicts=self._verdicts,
             contradictions=self._contradictions,
             is_unowned_unknown=hides_unowned(before),

@@ -233,7 +233,8 @@ class Ownership:
                         continue
                     self._end(*loose)
                 before = unowned.pop(partition, _NEVER)
-                is_sure &= not must_be_free or before is not _NEVER or loose is not None
+                is_free = before is not _NEVER if loose is None else not loose.holding.gap
+                is_sure &= is_free or not must_be_free
                 if before.confirmed:
                     self._confirmed -= 1
                 elif (
@@ -246,7 +247,9 @@ class Ownership:
                 continue
             else:
                 self._end(partition, held, position, epoch, "handed_over")
-                before = _Unowned(at_ms, held.owner.member_id, False, since_known)
+                # Records may be missing since then: one in which it was given up, and one in which it was taken.
+                is_sure &= not (must_be_free and held.gap)
+                before = _Unowned(at_ms, held.owner.member_id, False, since_known and is_sure)
             known = before.exact and (since_known or before.since_ms < at_ms)
             holdings[partition] = _new(
                 _Holding,
@@ -428,4 +431,4 @@ class Ownership:
         summary = ended.summary
         if summary is None:
             return None, None, None, ended.unknown_because
-        return summary.first_ms, summary.last_ms, ended.uncommitted_ms, ended.unknown_because
+        return ended.first_ms, summary.last_ms, ended.uncommitted_ms, ended.unknown_because

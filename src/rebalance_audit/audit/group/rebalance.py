@@ -51,6 +51,9 @@ class Rebalance:
     slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
     gap: bool = False
+    follows_start: bool = False
+    is_counted: bool = True
+    """Both as in its epochs, of all of them."""
 
     def begin_epoch(self, span: EpochSpan) -> None:
         """An epoch of this rebalance started; its causes are known."""
@@ -69,6 +72,8 @@ class Rebalance:
         self.members_joined += span.members_joined
         self.members_left += span.members_left
         self.gap |= span.gap
+        self.follows_start |= span.follows_start
+        self.is_counted &= span.is_counted
         self.is_doubted |= span.is_doubted or span.is_unowned_unknown
         for verdict in span.verdicts:
             if verdict.cause.text not in self.causes:
@@ -120,6 +125,7 @@ class Rebalance:
         if unowned is None and not self.is_doubted:
             known_ms = self.unowned_partition_ms
             unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
+        is_counted = self.is_counted and not self.gap
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
             held = target.get(topic)
@@ -141,9 +147,9 @@ class Rebalance:
             "primary_cause": self.primary_cause,
             "primary_certainty": self.primary_certainty,
             "causes": list(self.causes),
-            "members_joined": None if self.gap else self.members_joined,
-            "members_left": None if self.gap else self.members_left,
-            "partitions_moved": None if self.gap else self.partitions_moved,
+            "members_joined": self.members_joined if is_counted else None,
+            "members_left": self.members_left if is_counted else None,
+            "partitions_moved": None if self.gap or self.follows_start else self.partitions_moved,
             "wasted_moves": wasted,
             "unowned_partition_ms": None if unowned is None else unowned.exact,
             **bounds_columns(self._lasted(), "duration"),

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.collect import set_apart
+from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.members import merge_stints
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, nobody_looked
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
     EPOCHS,
@@ -24,7 +25,7 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.local.feed import Feed
 from rebalance_audit.local.live.growth import Break
-from rebalance_audit.local.survey import PartitionEnd, TopicLearner
+from rebalance_audit.local.survey import PartitionEnd, TopicLearner, partition_end
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -81,13 +82,18 @@ class LiveAudit:
         names: TopicNames,
         groups: Collection[str] = (),
         since_ms: int | None = None,
+        *,
+        sees_markers: bool = True,
     ) -> None:
         """`options` ask `names`, which learn from the log. `groups`: only these; all if empty.
 
-        `since_ms`: rebalances that ended before are not told of (epoch ms).
+        `since_ms`: rebalances that ended before are not told of (epoch ms). `sees_markers`: it is fed transaction
+        markers, too; without them nobody knows which offsets have no record.
         """
         self._ends: dict[int, PartitionEnd] = {}
-        counting = replace(options, is_whole=self._is_whole)
+        counting = replace(
+            options, is_whole=self._is_whole, holes=self._holes if sees_markers else nobody_looked
+        )
         self._feed = Feed(counting, key_bytes.of_groups(groups), self._emit)
         self._names = names
         self._learner = TopicLearner()
@@ -145,9 +151,14 @@ class LiveAudit:
         end = self._ends.get(log_partition)
         return None if end is None else end.is_whole
 
+    def _holes(self, log_partition: int) -> Holes | None:
+        """As far as it was read; to a group's next record, that is all there is to know."""
+        end = self._ends.get(log_partition)
+        return None if end is None else end.holes
+
     def _learn(self, log_partition: int, chunk: ColumnChunk) -> None:
         self.records += len(chunk.log_offsets)
-        end = PartitionEnd(len(chunk.log_offsets), chunk.log_offsets[-1] + 1)
+        end = partition_end(chunk.log_offsets)
         self._ends[log_partition] = end.after(self._ends.get(log_partition))
         latest = max(chunk.record_timestamps_ms)
         self.log_end_ms = latest if self.log_end_ms is None else max(self.log_end_ms, latest)
