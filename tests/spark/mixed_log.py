@@ -54,7 +54,7 @@ def write_log(folder: Path, share: float = 1.0, parts: Collection[Part] = PARTS)
         target = folder / f"__consumer_offsets-{part.becomes}"
         target.mkdir(parents=True, exist_ok=True)
         source = capture(part.name).segments / f"__consumer_offsets-{part.partition}"
-        batches = list(_batches(source))
+        batches = list(batches_of(source))
         if part.becomes == DAMAGED_PARTITION:
             batches = list(_damaged(batches))
         kept = batches[: round(len(batches) * share)]
@@ -64,7 +64,8 @@ def write_log(folder: Path, share: float = 1.0, parts: Collection[Part] = PARTS)
     return folder
 
 
-def _batches(folder: Path) -> Iterator[bytes]:
+def batches_of(folder: Path) -> Iterator[bytes]:
+    """The bytes of each batch of a partition's files."""
     for file in sorted(folder.glob("*.log")):
         data = file.read_bytes()
         for batch in read_batches(file):

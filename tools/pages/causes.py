@@ -186,10 +186,11 @@ All these are *probable*, never proven.
   converged before the next one began. A classic generation is marked if its record may be the repetition that a static
   member's return leaves: it shows the member under a new id, or comes long after the join phase. Not every lost record
   can be seen so: most that are left are one of several steps of a waiting member, soon after each other in one epoch.
-  The audit of segments (`inspect`, `report`, `explain`, `audit_segments`) knows which offsets of each partition have no
-  record. Where some lie between two writes of a group whose coordinator assigns, ownership across them is marked, and
-  durations across them are null, whatever the records look like; a hole elsewhere in the partition marks nothing. A
-  lake knows only whether a partition lacks any.
+  Segments tell which offsets of a partition have no record, to `inspect` as to a lake that took them in. Where some
+  lie between two writes of a group whose coordinator assigns, ownership across them is marked, and durations across
+  them are null, whatever the records look like; a hole elsewhere in the partition marks nothing. A live cluster does
+  not show the markers of transactions: of a partition with offsets that only it was asked for, `watch` and a lake
+  know no more than that it lacks some.
 - **Two requests in one millisecond** look like one write. Records that cannot follow each other in one write are
   separated.
 - **Clocks**: after a fail-over, times come from another broker. Where a stretch of ownership, an epoch's phase or a

@@ -30,7 +30,8 @@ def test_every_gold_table_equals_the_audit_in_one_process(spark: SparkSession, n
     log = [position.record_timestamp_ms for _, position in records_of(capture(name).segments)]
     counted, _ = survey(open_log_folder(capture(name).segments))
     whole = frozenset(number for number in counted.ends if counted.is_whole(number))
-    options = ReducerOptions(names, log_end_ms=max(log), whole=whole)
+    holes = {number: end.holes for number, end in counted.ends.items()}
+    options = ReducerOptions(names, log_end_ms=max(log), whole=whole, holes=holes)
     stream = reduce_groups(reducer_input(spark, name), options).persist()
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:

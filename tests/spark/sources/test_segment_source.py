@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import count_records
+from rebalance_audit.lake.runs.known_holes import holes_of_log
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.sources.segment_frames import read_segments
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
@@ -226,9 +227,11 @@ def test_counts_tell_where_a_record_is_missing(spark: SparkSession, name: str) -
     counted, _ = survey(open_log_folder(path))
     source = SegmentsSource(f"segments:{path}", str(path))
     counts = count_records(source.records(spark, "c", OFFSET_COMMIT_TYPES))
-    reached = Progress(0).after(counts)
+    holes = holes_of_log(counts, lambda: counts.partitions, lambda: source.offsets(spark, "c"))
+    reached = Progress(0).after(counts).lacking(holes)
     assert {
         number: (part.records, part.next_offset) for number, part in reached.partitions.items()
     } == {number: (end.records, end.next_offset) for number, end in counted.ends.items()}
+    assert reached.holes == {number: end.holes for number, end in counted.ends.items()}
     assert reached.whole == {number for number in counted.ends if counted.is_whole(number)}
     assert bool(reached.whole) == (name == "offsets")

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
-from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
@@ -182,7 +182,7 @@ def _ingest_rows(
         is_empty=is_empty,
     )
     if source.shows_markers:
-        ledger.note_compacted(before)
+        ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
     # Segments are read again only if there was damage, or if nothing was written.
     if DAMAGE not in given.columns or (done.went_through and _count(observed) == 0):
         return _ingested(done)
@@ -193,6 +193,26 @@ def _ingest_rows(
         return _ingested(done, found, added)
     finally:
         damaged.unpersist()
+
+
+def _shown(
+    ledger: Ledger,
+    before: Mapping[int, PartitionInBronze],
+    begins: Mapping[int, int],
+    done: Appended,
+) -> dict[int, tuple[int, int]]:
+    """Partition -> from where to where a source has every record there is; of files, also with those that are known."""
+    ends = ledger.next_offsets()
+    grown = {
+        number
+        for number, end in ends.items()
+        if number not in before or before[number].next_offset != end
+    }
+    return {
+        number: (begin, ends[number] if number in grown else done.known_to.get(number, 0))
+        for number, begin in begins.items()
+        if number in ends
+    }
 
 
 def _ingested(done: Appended, damaged: int = 0, damage_rows: int = 0) -> Ingested:

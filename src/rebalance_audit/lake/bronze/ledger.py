@@ -131,12 +131,20 @@ class Ledger:
         known = self.partitions.get(number, PartitionInBronze())
         self.partitions[number] = replace(known, **values)
 
-    def note_compacted(self, before: Mapping[int, PartitionInBronze]) -> None:
-        """Count offsets as compacted that are missing now and were not `before`: the source shows all markers."""
+    def note_compacted(
+        self, before: Mapping[int, PartitionInBronze], shown: Mapping[int, tuple[int, int]]
+    ) -> None:
+        """Count offsets as compacted that are missing now and were not `before`: the source shows all markers.
+
+        `shown`: partitions of which it has every record from one offset to another.
+        """
         for number, part in self.partitions.items():
             known = before.get(number, PartitionInBronze())
             new = max(0, part.missing_offsets - known.missing_offsets)
             compacted = min(part.missing_offsets, known.compacted_offsets + new)
+            start, end = shown.get(number, (0, 0))
+            if part.next_offset == end and start <= (part.first_offset or 0):
+                compacted = part.missing_offsets
             self.partitions[number] = replace(part, compacted_offsets=compacted)
 
     def save(self, source: str, run_id: str, at: datetime) -> None:
@@ -228,6 +236,19 @@ class Ledger:
             )
             for number, row in counted.items()
         }
+
+
+def partitions_seen(lake: Lake, cluster: str) -> frozenset[int]:
+    """The partitions of a cluster of which a source that shows markers was asked for all offsets that bronze lacks.
+
+    Raises LakeNotReadable.
+    """
+    if lake.version(TableName.INGESTED) is None:
+        return frozenset()
+    with small_queries(lake.spark):
+        rows = lake.read(TableName.INGESTED).where(F.col("cluster") == cluster)
+        asked = rows.where("missing_offsets = compacted_offsets").select("partition")
+        return frozenset(row["partition"] for row in asked.collect())
 
 
 def digest(key: bytes | None, value: bytes | None) -> str:

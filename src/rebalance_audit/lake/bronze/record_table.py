@@ -40,6 +40,8 @@ class Appended:
     """Partition -> lowest offset among the new rows that come before rows that were there."""
     known: int = 0
     """Records that bronze already had, with equal bytes."""
+    known_to: dict[int, int] = field(default_factory=dict)
+    """Partition -> offset after the last record that bronze already had."""
     differing: int = 0
     """Records that bronze has with other bytes; these are in quarantine."""
     quarantined: int = 0
@@ -53,6 +55,7 @@ class Appended:
         self.known += other.known
         self.differing += other.differing
         self.quarantined += other.quarantined
+        self.known_to |= other.known_to
         for partition, offset in other.late.items():
             self.late[partition] = min(offset, self.late.get(partition, offset))
 
@@ -250,6 +253,8 @@ def _judged(compared: DataFrame, spec: str) -> Appended:
             )
         done.known += row["equal"]
         done.differing += row["different"]
+        if row["last"] is not None:
+            done.known_to[row["partition"]] = row["last"]["offset"] + 1
         if row["late"] is not None:
             done.late[row["partition"]] = row["late"]
     return done

@@ -20,6 +20,7 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
@@ -84,6 +85,8 @@ class ReducerOptions:
     gaps: Gaps = field(default_factory=dict)
     whole: frozenset[int] | None = None
     """Log partitions that lack no record; None if nobody counted."""
+    holes: Mapping[int, Holes] = field(default_factory=dict)
+    """Log partition -> where it lacks records, of those of which that is known."""
     with_silver: bool = True
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
     broker_log: SentLog | None = None
@@ -160,6 +163,7 @@ class _Group:
             findings=options.findings,
             log_end_ms=options.log_end_ms,
             is_whole=options.is_whole,
+            holes=options.holes.get,
             broker_facts=options.broker_facts,
         )
         self._provisional = Provisional(())

@@ -29,6 +29,11 @@ class PartitionCounts:
     last_ms: int | None
     """Largest record time, epoch milliseconds; None if no record has one."""
 
+    @property
+    def has_holes(self) -> bool:
+        """Whether offsets between its records have none."""
+        return self.records < self.next_offset - self.first_offset
+
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:

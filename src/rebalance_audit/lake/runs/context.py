@@ -10,6 +10,7 @@ from hashlib import sha256
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.bronze.ledger import partitions_seen
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
@@ -111,6 +112,10 @@ class RunContext:
         """Tell something odd at once, and again at the end."""
         self.tell(sentence)
         self.report.notes.append(sentence)
+
+    def partitions_seen(self) -> frozenset[int]:
+        """Of which a source that shows markers was asked for all offsets that bronze lacks."""
+        return partitions_seen(self.lake, self.request.cluster)
 
     @cached_property
     def known_topics(self) -> list[TopicName]:

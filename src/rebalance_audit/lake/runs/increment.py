@@ -26,6 +26,7 @@ from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.runs.known_holes import holes_since
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, is_final
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.kept_rows import kept
@@ -89,7 +90,10 @@ class _Increment:
         names: TopicNames,
     ) -> Plan:
         context, since = self._context, self._since
-        reached = since.after(counts)
+        holes = holes_since(
+            since, counts, context.partitions_seen, self._new_records, self._history
+        )
+        reached = since.after(counts).lacking(holes)
         losses = losses_without_group(small)
         if not context.sink.is_empty(TableName.QUARANTINE):
             quarantine = context.of_cluster(TableName.QUARANTINE)
@@ -120,7 +124,7 @@ class _Increment:
                 unreadable=None if commits is None else commits.undecodable,
                 damaged_stretches=0,
                 gaps=gaps,
-                whole=reached.whole,
+                known=reached,
                 names=names,
                 log_end_ms=reached.last_ms,
                 since=since,

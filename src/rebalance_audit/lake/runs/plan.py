@@ -54,8 +54,8 @@ class Plan:
     damaged_stretches: int
     """How many of these are parts of segment files whose records nobody can count."""
     gaps: Gaps
-    whole: frozenset[int]
-    """Log partitions that lack no record."""
+    known: Progress
+    """What is known of the log: also of one of which the run covers a part."""
     names: TopicNames
     log_end_ms: int | None
     """Largest record time of the whole log, epoch milliseconds."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
 from rebalance_audit.lake.storage.foreign_changes import TableMark
@@ -41,6 +42,8 @@ class PartitionProgress:
     """Largest record time, epoch milliseconds."""
     records: int
     """All records so far, offset commits and markers too."""
+    holes: Holes | None = None
+    """Between its records; None if they may be markers of transactions, which some sources do not show."""
 
     @property
     def is_whole(self) -> bool:
@@ -75,20 +78,33 @@ class Progress:
         """The partitions that lack no record."""
         return frozenset(number for number, part in self.partitions.items() if part.is_whole)
 
+    @property
+    def holes(self) -> Mapping[int, Holes]:
+        """Partition -> where it lacks records, of those of which that is known."""
+        return {
+            number: part.holes for number, part in self.partitions.items() if part.holes is not None
+        }
+
     def turned_since(self, before: "Progress") -> frozenset[int]:
-        """The partitions that were known, and came to lack a record since, or lack none any more."""
-        return (self.whole ^ before.whole) & before.partitions.keys()
+        """The partitions that were known, and of whose past something else is known now: where it lacks records."""
+        return frozenset(
+            number
+            for number, part in before.partitions.items()
+            if part.is_whole != self.partitions[number].is_whole
+            or not _same(part.holes, self.partitions[number].holes, part.next_offset)
+        )
 
     def has_late(self, counts: RecordCounts) -> bool:
         """Whether any partition got a record before those that are known."""
-        return any(
-            found.first_offset < self.partitions[partition].next_offset
-            for partition, found in counts.partitions.items()
-            if partition in self.partitions
-        )
+        return any(self.is_late(partition, counts) for partition in counts.partitions)
+
+    def is_late(self, partition: int, counts: RecordCounts) -> bool:
+        """Whether a partition got a record before those that are known."""
+        before, found = self.partitions.get(partition), counts.partitions[partition]
+        return before is not None and found.first_offset < before.next_offset
 
     def after(self, counts: RecordCounts) -> "Progress":
-        """The same when the new records of a counts are known too."""
+        """The same when the new records of a counts are known too, but not where they lack any."""
         after = dict(self.partitions)
         for partition, found in counts.partitions.items():
             before = after.get(partition, PartitionProgress(0, None, 0))
@@ -99,6 +115,13 @@ class Progress:
                 before.records + found.records,
             )
         return replace(self, partitions=after)
+
+    def lacking(self, holes: Mapping[int, Holes | None]) -> "Progress":
+        """The same when it is known where some partitions lack records."""
+        parts = {
+            number: replace(self.partitions[number], holes=found) for number, found in holes.items()
+        }
+        return replace(self, partitions={**self.partitions, **parts})
 
 
 def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progress | None:
@@ -127,7 +150,9 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
     return Progress(
         bronze_version=version,
         partitions={
-            row["partition"]: PartitionProgress(row["replayed_to"], row["last_ms"], row["records"])
+            row["partition"]: PartitionProgress(
+                row["replayed_to"], row["last_ms"], row["records"], _holes(row)
+            )
             for row in progress
         },
         gaps={row["partition"]: row["lost_before"] or () for row in progress},
@@ -170,11 +195,32 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
             "records": part.records,
             "bronze_version": reached.bronze_version,
             "lost_before": list(reached.gaps.get(partition, ())) or None,
+            **_hole_columns(part.holes),
             "table_ids": ids,
             "table_versions": versions,
         }
         for partition, part in reached.partitions.items()
     ]
+
+
+def _hole_columns(holes: Holes | None) -> dict[str, Any]:
+    if holes is None:
+        return {"holes": None, "records_between_holes": None}
+    ranges = [*zip(holes.firsts, holes.ends, strict=True)]
+    return {"holes": ranges, "records_between_holes": holes.apart}
+
+
+def _holes(row: Any) -> Holes | None:
+    if row["holes"] is None:
+        return None
+    return holes_of(row["holes"])._replace(apart=row["records_between_holes"])
+
+
+def _same(before: Holes | None, now: Holes | None, next_offset: int) -> bool:
+    """Whether two say the same of the offsets before one; where nothing is known the audit takes none for missing."""
+    then, since = (each or Holes() for each in (before, now))
+    since = since.until(next_offset)
+    return (then.firsts, then.ends) == (since.firsts, since.ends)
 
 
 def _marks(row: Any) -> dict[str, TableMark]:

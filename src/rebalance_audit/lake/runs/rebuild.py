@@ -4,9 +4,10 @@ What it writes may be limited to groups and to a window of time; then it leaves 
 from.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from pyspark import StorageLevel
@@ -28,6 +29,7 @@ from rebalance_audit.lake.records.record_counts import (
     count_records_beside,
 )
 from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.runs.known_holes import holes_of_log
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, is_final
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
@@ -108,10 +110,11 @@ class _Rebuild:
         unreadable = damaged if damaged_count else None
         if commits is not None:
             unreadable = commits.undecodable
-        counted_so_far = Progress(self._bronze_version or 0, gaps=gaps).after(counts)
+        holes = holes_of_log(counts, partial(self._partitions_seen, counts), self._offsets)
+        known = Progress(self._bronze_version or 0, gaps=gaps).after(counts).lacking(holes)
         reached = None
         if self._bronze_version is not None and request.covers_everything:
-            reached = counted_so_far
+            reached = known
         plan = Plan(
             small=self.small,
             counts=counts,
@@ -126,7 +129,7 @@ class _Rebuild:
             unreadable=unreadable,
             damaged_stretches=damaged_count,
             gaps=gaps,
-            whole=counted_so_far.whole,
+            known=known,
             names=names,
             log_end_ms=counts.last_ms,
             since=None,
@@ -183,6 +186,22 @@ class _Rebuild:
         if {DAMAGE, PASSED_OVER} & {*self._records.columns}:
             return count_records(self._records)
         return count_records_beside(self._records, self.small)
+
+    def _partitions_seen(self, counts: RecordCounts) -> Collection[int]:
+        """Of which a source that shows markers was asked for all offsets that they lack."""
+        if self._with_silver:
+            return self._context.partitions_seen()
+        source = self._request.source
+        assert source is not None  # checked with the request
+        return counts.partitions if source.shows_markers else ()
+
+    def _offsets(self) -> DataFrame:
+        """Partition and offset of every record."""
+        if self._with_silver:
+            return self._records.select("partition", "offset")
+        source = self._request.source
+        assert source is not None  # checked with the request
+        return source.offsets(self._context.spark, self._request.cluster)
 
     def _write_commits(self, counts: RecordCounts) -> WrittenCommits:
         context = self._context

@@ -76,7 +76,8 @@ def _reduce(context: RunContext, plan: Plan) -> DataFrame:
         request.findings,
         plan.log_end_ms,
         plan.gaps,
-        plan.whole,
+        plan.known.whole,
+        plan.known.holes,
         request.with_silver,
         None if broker_log is None else context.spark.sparkContext.broadcast(broker_log),
     )

@@ -78,6 +78,19 @@ class SegmentsSource(Source):
             to_store=self._to_store,
         )
 
+    def offsets(
+        self,
+        spark: SparkSession,
+        cluster: str,  # noqa: ARG002 - a folder has one cluster's log
+    ) -> DataFrame:
+        """Without the bytes of the records."""
+        return read_segments(
+            spark,
+            self._unread(),
+            columns=["partition", "offset"],
+            split_target_bytes=self._split_target_bytes,
+        )
+
     def commit_packs(
         self,
         spark: SparkSession,

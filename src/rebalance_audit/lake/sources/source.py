@@ -45,6 +45,10 @@ class Source(ABC):
         SourceNotReadable.
         """
 
+    def offsets(self, spark: SparkSession, cluster: str) -> DataFrame:
+        """The columns partition and offset of every record of the cluster. Raises SourceNotReadable."""
+        return self.records(spark, cluster).select("partition", "offset")
+
     def commit_packs(
         self, spark: SparkSession, cluster: str, groups_regex: str | None
     ) -> DataFrame:
