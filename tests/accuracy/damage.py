@@ -137,14 +137,23 @@ def _group_of(entry: Entry) -> bytes:
 
 def _clock_set_back(writes: Sequence[Write], place: int) -> list[Write]:
     """From here on another broker leads, whose clock is behind."""
-    later = [[_set_back(entry) for entry in write] for write in writes[place:]]
+    return _by_another_clock(writes, place, -CLOCK_STEP_MS)
+
+
+def _clock_set_ahead(writes: Sequence[Write], place: int) -> list[Write]:
+    """From here on another broker leads, whose clock is ahead."""
+    return _by_another_clock(writes, place, CLOCK_STEP_MS)
+
+
+def _by_another_clock(writes: Sequence[Write], place: int, step_ms: int) -> list[Write]:
+    later = [[_set(entry, step_ms) for entry in write] for write in writes[place:]]
     return [*writes[:place], *later]
 
 
-def _set_back(entry: Entry) -> Entry:
+def _set(entry: Entry, step_ms: int) -> Entry:
     """The entry by that clock: a generation's record tells twice when it was, by one clock."""
     entry = entry._replace(
-        record_timestamp_ms=entry.record_timestamp_ms - CLOCK_STEP_MS,
+        record_timestamp_ms=entry.record_timestamp_ms + step_ms,
         leader_epoch=(entry.leader_epoch or 0) + 1,
     )
     if not isinstance(entry, PositionedRecord) or entry.key is None or entry.value is None:
@@ -154,7 +163,7 @@ def _set_back(entry: Entry) -> Entry:
         return entry
     if record.value.current_state_timestamp < 0:
         return entry
-    told_ms = record.value.current_state_timestamp - CLOCK_STEP_MS
+    told_ms = record.value.current_state_timestamp + step_ms
     value = record.value._replace(current_state_timestamp=told_ms)
     assert record.value_version is not None
     return entry._replace(value=encode_value(value, record.value_version))
@@ -169,6 +178,7 @@ DAMAGES: Final[Mapping[str, Callable[[Sequence[Write], int], list[Write]]]] = {
     "one millisecond": _one_time,
     "reordered in a millisecond": _swapped,
     "clock set back": _clock_set_back,
+    "clock set ahead": _clock_set_ahead,
 }
 
 

@@ -35,8 +35,8 @@ LOSSES: Final = (
     *("cleaned", "cleaned without tombstones"),
 )
 """Kinds of damage after which the records that are left have their offsets and times."""
-CLOCK_SET_BACK: Final = "clock set back"
-"""After it, durations by one clock are what they were."""
+CLOCKS: Final = ("clock set back", "clock set ahead")
+"""After these, durations by one clock are what they were."""
 
 
 class Found(NamedTuple):
@@ -135,7 +135,7 @@ def _note_durations(tally: Tally, kind: str, where: str, found: Found, whole: Fo
 
     An epoch that is open has the figures of what the log shows so far.
     """
-    if kind not in (*LOSSES, CLOCK_SET_BACK):
+    if kind not in (*LOSSES, *CLOCKS):
         return
     true_of: dict[Hashable, Row] = {_at(row, "first_offset"): row for row in whole.epochs}
     epochs = {
