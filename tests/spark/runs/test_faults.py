@@ -8,10 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
 from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG
-from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of, table
+from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, empty_lake, request_of, table
 from tests.spark.mixed_log import write_log
 
 SHARES = (0.4, 0.7)
@@ -71,6 +73,21 @@ def test_runs_notice_what_others_did(
     assert not report.resumed
     for name, (_, told) in faults.items():
         assert [note for note in report.notes if note.startswith(f"{name} {told}")]
+
+
+def test_lost_commits_are_noticed_after_others_took_their_numbers(
+    spark: SparkSession, whole: Whole, lake: Path
+) -> None:
+    """An ingest that ended between its append and its ledger has brought bronze back to the version that this names."""
+    SEEN_IN_LOG["log truncated"](spark, folder_of(lake, TableName.RECORDS))
+    ledger = folder_of(lake, TableName.INGESTED)
+    as_it_was = shutil.copytree(ledger, lake / "as it was")
+    request = IngestRequest(parse_source(f"segments:{whole.log}"), str(lake), CLUSTER)
+    run_ingest(spark, request)
+    shutil.rmtree(ledger)
+    as_it_was.rename(ledger)
+    run_ingest(spark, request)
+    assert difference(TableName.RECORDS, lake, whole.lake) == []
 
 
 def test_files_in_another_order_are_no_change(

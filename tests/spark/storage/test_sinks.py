@@ -12,10 +12,12 @@ from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import table_schemas
+from tests.spark.faults import truncate_log
 from tests.spark.lakes import table
 
 TOPICS = "gold.topics"
 STATES = "gold.group_states"
+FIRST_RUN, SECOND_RUN = "20260101T000000Z-00000001", "20260101T010000Z-00000002"
 
 
 @pytest.fixture
@@ -159,3 +161,17 @@ def test_a_clone_has_rows_from_its_first_commit_on(
     assert [row["topic"] for row in copy.read(TOPICS).collect()] == ["one"]
     written = Sink(copy, "blue", "next").upsert(TOPICS, topics(spark, a="one", b="two"))
     assert (written.inserted, written.updated) == (1, 0)
+
+
+def test_a_version_that_other_commits_reached_again(spark: SparkSession, lake: Lake) -> None:
+    """A table that lost its newest commit and got another one is not the table that it was."""
+    Sink(lake, "blue", FIRST_RUN).put(TOPICS, topics(spark, a="one"), 1, KeyRange())
+    known = lake.mark(TOPICS)
+    assert known is not None
+    assert lake.change_since(TOPICS, known) is None
+    truncate_log(spark, Path(lake.table_path(TOPICS)))
+    Sink(lake, "blue", SECOND_RUN).put(TOPICS, topics(spark, b="two"), 1, KeyRange())
+    assert lake.version(TOPICS) == known.version
+    assert lake.change_since(TOPICS, known) == (
+        f"has lost commits, and got others: its version 1 is no longer that of {FIRST_RUN}"
+    )

@@ -74,6 +74,8 @@ class Ledger:
         self.partitions: dict[int, PartitionInBronze] = {}
         self.bronze_version = 0
         """Version of bronze.records that the partitions describe; version 0 is the table's creation, without rows."""
+        self.bronze_commit: str | None = None
+        """What the commit of that version says of its maker; None if unknown."""
         self.cluster_id: str | None = None
         self.topic_id: str | None = None
         self._load()
@@ -108,7 +110,7 @@ class Ledger:
         """Add the rows of bronze that are newer than `bronze_version`."""
         now = self.lake.mark(TableName.RECORDS)
         assert now is not None  # made at the start of every run
-        if now.version == self.bronze_version:
+        if now.version == self.bronze_version and self.bronze_commit in {None, now.made_by}:
             return
         try:
             found = self._count(self._added(now))
@@ -124,7 +126,7 @@ class Ledger:
         for number, part in found.items():
             known = self.partitions.get(number, PartitionInBronze())
             self.partitions[number] = known.and_also(part)
-        self.bronze_version = now.version
+        self.bronze_version, self.bronze_commit = now.version, now.made_by
 
     def note(self, number: int, **values: Any) -> None:
         """Set fields of a partition."""
@@ -153,6 +155,7 @@ class Ledger:
         common = {
             "cluster": self.cluster,
             "bronze_version": self.bronze_version,
+            "bronze_commit": self.bronze_commit,
             "kafka_cluster_id": self.cluster_id,
             "topic_id": self.topic_id,
             "source": source,
@@ -174,7 +177,8 @@ class Ledger:
         return self._state() != self._saved
 
     def _state(self) -> tuple[object, ...]:
-        return dict(self.partitions), self.bronze_version, self.cluster_id, self.topic_id
+        bronze = (self.bronze_version, self.bronze_commit)
+        return dict(self.partitions), bronze, self.cluster_id, self.topic_id
 
     def _load(self) -> None:
         with small_queries(self.lake.spark):
@@ -189,6 +193,7 @@ class Ledger:
                 **{name: row[name] for name in fields} | {"files": files}
             )
             self.bronze_version = row["bronze_version"]
+            self.bronze_commit = row["bronze_commit"]
             self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]
 
     def _added(self, now: TableMark) -> DataFrame:
@@ -196,7 +201,7 @@ class Ledger:
 
         Raises LakeNotReadable if the change feed no longer reaches so far back, or if others may have removed rows.
         """
-        known = TableMark(now.table_id, self.bronze_version)
+        known = TableMark(now.table_id, self.bronze_version, self.bronze_commit)
         if change := self.lake.change_since(TableName.RECORDS, known):
             raise LakeNotReadable(f"{TableName.RECORDS} {change}.")
         if not self.bronze_version:

@@ -184,6 +184,7 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
     """What rows of meta.progress say of the log and the tables: one row per partition, without cluster and run."""
     ids = {name: mark.table_id for name, mark in reached.tables.items()}
     versions = {name: mark.version for name, mark in reached.tables.items()}
+    commits = {name: mark.made_by for name, mark in reached.tables.items()}
     return [
         {
             "partition": partition,
@@ -198,6 +199,7 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
             **_hole_columns(part.holes),
             "table_ids": ids,
             "table_versions": versions,
+            "table_commits": commits,
         }
         for partition, part in reached.partitions.items()
     ]
@@ -224,8 +226,11 @@ def _same(before: Holes | None, now: Holes | None, next_offset: int) -> bool:
 
 
 def _marks(row: Any) -> dict[str, TableMark]:
-    versions = row["table_versions"]
-    return {name: TableMark(found, versions[name]) for name, found in row["table_ids"].items()}
+    versions, commits = row["table_versions"], row["table_commits"] or {}
+    return {
+        name: TableMark(found, versions[name], commits.get(name))
+        for name, found in row["table_ids"].items()
+    }
 
 
 def _rows_of(lake: Lake, name: str, cluster: str, condition: str = "true") -> list[Any]:

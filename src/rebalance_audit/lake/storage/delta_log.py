@@ -80,6 +80,12 @@ class TableCommit(NamedTuple):
     """When it was made, epoch milliseconds."""
 
 
+def newest_commit(spark: SparkSession, path: str) -> TableCommit | None:
+    """The newest commit of the table at a path; None if there is no table. Raises OSError."""
+    version = version_or_none(spark, path)
+    return None if version is None else commit(spark, path, version)
+
+
 def append_commit(spark: SparkSession, path: str, run_id: str) -> AppendCommit:
     """The newest commit of a run to the table at a path. Raises OSError."""
     for version in range(latest_version(spark, path), -1, -1):

@@ -39,6 +39,11 @@ class TableMark(NamedTuple):
     table_id: str
     """Of the table, not of its place: made anew it has another one."""
     version: int
+    made_by: str | None = None
+    """What the commit of that version says of its maker, for ours the run; None if unknown.
+
+    A table that lost commits reaches the same version again with the next ones.
+    """
 
 
 def change_by_others(commits: Iterable[TableCommit], *, append_only: bool) -> str | None:

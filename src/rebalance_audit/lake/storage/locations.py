@@ -5,12 +5,12 @@ name.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
@@ -20,6 +20,9 @@ from rebalance_audit.tables.views import VIEWS_SCHEMA
 
 RECENT_COMMITS: Final = 100
 """How many versions back a commit that was just made is searched for."""
+
+OF_COMMIT: Final = ("version", "operation", "userMetadata", "unix_millis(timestamp)")
+"""What TableCommit takes of a table's history, in its order."""
 
 Layers: TypeAlias = Iterable[str]
 
@@ -39,14 +42,17 @@ class Location(Protocol):
     def version(self, schema: TableSchema) -> int | None:
         """Newest version; None if there is no table. Raises OSError."""
 
+    def newest_commit(self, schema: TableSchema) -> TableCommit | None:
+        """The commit of that version; None if there is no table. Raises OSError."""
+
     def is_unwritten(self, schema: TableSchema) -> bool:
         """Whether the table, which exists, has never had a row. Raises OSError."""
 
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """The newest commit of a run. Raises OSError."""
 
-    def commits(self, schema: TableSchema, after: int, upto: int) -> list[TableCommit]:
-        """The commits after one version, up to another, oldest first. Raises OSError if one is not known any more."""
+    def commits(self, schema: TableSchema, first: int, last: int) -> list[TableCommit]:
+        """The commits from one version to another, oldest first, without those that the table has forgotten."""
 
     def table_id(self, schema: TableSchema) -> str:
         """What tells the table from one that was made anew in its place. Raises PySparkException or Py4JJavaError."""
@@ -110,6 +116,10 @@ class Folder:
         """By the file names in the table's log."""
         return delta_log.version_or_none(self._spark, self.address(schema))
 
+    def newest_commit(self, schema: TableSchema) -> TableCommit | None:
+        """By the table's log."""
+        return delta_log.newest_commit(self._spark, self.address(schema))
+
     def is_unwritten(self, schema: TableSchema) -> bool:
         """By the table's log."""
         return delta_log.is_unwritten(self._spark, self.address(schema))
@@ -118,12 +128,13 @@ class Folder:
         """By the table's log."""
         return delta_log.append_commit(self._spark, self.address(schema), run_id)
 
-    def commits(self, schema: TableSchema, after: int, upto: int) -> list[TableCommit]:
+    def commits(self, schema: TableSchema, first: int, last: int) -> list[TableCommit]:
         """By the table's log."""
-        path = self.address(schema)
-        return [
-            delta_log.commit(self._spark, path, version) for version in range(after + 1, upto + 1)
-        ]
+        path, found = self.address(schema), list[TableCommit]()
+        for version in range(first, last + 1):
+            with suppress(OSError):  # forgotten
+                found.append(delta_log.commit(self._spark, path, version))
+        return found
 
     def table_id(self, schema: TableSchema) -> str:
         """By the table's log."""
@@ -186,20 +197,25 @@ class Catalog:
 
     def version(self, schema: TableSchema) -> int | None:
         """By the newest row of the table's history."""
+        newest = self.newest_commit(schema)
+        return None if newest is None else newest.version
+
+    def newest_commit(self, schema: TableSchema) -> TableCommit | None:
+        """By the newest row of the table's history."""
         try:
             if not self._spark.catalog.tableExists(self.sql_name(schema)):
                 return None
-            newest = self.delta_table(schema).history(1).select("version").first()
+            newest = self.delta_table(schema).history(1).selectExpr(*OF_COMMIT).first()
         except PySparkException as error:
             raise OSError(str(error).partition("\n")[0]) from None
         assert newest is not None
-        return int(newest[0])
+        return TableCommit(*newest)
 
     def is_unwritten(self, schema: TableSchema) -> bool:
         """By the newest row of the table's history."""
-        newest = self.delta_table(schema).history(1).select("version", "operation").first()
+        newest = self.newest_commit(schema)
         assert newest is not None
-        return newest[0] == 0 and delta_log.is_creation(newest[1])
+        return newest.version == 0 and delta_log.is_creation(newest.operation)
 
     def append_commit(self, schema: TableSchema, run_id: str) -> AppendCommit:
         """By the table's history."""
@@ -212,22 +228,11 @@ class Catalog:
             raise OSError(f"no commit of {self.address(schema)} is one of run {run_id}")
         return AppendCommit.of(*newest)
 
-    def commits(self, schema: TableSchema, after: int, upto: int) -> list[TableCommit]:
+    def commits(self, schema: TableSchema, first: int, last: int) -> list[TableCommit]:
         """By the table's history."""
-        if after >= upto:
-            return []
         history = self.delta_table(schema).history()
-        found = history.where(history["version"].between(after + 1, upto)).orderBy("version")
-        at_ms = F.unix_millis("timestamp")
-        commits = [
-            TableCommit(*row)
-            for row in found.select("version", "operation", "userMetadata", at_ms).collect()
-        ]
-        if len(commits) < upto - after:
-            raise OSError(
-                f"the history of {self.address(schema)} does not reach back to version {after}"
-            )
-        return commits
+        found = history.where(history["version"].between(first, last)).orderBy("version")
+        return [TableCommit(*row) for row in found.selectExpr(*OF_COMMIT).collect()]
 
     def table_id(self, schema: TableSchema) -> str:
         """By the table's details."""

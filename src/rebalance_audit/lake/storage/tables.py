@@ -117,12 +117,14 @@ class Lake:
 
     def mark(self, name: str) -> TableMark | None:
         """What tells later whether a table is still as it is now; None for no table. Raises LakeNotReadable."""
-        version = self.version(name)
-        if version is None:
-            return None
+        schema = table_schemas()[name]
         try:
-            return TableMark(self._location.table_id(table_schemas()[name]), version)
-        except (PySparkException, Py4JJavaError) as error:
+            newest = self._location.newest_commit(schema)
+            if newest is None:
+                return None
+            table_id = self._location.table_id(schema)
+            return TableMark(table_id, newest.version, newest.user_metadata)
+        except (OSError, PySparkException, Py4JJavaError) as error:
             raise LakeNotReadable(
                 f"{self.table_path(name)} cannot be read: {_first_line(error)}."
             ) from error
@@ -139,11 +141,15 @@ class Lake:
             return "is not the table that the last run left: somebody removed that one"
         if now.version < known.version:
             return f"has lost commits: it was at version {known.version} and is at {now.version}"
-        try:
-            commits = self._location.commits(schema, known.version, now.version)
-        except OSError:
+        commits = self._location.commits(schema, known.version, now.version)
+        later = [commit for commit in commits if commit.version > known.version]
+        if len(later) < now.version - known.version:
             return f"no longer says what has changed in it since version {known.version}"
-        return change_by_others(commits, append_only=schema.append_only)
+        # The log may have forgotten the known commit itself by its age.
+        makers = {commit.user_metadata for commit in commits if commit not in later}
+        if known.made_by is not None and makers - {known.made_by}:
+            return f"has lost commits, and got others: its version {known.version} is no longer that of {known.made_by}"
+        return change_by_others(later, append_only=schema.append_only)
 
     def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
         """A table: as of a version, or `pinned` as it is now, so that later commits are not seen, or neither.
