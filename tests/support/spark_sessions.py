@@ -27,13 +27,20 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.ui.explainMode": "simple",
     DRIVER_OPTIONS: SHORT_LIVED,
 }
+ONE_WRITER: Final[Mapping[str, str]] = {
+    # By default each commit starts eight processes for `readlink`, which make a race with another writer less likely.
+    # Without them one in 300 commits of two processes at the same moment was lost: for tests of one process alone.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+}
 
 
 @contextmanager
 def spark_session(settings: Mapping[str, str] = SETTINGS) -> Iterator[SparkSession]:
     """A session of this process."""
     jars = checkout_root() / "jars" / "spark"
-    session = build_session("tests", master="local[2]", settings=dict(settings), jars_folder=jars)
+    session = build_session(
+        "tests", master="local[2]", settings={**settings, **ONE_WRITER}, jars_folder=jars
+    )
     try:
         yield session
     finally:
