@@ -249,7 +249,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             (
                 "*Primary right*: the first cause is one of the true ones. *Undecided*: it is `member_departed`, which "
                 "by its definition leaves open whether the member left or expired, and one of the two is true. "
-                "*Beside*: it happened in the epoch or its join phase, and something else began that; a classic "
+                "*Beside*: it happened in the epoch or its join phase, but something else began that; a classic "
                 "group's records do not tell the two apart. *Named*: the cause that began it is the first, or among "
                 "the others or the alternatives."
             ),
@@ -259,7 +259,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "Times",
             (
                 "Against the truth by the coordinator's clock; *not found*: only one of the two has the time. With "
-                "LogAppendTime, records have the time at which they were appended, late by up to the linger."
+                "LogAppendTime, records carry the time of the append, which is late by up to the linger."
             ),
             times_table(tally),
         ),
@@ -294,8 +294,8 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "causes called proven that the whole log does not have for that epoch, with any certainty; *hidden*: "
                 "epochs that name none of the causes that the whole log proves, and are not marked; epochs marked "
                 "because records before them may be missing; intervals of ownership and epochs that are not "
-                "marked and of which a duration, if it is given, is another one than in the whole log; durations "
-                "below 0, in any table. *none*: the same logs as they are."
+                "marked and have a duration that differs from the one in the whole log; durations "
+                "below 0, in any table. *none*: the same logs, undamaged."
             ),
             sweeps_table(tally),
         ),
@@ -351,9 +351,9 @@ def page(tally: Tally, command: str) -> str:
         ),
         "",
         (
-            "The simulator knows why every epoch came about, since it caused it: members crash, freeze, leave, "
-            "are cut off, removed, deployed and scaled; coordinators move, topics grow and go. No rule of the audit "
-            "sees that truth."
+            "The simulator knows why every epoch began, since it caused each of them: members crash, freeze, leave, "
+            "are cut off, removed, deployed and scaled; coordinators move, topics grow and vanish. No rule of the "
+            "audit sees that truth."
         ),
         "",
     ]
@@ -362,7 +362,7 @@ def page(tally: Tally, command: str) -> str:
     lines += [
         "## At the members",
         "",
-        f"A client began to use a partition after the record that gave it: {client_sentence(tally)}.",
+        f"How soon a client began to use a partition after the record that gave it: {client_sentence(tally)}.",
         "",
     ]
     return "\n".join(lines)

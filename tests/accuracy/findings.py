@@ -136,8 +136,8 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "Findings",
             (
                 f"{played[SCRIPTED]} scripted simulations with Kafka's default timeouts and hours of history, each"
-                " with one deed done to one group, classic or consumer, and a second group beside it to which "
-                "nothing is done. The script says what is true. *Happened*: simulations whose deed is of this "
+                " with one deed done to one group, classic or consumer, and a second group beside it that "
+                "is left alone. The script says what is true. *Happened*: simulations whose deed is of this "
                 "kind by its definition. *False alarms*: findings of it where it was not done, in either group. "
                 "*Consequences*: findings that the deed may well bring about. *Other culprit*: the process that "
                 "did it is not named. *End wrong*: over and not said so, or the other way round. *Split*: more "
@@ -151,8 +151,8 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             (
                 f"{played[CHURN]} groups of 3 to 8 members, an hour each, in which processes crash, freeze, stall, "
                 "start and stop at random. Nobody deploys, changes topics, assignors or subscriptions, or moves a "
-                "coordinator: findings of such are false alarms. Whether a member flaps or is slow is chance, and not "
-                "judged."
+                "coordinator: findings of these kinds are false alarms. Whether a member flaps or is slow is chance, "
+                "and not judged."
             ),
             _table(
                 tally,
