@@ -236,7 +236,7 @@ class KafkaCluster:
             ) from None
 
     def _unreachable(self, *, connected: bool) -> str:
-        """What to check. The client says only that time ran out, whatever went wrong while it connected."""
+        """What to check. While it connects the client says only that time ran out, even if the password is wrong."""
         if connected:
             return (
                 f"A broker of {self} cannot be reached: check that all brokers are running, and that this machine can"
@@ -244,7 +244,8 @@ class KafkaCluster:
             )
         return (
             f"{self} cannot be reached: check that host and port are right, that a broker is running there, that this"
-            " machine can connect to it, and that TLS and SASL are set as its listener expects (docs/live-kafka.md)."
+            " machine can connect to it, and that security.protocol, user and password are what its listener expects"
+            " (docs/live-kafka.md)."
         )
 
 
