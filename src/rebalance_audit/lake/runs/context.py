@@ -109,9 +109,10 @@ class RunContext:
         self.report.costs = self._timeline.costs(self.spark, self.lake, self.run_id)
 
     def note_oddity(self, sentence: str) -> None:
-        """Tell something odd at once, and again at the end."""
+        """Tell something odd at once, and again at the end, there once: a run that begins again meets it again."""
         self.tell(sentence)
-        self.report.notes.append(sentence)
+        if sentence not in self.report.notes:
+            self.report.notes.append(sentence)
 
     def partitions_seen(self) -> frozenset[int]:
         """Of which a source that shows markers was asked for all offsets that bronze lacks."""
