@@ -282,8 +282,8 @@ endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs whi
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 .PHONY: endurance-lake
-endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table, kill executors in turn, run several writers without locks: an hour
-	$(PY) -m tests.endurance.faults
+endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table (TOGETHER=1: to all at once), kill executors in turn, run several writers without locks: an hour
+	$(PY) -m tests.endurance.faults $(if $(TOGETHER),--together)
 	$(PY) -m tests.endurance.executors --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
 	$(PY) -m tests.endurance.writers --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
 

@@ -1,6 +1,10 @@
 """Every table of a lake, and everything that others may do to it: one more command, and all tables equal a clean run.
 
     python -m tests.endurance.faults [--table gold.epochs ...] [--fault "file lost" ...] [--folder DIR]
+    python -m tests.endurance.faults --together
+
+With `--together` all tables on which a run builds have a fault at once, each another one; after as many trials as there
+are faults each table has had each, in a tenth of the time. What was done to each must be told.
 
 A run finds the table as the fault has left it. It mends it by itself, or it ends with a sentence that names a command,
 and that command mends it. Exit code 4 when a run that ended well has left other rows than one clean run, or when a run
@@ -24,6 +28,7 @@ from rich.table import Table
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from rebalance_audit.errors import LakeError
+from rebalance_audit.lake.runs.progress import BUILT_ON
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG, Fault
@@ -40,6 +45,9 @@ MENDED: Final = "mended by the next run"
 NAMED: Final = "named, mended by --full"
 RESTORED: Final = "named, mended by a copy"
 FULL: Final = re.compile(r"run with --full")
+COMMANDS_MAX: Final = 4
+UNSEEN: Final = "vacuumed"
+"""The rows are the same, so there is nothing to tell."""
 A_COPY: Final = re.compile(r"put it back from a copy")
 
 
@@ -87,22 +95,50 @@ class Trials:
         finally:
             shutil.rmtree(lake)
 
-    def _run(self, lake: Path) -> tuple[str, tuple[str, ...]]:
-        request = request_of(f"segments:{self._whole.log}", lake)
+    def tried_together(self, first: int) -> Iterator[Trial]:
+        """One trial: each table has the fault after that of the table before it, the first one fault number `first`."""
+        lake = shutil.copytree(self._earlier, self._folder / "tried")
+        names = [*FAULTS]
+        done: dict[str, str] = {}
         try:
-            return MENDED, tuple(run_audit(self._spark, request).notes)
-        except LakeError as error:
-            sentence = str(error)
-        if FULL.search(sentence):
-            run_audit(self._spark, request_of(f"segments:{self._whole.log}", lake, full=True))
-            return NAMED, (sentence,)
-        if A_COPY.search(sentence):
-            bronze = lake / "bronze" / "records"
-            shutil.rmtree(bronze)
-            shutil.copytree(self._earlier / "bronze" / "records", bronze)
-            run_audit(self._spark, request)
-            return RESTORED, (sentence,)
-        return "ended without a command that mends it", (sentence,)
+            for number, table in enumerate(BUILT_ON):
+                place = lake.joinpath(*table.split("."))
+                name = names[(first + number) % len(names)]
+                if _is_possible(place, name):
+                    FAULTS[name](self._spark, place)
+                    done[table] = name
+            end, told = self._run(lake)
+            wrong = {each for each in TABLES if difference(each, lake, self._whole.lake)}
+        finally:
+            shutil.rmtree(lake)
+        for table, name in done.items():
+            of_table = tuple(sentence for sentence in told if f"{table} " in sentence)
+            is_told = of_table or name == UNSEEN
+            yield Trial(
+                table, name, end if is_told else "not told", of_table, (table,) * (table in wrong)
+            )
+        for table in wrong - done.keys():
+            yield Trial(table, "nothing", end, (), (table,))
+
+    def _run(self, lake: Path) -> tuple[str, tuple[str, ...]]:
+        """Run, and do what the sentences say until a run ends well; how it ended, and what was told."""
+        end, full, told = MENDED, False, list[str]()
+        for _ in range(COMMANDS_MAX):
+            request = request_of(f"segments:{self._whole.log}", lake, full=full)
+            try:
+                return end, (*told, *run_audit(self._spark, request).notes)
+            except LakeError as error:
+                told.append(str(error))
+            if FULL.search(told[-1]):
+                end, full = NAMED, True
+            elif A_COPY.search(told[-1]):
+                bronze = lake / "bronze" / "records"
+                shutil.rmtree(bronze)
+                shutil.copytree(self._earlier / "bronze" / "records", bronze)
+                end = RESTORED
+            else:
+                break
+        return "ended without a command that mends it", tuple(told)
 
 
 def _is_possible(place: Path, fault: str) -> bool:
@@ -121,22 +157,19 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--table", nargs="+", default=ALL_TABLES, choices=ALL_TABLES)
     parser.add_argument("--fault", nargs="+", default=list(FAULTS), choices=list(FAULTS))
+    parser.add_argument("--together", action="store_true", help="all tables at once")
     parser.add_argument("--folder", type=Path, help="keep the lakes here")
     asked = parser.parse_args(arguments)
     console = Console(width=120, highlight=False, markup=False)
     trials: list[Trial] = []
     with _folder(asked.folder) as folder, spark_session() as spark:
         lakes = Trials(spark, folder)
-        for table in asked.table:
-            for name in asked.fault:
-                trial = lakes.tried(table, name, FAULTS[name])
-                if trial is None:
-                    continue
-                trials.append(trial)
-                wrong = f"; WRONG: {', '.join(trial.wrong)}" if trial.wrong else ""
-                console.print(f"{table} {name}: {trial.end}{wrong}")
-                for sentence in trial.told:
-                    console.print(f"    {sentence}")
+        for trial in _together(lakes) if asked.together else _one_by_one(lakes, asked):
+            trials.append(trial)
+            wrong = f"; WRONG: {', '.join(trial.wrong)}" if trial.wrong else ""
+            console.print(f"{trial.table} {trial.fault}: {trial.end}{wrong}")
+            for sentence in trial.told:
+                console.print(f"    {sentence}")
     summary = Table("", *asked.fault)
     for table in asked.table:
         ends = {trial.fault: trial for trial in trials if trial.table == table}
@@ -144,6 +177,19 @@ def main(arguments: list[str] | None = None) -> int:
     console.print(summary)
     console.print(f"{len(trials)} trials: {dict(Counter(trial.end for trial in trials))}")
     return DONE if all(trial.is_right for trial in trials) else CHECK_FAILED
+
+
+def _together(lakes: Trials) -> Iterator[Trial]:
+    for first in range(len(FAULTS)):
+        yield from lakes.tried_together(first)
+
+
+def _one_by_one(lakes: Trials, asked: argparse.Namespace) -> Iterator[Trial]:
+    for table in asked.table:
+        for name in asked.fault:
+            trial = lakes.tried(table, name, FAULTS[name])
+            if trial is not None:
+                yield trial
 
 
 def _shown(trial: Trial | None) -> str:
