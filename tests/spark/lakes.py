@@ -1,6 +1,7 @@
 """Lakes compared row for row."""
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,18 +85,17 @@ def without_commits(rows: Rows) -> Rows:
     return [row for row in rows if row.get("kind") not in OF_COMMITS]
 
 
-def difference(name: str, one: Path, other: Path) -> list[Any]:
-    """Rows that only one of two lakes has, a few of each."""
+def difference(name: str, one: Path, other: Path) -> list[tuple[str, ...]]:
+    """Rows that one of two lakes has, or has more often than the other, a few of each."""
     sides = []
     for lake in (one, other):
         rows = table(lake, name)
         for row in rows:
             for column in OF_RUNS.get(name, ()):
                 row.pop(column, None)
-        sides.append({repr(row): row for row in rows})
+        sides.append(Counter(map(repr, rows)))
     left, right = sides
-    only_left = [left[key] for key in left.keys() - right.keys()]
-    only_right = [right[key] for key in right.keys() - left.keys()]
+    only_left, only_right = [*(left - right).elements()], [*(right - left).elements()]
     return (
         [("only in the first", *only_left[:3]), ("only in the second", *only_right[:3])]
         if (only_left or only_right)
