@@ -20,6 +20,10 @@ def cause_of_end(last_commits: list[int], gone_ms: int, *later: tuple[int, str])
     (epoch,) = [row for row in got["epochs"] if row["epoch"] == 4]
     assert (epoch["primary_cause"], epoch["primary_certainty"]) == (cause["cause"], "probable")
     assert cause["alternatives"]
+    (rebalance,) = [row for row in got["rebalances"] if row["first_epoch"] == 4]
+    same = ("primary_cause", "primary_certainty")
+    assert [rebalance[each] for each in same] == [epoch[each] for each in same]
+    assert cause["cause"] in rebalance["causes"]
     return cause
 
 
@@ -38,6 +42,11 @@ def cause_of_end(last_commits: list[int], gone_ms: int, *later: tuple[int, str])
             [(25_000, "3 5"), (26_000, JOINS.format("A").replace("3 5", "3 6"))],
             "member_departed",
         ),
+        (
+            24_500,
+            [(25_000, "7 B 0-5; 6 4; 8 B 4/3 0-5"), (26_000, JOINS.format("A"))],
+            "member_departed",
+        ),
     ],
     ids=[
         "gone for good",
@@ -48,6 +57,7 @@ def cause_of_end(last_commits: list[int], gone_ms: int, *later: tuple[int, str])
         "right after its commit and back at once",
         "as a client that closes",
         "after another epoch",
+        "after the rebalance",
     ],
 )
 def test_a_member_id_that_comes_back_had_not_closed(

@@ -367,9 +367,15 @@ class Life:
         return self.away.judged(judge_departure(watch, gone, self.options.rules, around, commits))
 
     def come_back(self, joined: Sequence[MemberSubscribed]) -> None:
-        """Members join; what an end was of a member id among them is now better known."""
-        if self.span is not None and self.witness is None:
-            self.span.verdicts = self.away.come_back(joined, self.span.verdicts)
+        """Members join; what an end was of a member id among them is now better known.
+
+        A rebalance that is over has been told of, and of one with several epochs nobody knows which had which cause.
+        """
+        span, rebalance = self.span, self.rebalance
+        if span is None or rebalance is None or rebalance.epochs > 1 or self.witness is not None:
+            return
+        span.verdicts = self.away.come_back(joined, span.verdicts)
+        rebalance.judge(span)
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

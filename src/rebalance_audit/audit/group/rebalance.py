@@ -59,9 +59,8 @@ class Rebalance:
         """An epoch of this rebalance started; its causes are known."""
         if self.first_epoch is None:
             self.first_epoch = span.epoch
-        if self.last_epoch is None and span.verdicts:
-            self.primary_cause = span.verdicts[0].cause.text
-            self.primary_certainty = span.verdicts[0].certainty.text
+        if self.last_epoch is None:
+            self.judge(span)
         self.last_epoch = span.epoch
         self.epochs += 1
         self.settled_at_ms = None
@@ -78,6 +77,13 @@ class Rebalance:
         for verdict in span.verdicts:
             if verdict.cause.text not in self.causes:
                 self.causes.append(verdict.cause.text)
+
+    def judge(self, first: EpochSpan) -> None:
+        """Take over the causes of the first epoch, the only one so far."""
+        if first.verdicts:
+            self.primary_cause = first.verdicts[0].cause.text
+            self.primary_certainty = first.verdicts[0].certainty.text
+        self.causes = list(dict.fromkeys(verdict.cause.text for verdict in first.verdicts))
 
     def end_epoch(self, span: EpochSpan) -> None:
         """The epoch is over for this rebalance: converged, superseded or emptied."""
