@@ -249,12 +249,11 @@ class ServedPartition:
         )
         for observer in self._observers:
             observer.moved(self, happening, changed)
-        due, self._due_replies = self._due_replies, []
         if self._open:
             self._open_replies += result.replies
         else:
-            due += result.replies
-        self._send(due)
+            self._due_replies += result.replies
+        self._send_due()
         for timer, deadline_ms in result.timers:
             self._arm(timer, deadline_ms)
 
@@ -337,8 +336,7 @@ class ServedPartition:
         for slot, changes in replay_batch(self.number, batch, self.shard):
             self.coordinator.applied(slot, changes)
         self._append(batch)
-        due, self._due_replies = self._due_replies, []
-        self._send(due)
+        self._send_due()
 
     def _batch(self, records: list[LoggedRecord], producer: Producer = NO_PRODUCER) -> LoggedBatch:
         stamps = self._options.stamps_append_time
@@ -363,8 +361,7 @@ class ServedPartition:
         """Append the open batch and send the replies that waited for it; what a dead broker left open is lost."""
         if self.is_active:
             self._write_open()
-            due, self._due_replies = self._due_replies, []
-            self._send(due)
+            self._send_due()
 
     def _write_open(self) -> None:
         """Append the open batch, if there is one; its replies are due then."""
@@ -380,7 +377,8 @@ class ServedPartition:
         for observer in self._observers:
             observer.flushed(self, batch)
 
-    def _send(self, replies: Sequence[tuple[int, Response]]) -> None:
+    def _send_due(self) -> None:
+        replies, self._due_replies = self._due_replies, []
         for token, response in replies:
             asked = self._waiting.pop(token, None)
             if asked is None:
