@@ -25,6 +25,8 @@ class LiveSource(NamedTuple):
     """Names of topics known at the start; the records tell more."""
     more_names: Callable[[], TopicNames]
     """Asks the source for names again. Raises SourceNotReadable."""
+    shows_markers: bool
+    """Whether it has the markers of transactions, too."""
 
 
 def live_source(invocation: Invocation, spec: str) -> LiveSource:
@@ -41,7 +43,7 @@ def _of_segments(path: Path) -> LiveSource:
     def names() -> TopicNames:
         return survey(open_log_folder(path))[1]
 
-    return LiveSource(GrowingSegments(path), names(), names)
+    return LiveSource(GrowingSegments(path), names(), names, shows_markers=True)
 
 
 def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
@@ -67,4 +69,4 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
     cluster.view()  # whether the topic is there and may be described, in one sentence
     client_id = cluster.options.get("client.id", CLIENT_ID)
     log = GrowingTopic(cluster.servers, wanted, kafka.timeout_ms, client_id)
-    return LiveSource(log, cluster.topic_names(), cluster.topic_names)
+    return LiveSource(log, cluster.topic_names(), cluster.topic_names, shows_markers=False)

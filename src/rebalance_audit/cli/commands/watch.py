@@ -129,8 +129,7 @@ def watch(
     told = None if state_file is None else ToldFile(state_file, spec, since_ms)
     if told is not None:
         since_ms = told.since_ms
-    sees_markers = not spec.startswith("kafka:")
-    audit = LiveAudit(audit_options, names, group_ids, since_ms, sees_markers=sees_markers)
+    audit = LiveAudit(audit_options, names, group_ids, since_ms, sees_markers=source.shows_markers)
     cluster_name = settings.cluster
     teller, groups = Teller(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
     try:
