@@ -45,10 +45,11 @@ MENDED: Final = "mended by the next run"
 NAMED: Final = "named, mended by --full"
 RESTORED: Final = "named, mended by a copy"
 FULL: Final = re.compile(r"run with --full")
+A_COPY: Final = re.compile(r"put it back from a copy")
 COMMANDS_MAX: Final = 4
+"""How many runs a lake may take until one ends well."""
 UNSEEN: Final = "vacuumed"
 """The rows are the same, so there is nothing to tell."""
-A_COPY: Final = re.compile(r"put it back from a copy")
 
 
 class Trial(NamedTuple):

@@ -18,7 +18,12 @@ from rebalance_audit.audit.causes.commit_rules import (
     stopped_before_join_phase,
     too_recent,
 )
-from rebalance_audit.audit.causes.departures import Decision, evidence_at, verdict_on
+from rebalance_audit.audit.causes.departures import (
+    Decision,
+    evidence_at,
+    verdict_on,
+    with_application,
+)
 from rebalance_audit.audit.causes.join_phase import JoinPhase, Missed, Way
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.timers import can_have_fired
@@ -89,14 +94,9 @@ def of_batch(verdict: Verdict, company: int) -> Verdict:
 
 def of_stop(verdict: Verdict, company: int) -> Verdict:
     """The verdict on a classic member that went together with all others, of which one at least left."""
-    if verdict.cause is not _DEPARTED or verdict.instance_id is not None:
-        return verdict
-    others = tuple(each for each in verdict.alternatives if each is not _LEFT)
-    detail = (
-        f"Member {verdict.member_id} went together with {company} more, which left nobody, and of those some left: "
-        "the application was stopped."
+    return with_application(
+        verdict, f"together with {company} more, which left nobody, and of those some left"
     )
-    return verdict._replace(cause=_LEFT, alternatives=others, detail=detail)
 
 
 def _absence_by_commits(

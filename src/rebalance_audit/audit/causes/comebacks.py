@@ -6,14 +6,12 @@ administrator removed it, or it left as its application did not poll, and joined
 it last committed.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
-from rebalance_audit.audit.causes.commit_rules import CONSUMER_HEARTBEAT_MS, Silence
+from rebalance_audit.audit.causes.commit_rules import CONSUMER_HEARTBEAT_MS, LATE_MS, Silence
 from rebalance_audit.audit.findings.finding import spell_ms
 
-_LATE_MS: Final = 500
-"""How late clients leave, and requests arrive."""
 _LEFT = RebalanceCause.MEMBER_LEFT
 _EXPIRED = RebalanceCause.MEMBER_SESSION_EXPIRED
 _REMOVED = RebalanceCause.MEMBER_REMOVED_BY_ADMIN
@@ -48,10 +46,10 @@ def after_return(verdict: Verdict, absence: Absence, back_ms: int) -> Verdict:
     """
     if verdict.cause not in (_DEPARTED, _LEFT) or not verdict.alternatives:
         return verdict
-    if absence.silent_ms >= absence.poll_ms - _LATE_MS:
+    if absence.silent_ms >= absence.poll_ms - LATE_MS:
         return verdict  # it may have polled too late
     away_ms = back_ms - verdict.at_ms
-    is_quick = 0 <= away_ms <= CONSUMER_HEARTBEAT_MS + _LATE_MS
+    is_quick = 0 <= away_ms <= CONSUMER_HEARTBEAT_MS + LATE_MS
     if absence.longest_ms is None:
         if is_quick:
             return verdict

@@ -37,8 +37,8 @@ HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
 CONSUMER_HEARTBEAT_MS: Final = 5_000
 """Default and least of the brokers' `group.consumer.heartbeat.interval.ms`."""
-_LATE_MS: Final = 500
-"""How late commits come and clients leave."""
+LATE_MS: Final = 500
+"""How late commits come, clients leave, timers fire and requests arrive."""
 _EXACT: Final = 1.1
 """So for a timer's rhythm, in which a commit that comes earlier than all others has a reason of its own."""
 _NEARLY: Final = 1.2
@@ -185,26 +185,29 @@ class Silence(NamedTuple):
 
         Members that wait in a join phase do not commit, so the join phase began no earlier, but for one heartbeat.
         """
+        return self._went_on_ms(self.evidence.others_ms)
+
+    def _went_on_ms(self, others_ms: Sequence[int]) -> int | None:
         last_ms = self.evidence.last.position.record_timestamp_ms
-        later = [at_ms - last_ms for at_ms in self.evidence.others_ms if at_ms > last_ms]
-        return min(later, default=None)
+        return min((at_ms - last_ms for at_ms in others_ms if at_ms > last_ms), default=None)
 
     @property
     def missed_none(self) -> bool:
         """Whether it may have been at work until the join phase began: meanwhile the others made no commit more."""
-        went_on_ms, longest_ms = self.went_on_ms, self.longest_ms
-        return longest_ms is not None and (went_on_ms is None or went_on_ms <= longest_ms)
+        return self._missed_none(self.evidence.others_ms)
 
     @property
     def missed_none_but_rejoins(self) -> bool:
         """The same, if what others committed last they did as they rejoined, up to a heartbeat into the join phase."""
-        last_ms, longest_ms = self.evidence.last.position.record_timestamp_ms, self.longest_ms
         at_work = [
             at_ms - HEARTBEAT_MS if at_ms in self.evidence.rejoined_ms else at_ms
             for at_ms in self.evidence.others_ms
         ]
-        went_on_ms = min((at_ms - last_ms for at_ms in at_work if at_ms > last_ms), default=0)
-        return longest_ms is not None and went_on_ms <= longest_ms
+        return self._missed_none(at_work)
+
+    def _missed_none(self, others_ms: Sequence[int]) -> bool:
+        went_on_ms, longest_ms = self._went_on_ms(others_ms), self.longest_ms
+        return longest_ms is not None and (went_on_ms is None or went_on_ms <= longest_ms)
 
     @property
     def others_silent_ms(self) -> int | None:
@@ -316,7 +319,7 @@ def polled_late(
         return True
     if not (silence.is_unusual and silence.had_to_commit):
         return False
-    later_ms = (silence.longest_ms or 0) + _LATE_MS
+    later_ms = (silence.longest_ms or 0) + LATE_MS
     return 0 <= silence.silent_ms - rebalance_timeout_ms <= later_ms and not any(
         session_ms - min(session_ms // HEARTBEATS_PER_SESSION, CONSUMER_HEARTBEAT_MS)
         <= silence.silent_ms

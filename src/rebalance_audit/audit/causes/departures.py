@@ -118,12 +118,17 @@ def after_another(verdict: Verdict, later_ms: int) -> Verdict:
 
     Sessions end whenever each of them does, and an administrator's removals come in one request.
     """
-    if verdict.cause is not _DEPARTED or verdict.instance_id is not None:
-        return verdict
     if not 0 <= later_ms <= _STOP_WITHIN_MS:
         return verdict
+    return with_application(verdict, f"{later_ms} ms after another one had left")
+
+
+def with_application(verdict: Verdict, how: str) -> Verdict:
+    """The verdict on a dynamic member that went with its application, where nothing tells how; `how` it went."""
+    if verdict.cause is not _DEPARTED or verdict.instance_id is not None:
+        return verdict
     others = tuple(each for each in verdict.alternatives if each is not _LEFT)
-    detail = f"Member {verdict.member_id} went {later_ms} ms after another one had left: the application was stopped."
+    detail = f"Member {verdict.member_id} went {how}: the application was stopped."
     return verdict._replace(cause=_LEFT, alternatives=others, detail=detail)
 
 
@@ -207,6 +212,14 @@ def _held(watch: MemberWatch, gone: Position) -> tuple[int, int] | None:
     return gone.record_timestamp_ms - told.record_timestamp_ms, timeout_ms
 
 
+def _since_heartbeat_ms(watch: MemberWatch, gone: Position) -> int | None:
+    """From the last heartbeat that left a record to the end; None by two clocks, or if others restart its timer."""
+    last = watch.last_life
+    if watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
+        return None
+    return gone.record_timestamp_ms - last.record_timestamp_ms
+
+
 def _by_timer(
     watch: MemberWatch,
     gone: Position,
@@ -218,13 +231,11 @@ def _by_timer(
 
     Which sessions are likely: the known one, or the default and the shortest. Not if it committed as it closed.
     """
-    last, name = watch.last_life, watch.stint.member_id
+    silent_ms, name = _since_heartbeat_ms(watch, gone), watch.stint.member_id
     closed = silence is not None and silence.silent_ms <= CLOSES_WITHIN_MS
-    if closed or watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
+    if closed or silent_ms is None:
         return None
-    sessions = rules.likely_sessions_ms
-    silent_ms = gone.record_timestamp_ms - last.record_timestamp_ms
-    if not any(fired_then(silent_ms, session_ms) for session_ms in sessions):
+    if not any(fired_then(silent_ms, session_ms) for session_ms in rules.likely_sessions_ms):
         return None
     reason = f"Member {name} went {silent_ms} ms after its last heartbeat that left a record, as its session ran out."
     return Decision(_EXPIRED, (_LEFT, *others), reason)
@@ -334,10 +345,9 @@ def _by_beats(
     So its end is some intervals and a session after its last record, which a heartbeat wrote; leaves and removals come
     whenever they do. Only for some intervals: each answer delays the next heartbeat.
     """
-    last, name = watch.last_life, watch.stint.member_id
-    if watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
+    silent_ms, name = _since_heartbeat_ms(watch, gone), watch.stint.member_id
+    if silent_ms is None:
         return None
-    silent_ms = gone.record_timestamp_ms - last.record_timestamp_ms
     for session_ms in rules.likely_sessions_ms:
         beats, late_ms = divmod(silent_ms - session_ms, CONSUMER_HEARTBEAT_MS)
         here = silence is not None and silence.silent_ms < session_ms - CONSUMER_HEARTBEAT_MS

@@ -20,13 +20,12 @@ from rebalance_audit.audit.causes.commit_rules import (
     CLOSES_AT_LAST_MS,
     HEARTBEAT_MS,
     HEARTBEATS_PER_SESSION,
+    LATE_MS,
     Silence,
 )
 
 _LEAVES_WITHIN_MS: Final = 200
 """The same where nothing else is in the way."""
-_LATE_MS: Final = 500
-"""How late timers fire and requests arrive."""
 _EXACTLY_MS: Final = 100
 """How late a timer fires that ends a phase."""
 
@@ -68,7 +67,7 @@ class JoinPhase(NamedTuple):
     @property
     def heard_ms(self) -> int:
         """Within that time from the begin, members that poll rejoin."""
-        return min(HEARTBEAT_MS, self.session_ms // HEARTBEATS_PER_SESSION) + _LATE_MS
+        return min(HEARTBEAT_MS, self.session_ms // HEARTBEATS_PER_SESSION) + LATE_MS
 
     def began_ms(self) -> tuple[int, int]:
         """Bounds on its begin."""
@@ -98,7 +97,7 @@ class JoinPhase(NamedTuple):
     def ran_out(self) -> bool:
         """Whether those that stayed waited for about as long as the phase may last."""
         waited_ms = self.missed.ended_ms - self.began_ms()[1]
-        return waited_ms >= self.missed.longest_ms - HEARTBEAT_MS - _LATE_MS
+        return waited_ms >= self.missed.longest_ms - HEARTBEAT_MS - LATE_MS
 
     @property
     def expires_after_ms(self) -> int:
@@ -135,7 +134,7 @@ class JoinPhase(NamedTuple):
         here_ms = max(last_ms, self.missed.joined_ms)
         if pause_ms is None:
             pause_ms = self.session_ms
-        at_most_ms = pause_ms + _LATE_MS
+        at_most_ms = pause_ms + LATE_MS
         closes = self.silence.on_timer
         since = {
             Way.CLOSED: (last_ms if closes else here_ms, 0, pause_ms),
@@ -152,9 +151,8 @@ class JoinPhase(NamedTuple):
             for way, (from_ms, least_ms, most_ms) in since.items()
             if earliest_ms - from_ms <= most_ms and gone_by_ms - from_ms >= least_ms
         }
-        if (
-            self.was_waited_for
-        ):  # one that closes does not hold up others, but those may be slow by themselves
+        # One that closes does not hold up others, but those may be slow by themselves.
+        if self.was_waited_for:
             found -= {
                 way
                 for way in (Way.DIED, Way.POLLED_LATE)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.members import Stint
-from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.changes import MemberAssigned, Position
+from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, UNRELEASED, UNREVOKED
+from rebalance_audit.replay.partitions import count
 
 
 @dataclass(slots=True)
@@ -28,3 +30,13 @@ class MemberWatch:
     """The latest offset commit for a partition that it owned."""
     speaks_classic: bool = False
     """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""
+
+    def assigned(self, change: MemberAssigned) -> None:
+        """Take over what its assignment record shows."""
+        self.stint.last_seen_at_ms = change.position.record_timestamp_ms
+        self.last_life = change.position
+        self.unrevoked_since = change.position if change.new_state == UNREVOKED else None
+        self.partitions = count(change.new_assigned)
+        self.member_epoch = change.new_member_epoch
+        self.waiting = change.new_state == UNRELEASED
+        self.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH

@@ -178,9 +178,8 @@ class ClassicAudit:
         if gap:
             life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
-        span.follows_start = was_first and is_cooperative(
-            new
-        )  # which may have taken partitions away
+        # A cooperative generation may have taken partitions away.
+        span.follows_start = was_first and is_cooperative(new)
         life.open_span(span)
         assert span.not_stable is not None
         unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)

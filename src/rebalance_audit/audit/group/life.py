@@ -97,12 +97,20 @@ class Life:
         self.created_at = None
         self.joined_since = self.left_since = 0
         self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
-        self._awaiting, self._had_epochs, self._rebalances = [], False, 0
+        self._awaiting = []
+        self._had_epochs = False
+        self._rebalances = 0
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
-        shared = {"target": self.moves, "ownership": self.ownership, "commits": self.commits}
-        return {"life": self, "away": self.away, **shared, "group_state": self._states}
+        return {
+            "life": self,
+            "away": self.away,
+            "target": self.moves,
+            "ownership": self.ownership,
+            "commits": self.commits,
+            "group_state": self._states,
+        }
 
     @property
     def _spans(self) -> Sequence[EpochSpan]:

@@ -56,13 +56,12 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.modern.group import (
     STABLE,
-    STATIC_LEAVE_EPOCH,
     UNRELEASED,
     UNREVOKED,
     ModernGroup,
 )
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
-from rebalance_audit.replay.partitions import count, minus, union
+from rebalance_audit.replay.partitions import minus, union
 
 
 class ModernAudit:
@@ -81,7 +80,8 @@ class ModernAudit:
     def __init__(self, life: Life, recorded: RecordedTopics) -> None:
         self._life = life
         self._recorded = recorded
-        self._upgraded_at = self._initialised_at = None
+        self._upgraded_at = None
+        self._initialised_at = None
         self._liveness = Liveness()
         self._began_unnumbered = False
         self._given_up = GivenUp()
@@ -311,13 +311,8 @@ class ModernAudit:
             return
         gained = minus(change.new_assigned, change.old_assigned)
         lost = minus(change.old_assigned, change.new_assigned)
-        watch.partitions = count(change.new_assigned)
-        watch.stint.last_seen_at_ms = at_ms
-        watch.last_life, watch.member_epoch = change.position, change.new_member_epoch
-        watch.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH
         was_revoking = watch.unrevoked_since
-        watch.unrevoked_since = change.position if change.new_state == UNREVOKED else None
-        watch.waiting = change.new_state == UNRELEASED
+        watch.assigned(change)
         span = life.span
         progress = span.progress.get(change.member_id) if span is not None else None
         if span is None or progress is None or progress.outcome is not None:

@@ -59,8 +59,9 @@ class Rebalance:
         """An epoch of this rebalance started; its causes are known."""
         if self.first_epoch is None:
             self.first_epoch = span.epoch
-        if self.last_epoch is None:
             self.judge(span)
+        else:
+            self.causes += [each for each in _causes(span) if each not in self.causes]
         self.last_epoch = span.epoch
         self.epochs += 1
         self.settled_at_ms = None
@@ -74,16 +75,13 @@ class Rebalance:
         self.follows_start |= span.follows_start
         self.is_counted &= span.is_counted
         self.is_doubted |= span.is_doubted or span.is_unowned_unknown
-        for verdict in span.verdicts:
-            if verdict.cause.text not in self.causes:
-                self.causes.append(verdict.cause.text)
 
     def judge(self, first: EpochSpan) -> None:
         """Take over the causes of the first epoch, the only one so far."""
         if first.verdicts:
             self.primary_cause = first.verdicts[0].cause.text
             self.primary_certainty = first.verdicts[0].certainty.text
-        self.causes = list(dict.fromkeys(verdict.cause.text for verdict in first.verdicts))
+        self.causes = _causes(first)
 
     def end_epoch(self, span: EpochSpan) -> None:
         """The epoch is over for this rebalance: converged, superseded or emptied."""
@@ -165,3 +163,8 @@ class Rebalance:
             "outcome": outcome,
             "completeness": completeness(self.gap),
         }
+
+
+def _causes(span: EpochSpan) -> list[str]:
+    """Each once, in their order."""
+    return list(dict.fromkeys(verdict.cause.text for verdict in span.verdicts))
