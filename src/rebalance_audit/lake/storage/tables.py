@@ -239,13 +239,13 @@ class Lake:
         return now - before
 
     def commits_of_run(self, name: str, run_id: str) -> list[TableCommit]:
-        """The newest commits of a table as far as a run made them, newest first. Raises LakeNotReadable and OSError."""
+        """The newest commits of a table as far as a run made them, newest first. Raises LakeNotReadable."""
         found: list[TableCommit] = []
         for version in range(self.version(name) or 0, -1, -1):
-            (commit,) = self._location.commits(table_schemas()[name], version - 1, version)
-            if not (commit.user_metadata or "").startswith(run_id):
+            there = self._location.commits(table_schemas()[name], version, version)
+            if not there or not (there[0].user_metadata or "").startswith(run_id):
                 break
-            found.append(commit)
+            found += there
         return found
 
     def delta_table(self, name: str) -> DeltaTable:
