@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,11 @@ def page(browser: Browser) -> Iterator[Page]:
 def window(page: Page) -> tuple[str, str]:
     """The moments at both ends of the pictures."""
     return page.locator("#from").input_value(), page.locator("#to").input_value()
+
+
+def milliseconds(moment: str) -> int:
+    """Since 1970, of a moment as the page writes it, in UTC."""
+    return round(datetime.fromisoformat(f"{moment}+00:00").timestamp() * 1000)
 
 
 def counted(page: Page) -> int:
@@ -278,8 +284,9 @@ def test_addresses_open_a_group_at_a_time(page: Page, pages: dict[str, Path]) ->
     section = page.locator("section.group", has=page.get_by_role("heading", name="group-4-static"))
     section.get_by_role("button", name="Zoom to this group").click()
     page.get_by_role("button", name="Zoom in").click()
-    page.wait_for_function("() => location.hash.includes('group=group-4-static&t=')")
-    address, shown = page.evaluate("location.hash"), window(page)
+    shown = window(page)
+    address = f"#group=group-4-static&t={','.join(str(milliseconds(moment)) for moment in shown)}"
+    page.wait_for_function("address => location.hash === address", arg=address)
     page.goto("about:blank")
     opened(page, pages["demo"], address)
     assert window(page) == shown
