@@ -290,10 +290,10 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             (
                 "The captures and simulated logs, each damaged at places all over it: a write lost, a hole of eight "
                 "writes, all before the place cleaned, with and without its tombstones, times that fall together, "
-                "requests that change places within a millisecond, a clock 5 s behind after a fail-over. Counted: "
-                "causes called proven that the whole log does not have for that epoch, with any certainty; *hidden*: "
-                "epochs that name none of the causes that the whole log proves, and are not marked; epochs marked "
-                "because records before them may be missing; intervals of ownership and epochs that are not "
+                "requests that change places within a millisecond, a clock 5 s behind or ahead after a fail-over. "
+                "Counted: causes called proven that the whole log does not have for that epoch, with any certainty; "
+                "*hidden*: epochs that name none of the causes that the whole log proves, and are not marked; epochs "
+                "marked because records before them may be missing; intervals of ownership and epochs that are not "
                 "marked and have a duration that differs from the one in the whole log; durations "
                 "below 0, in any table. *none*: the same logs, undamaged."
             ),

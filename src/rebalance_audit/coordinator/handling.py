@@ -17,6 +17,7 @@ from rebalance_audit.wire.generated.messages import Key, Value
 class ErrorCode(IntEnum):
     """Error codes of the Kafka protocol that the coordinator answers with (org.apache.kafka.common.protocol.Errors)."""
 
+    UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3
     OFFSET_METADATA_TOO_LARGE = 12

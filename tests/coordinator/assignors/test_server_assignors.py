@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.coordinator.assignors.group_spec import (
+    AssignorError,
     GroupSpec,
     MemberSpec,
     SubscriptionType,
@@ -113,7 +114,7 @@ def test_a_subscribed_topic_needs_a_partition_count(
 ) -> None:
     """The caller leaves out topics that do not exist; one that gets through is an error, not an empty target."""
     spec = GroupSpec((MemberSpec("A", None, (bytes(16),), {}),), {}, subscription_type)
-    with pytest.raises(ValueError, match=r"topic 0{32} .* no partition count"):
+    with pytest.raises(AssignorError, match=r"topic 0{32} .* no partition count"):
         SERVER_ASSIGNORS[assignor](spec)
 
 

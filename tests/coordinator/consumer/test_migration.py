@@ -278,6 +278,16 @@ def test_a_custom_assignors_data_is_not_thrown_away() -> None:
     assert mixed.told == "GROUP_ID_NOT_FOUND"
 
 
+def test_an_upgrade_with_partitions_that_no_longer_exist_is_refused() -> None:
+    """A topic was made anew with fewer partitions: the uniform assignor finds no room for what classic members own."""
+    mixed = _classic()
+    mixed.run("topics foo=3")
+    assert mixed.run("D joins") == ""
+    assert mixed.told == "UNKNOWN_SERVER_ERROR"
+    mixed.run("C pings")
+    assert mixed.told == "NONE"
+
+
 def test_an_upgrade_in_the_middle_of_a_rebalance_sends_everybody_back() -> None:
     """Parked JoinGroups are answered REBALANCE_IN_PROGRESS, and are sent again to the consumer group."""
     mixed = _classic()

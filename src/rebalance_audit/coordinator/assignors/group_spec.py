@@ -31,6 +31,10 @@ class MemberSpec(NamedTuple):
     """Its current target; a static member that returned has that of the member it replaced."""
 
 
+class AssignorError(Exception):
+    """An assignor finds no assignment, as Kafka's PartitionAssignorException."""
+
+
 class GroupSpec(NamedTuple):
     """A group as assignors see it."""
 
@@ -41,11 +45,11 @@ class GroupSpec(NamedTuple):
     subscription_type: SubscriptionType
 
     def partition_count(self, topic: Topic) -> int:
-        """Partition count of a subscribed topic. Raises ValueError if it has none."""
+        """Partition count of a subscribed topic. Raises AssignorError if it has none."""
         count = self.partition_counts.get(topic)
         if count is None:
             name = topic if isinstance(topic, str) else topic.hex()
-            raise ValueError(f"topic {name} is subscribed to and has no partition count")
+            raise AssignorError(f"topic {name} is subscribed to and has no partition count")
         return count
 
 

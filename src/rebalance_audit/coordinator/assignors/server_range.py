@@ -13,7 +13,7 @@ from rebalance_audit.replay.partitions import Partitions, Topic
 
 
 def assign(spec: GroupSpec) -> Mapping[str, Partitions]:
-    """Target of every member. Raises ValueError for a subscribed topic without a partition count."""
+    """Target of every member. Raises AssignorError for a subscribed topic without a partition count."""
     members = sorted(spec.members, key=_place)
     targets: dict[str, dict[Topic, frozenset[int]]] = {
         member.member_id: {} for member in spec.members

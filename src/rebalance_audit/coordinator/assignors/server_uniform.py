@@ -10,13 +10,23 @@ from itertools import islice
 from typing import NamedTuple
 
 from rebalance_audit.coordinator.assignors import server_uniform_mixed
-from rebalance_audit.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType
+from rebalance_audit.coordinator.assignors.group_spec import (
+    AssignorError,
+    GroupSpec,
+    MemberSpec,
+    SubscriptionType,
+)
 from rebalance_audit.replay.java_order import copied_capacity, hash_map_order
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, count, union
 
 
 def assign(spec: GroupSpec) -> Mapping[str, Partitions]:
-    """Target of every member. Raises ValueError for a subscribed topic without a partition count."""
+    """Target of every member.
+
+    Raises AssignorError for a subscribed topic without a partition count, and, as Kafka does, for previous targets that
+    fill quotas with partitions that do not exist: a classic group that is upgraded brings its assignment by names of
+    topics, and one of them may have been made anew with fewer partitions.
+    """
     if not spec.members:
         return {}
     if spec.subscription_type is SubscriptionType.HOMOGENEOUS:
@@ -53,7 +63,7 @@ def _assign_alike(spec: GroupSpec) -> Mapping[str, Partitions]:
     for member_id, quota in quotas:
         targets[member_id] = union(targets[member_id], _grouped(islice(waiting, quota)))
     if next(waiting, None) is not None:
-        raise ValueError("more partitions than the members' quotas: previous targets overlap")
+        raise AssignorError("Partitions were left unassigned")
     return targets
 
 

@@ -6,6 +6,7 @@ The rules are those of Kafka's TargetAssignmentBuilder and of ConsumerGroup's ch
 from collections.abc import Mapping
 
 from rebalance_audit.coordinator.assignors.group_spec import (
+    AssignorError,
     GroupSpec,
     MemberSpec,
     Subscribing,
@@ -15,8 +16,9 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.consumer.reconciliation import Target
+from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.handling import TopicImage
+from rebalance_audit.coordinator.handling import ErrorCode, TopicImage
 from rebalance_audit.replay.modern.group import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
 
@@ -69,12 +71,19 @@ def compute_target(
     """Compute the group's target, with one member as it will be after the request; drafts [7]* [6].
 
     `replaced`: the targets of the replaced member are still recorded under its old id alone (3.7).
+    Raises RefusedError (UNKNOWN_SERVER_ERROR) where the assignor finds no assignment.
     """
     group = work.group
     members = work.members_with(updated)
     previous = _previous_targets(work, updated)
     spec = _spec(work, members, previous, updated)
-    assigned = SERVER_ASSIGNORS[server_assignor(work, updated)](spec)
+    try:
+        assigned = SERVER_ASSIGNORS[server_assignor(work, updated)](spec)
+    except AssignorError as failed:
+        raise RefusedError(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            f"Failed to compute a new target assignment for epoch {group_epoch}: {failed}",
+        ) from failed
     known = dict(group.targets) if replaced else previous
     for member_spec in spec.members:
         member_id = member_spec.member_id
