@@ -172,3 +172,56 @@ def test_a_downgrade_behind_a_hole() -> None:
         (9000, "8t A; 8t B; 7t A; 7t B; 6t; 5t A; 5t B; 3t; 2 2 range B=1"),
     )
     assert taken_by_b(writes, 12) == {("gap", None)}
+
+
+def without(writes: tuple[tuple[int, str], ...], *lost: int) -> dict[str, list[Row]]:
+    """Tables of a log that lost the records at these offsets."""
+    options = AuditOptions(
+        topic_name=TOPIC_NAMES.get,
+        is_whole=lambda _: not lost,
+        holes=lambda _: holes_of((log_offset, log_offset + 1) for log_offset in lost),
+    )
+    return audit_log([each for each in log(*writes) if each[1].log_offset not in lost], options)
+
+
+def told(tables: dict[str, list[Row]], epoch: int) -> tuple[str, set[tuple[str, str]]]:
+    """Completeness of an epoch, and its causes with their certainty."""
+    (row,) = (row for row in tables["epochs"] if row["epoch"] == epoch)
+    causes = (cause for cause in tables["rebalance_causes"] if cause["epoch"] == epoch)
+    return row["completeness"], {(cause["cause"], cause["certainty"]) for cause in causes}
+
+
+GROWN = (
+    (1000, "5 A; 3 1; 7 A 0-5; 6 1; 8 A 1/0 0-5"),
+    (9000, "5 B; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 B 2/0 UNRELEASED -"),
+)
+"""Records have offsets 0 to 4, 6 to 11: that of B is at 6."""
+
+
+def test_a_write_whose_first_records_are_missing() -> None:
+    """What is left of it looks as if nobody had done anything."""
+    assert told(without(GROWN), 2) == ("complete", {("member_joined", "proven")})
+    completeness, causes = told(without(GROWN, 6), 2)
+    assert completeness == "gap"
+    assert "proven" not in {certainty for _, certainty in causes}
+
+
+LONELY = (
+    (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
+    (2000, "5 B topics=; 8 B 2/0 -"),
+    (9000, "8t A; 7t A; 5t A; 3 3 h0"),
+)
+"""B has no topics, and so no epoch of its own: its records are at 6 and 7."""
+
+
+def test_a_member_without_topics_may_have_joined_in_a_hole() -> None:
+    """So nobody can say that the last member is gone."""
+    assert "group_emptied" not in dict(told(without(LONELY), 3)[1])
+    assert dict(told(without(LONELY, 6, 7), 3)[1])["group_emptied"] == "probable"
+
+
+def test_a_member_that_nobody_has_seen_for_long_is_not_there() -> None:
+    """It would have gone on to the next target."""
+    grown = (3000, "3 3; 7 A 0-4; 6 3; 8 A 3/2 0-4")
+    gone = (3000 + 1_800_000, "8t A; 7t A; 5t A; 3 4 h0")
+    assert dict(told(without((*LONELY[:2], grown, gone), 6, 7), 4)[1])["group_emptied"] == "proven"

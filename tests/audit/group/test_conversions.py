@@ -225,3 +225,14 @@ def test_the_first_epoch_of_a_group_has_the_number_of_its_release(
     got = tables((1_000, f"5 A; 3 {number}; 7 A 0-5; 6 {number}; 8 A {number}/0 {held}"))
     assert [row["completeness"] for row in got["epochs"]] == [completeness]
     assert dict(causes(got, number)).get("group_created") == created
+
+
+def test_what_was_kept_over_an_upgrade_is_not_unowned() -> None:
+    """The target comes before the assignment, so for a moment it has nobody: that moment ends."""
+    upgrade = (9_000, "2t; 5 A session=6000; 3 2; 7 A 0-5; 6 2; 8 A 2/2 0-5")
+    joined = (10_000, B_JOINS.format(3))
+    answers = [(10_500, "8 A 3/2 0-2"), (10_600, "8 B 3/3 3-5")]
+    last = (90_000, "5 C; 3 4; 7 A 0-1; 7 C 2; 6 4; 8 C 4/0 UNRELEASED -")
+    got = tables(CREATED, ALONE, upgrade, joined, *answers, last)
+    unowned = {row["epoch"]: row["unowned_partition_ms"] for row in got["epochs"]}
+    assert unowned[3] == 300

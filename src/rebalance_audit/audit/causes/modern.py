@@ -284,9 +284,8 @@ def _departures(scene: ModernScene) -> Iterator[Weighed]:
             "The last member is gone.",
             (evidence_at(gone[-1].position, "no member is left"), scene.bump_evidence()),
         )
-        if (
-            scene.bump.new_metadata_hash
-        ):  # a member whose records are missing still subscribes to topics
+        # A member whose records are missing may be there still.
+        if scene.bump.new_metadata_hash or scene.may_hide_members:
             emptied = probable(emptied, RebalanceCause.UNKNOWN)
         yield Weighed(emptied, Effect.BUMPS)
 

@@ -50,6 +50,8 @@ class ModernScene:
     """How the subscribed topics differ from those of the epoch before; None if the metadata log does not tell."""
     contradicted: bool = False
     """The metadata log has the topics, and the recorded hash stands for others."""
+    may_hide_members: bool = False
+    """Members may be missing that joined without an epoch."""
 
     def bump_evidence(self) -> Evidence:
         """The record of the epoch."""

@@ -22,6 +22,22 @@ _FROM_BEFORE = frozenset(
 """Causes that may have happened in an earlier write than the epoch that they bump."""
 
 
+_SHOWN_AFTER_MS = 1_800_000
+"""Far longer than any session: a member that is there has sent a heartbeat by then."""
+
+
+@dataclass(slots=True)
+class Unseen:
+    """Members that may have joined in a hole of the log.
+
+    A member without topics joins without an epoch (4.3 and later), so no epoch is missing. With its first heartbeat
+    after the next target it writes a record that shows it.
+    """
+
+    called_at_ms: int | None = None
+    """When the first target since the hole was installed, epoch milliseconds."""
+
+
 @dataclass(slots=True)
 class Doubt:
     """A doubt begins where records are missing and ends once the log has confirmed the replayed state.
@@ -37,6 +53,7 @@ class Doubt:
     """The doubt began before the log had shown any epoch."""
     unconfirmed: set[str] = field(default_factory=set)
     """Members that have not written their subscription since then."""
+    unseen: Unseen | None = None
 
     @property
     def is_open(self) -> bool:
@@ -65,14 +82,11 @@ class Doubt:
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.
             goes_on = bump is None and self.is_open and self.at_start
-            self._begin(group, at_start=(at_start or goes_on) and not lost)
+            self.begin(group, at_start=(at_start or goes_on) and not lost)
         return found
 
-    def begin_at_start(self, group: ModernGroup) -> None:
-        """The log begins in the middle of the group's life."""
-        self._begin(group, at_start=True)
-
-    def _begin(self, group: ModernGroup, *, at_start: bool) -> None:
+    def begin(self, group: ModernGroup, *, at_start: bool) -> None:
+        """Records are missing; `at_start`: since the log begins in the middle of the group's life."""
         self.at_start = at_start
         self.since_epoch = group.group_epoch
         self.unconfirmed.update(group.members)
@@ -82,6 +96,18 @@ class Doubt:
         self.since_epoch = None
         self.at_start = False
         self.unconfirmed.clear()
+
+    def installed(self, at_ms: int) -> None:
+        """A target is installed, epoch milliseconds: members that nobody has seen will show themselves."""
+        if self.unseen is not None and self.unseen.called_at_ms is None:
+            self.unseen.called_at_ms = at_ms
+
+    def hides_members(self, at_ms: int) -> bool:
+        """Whether the group may have members at that time, epoch milliseconds, that the log does not show."""
+        if self.unseen is None:
+            return False
+        called_at_ms = self.unseen.called_at_ms
+        return called_at_ms is None or at_ms < called_at_ms + _SHOWN_AFTER_MS
 
     def confirm(self, member_id: str) -> None:
         """The member wrote its subscription, or is gone."""
@@ -121,10 +147,10 @@ def is_counted(span: EpochSpan | None, evidence: WriteEvidence, joined: int) -> 
 def hides_unowned(span: EpochSpan | None) -> bool:
     """Whether this epoch, the one before a write, ends with partitions of which nobody knows whether they are owned.
 
-    Once all members have reached an epoch, they have what there is.
+    Once all members have reached an epoch, they have what there is, until records are missing again.
     """
     if span is None or span.converged_at_ms is not None:
-        return False
+        return span is not None and span.is_doubted_since
     return span.gap or span.unowned_time() is None
 
 

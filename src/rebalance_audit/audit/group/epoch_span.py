@@ -136,6 +136,8 @@ class EpochSpan:
 
     Also where the log lacks records, and none shows that the epoch converged.
     """
+    is_doubted_since: bool = False
+    """Records may be missing since all members had reached it: partitions may be unowned that the log does not show."""
     written_last: Position | None = None
     """First record of the newest write in its time."""
     has_moved: bool = False
@@ -163,8 +165,8 @@ class EpochSpan:
 
     @property
     def is_cut(self) -> bool:
-        """Some of its time without owner is not counted: it passed while the coordinator moved."""
-        return self.is_elsewhere or self.is_counted_elsewhere
+        """Some of its time without owner is not counted: the coordinator moved meanwhile, or records are missing."""
+        return self.is_elsewhere or self.is_counted_elsewhere or self.is_doubted_since
 
     def written(self, position: Position) -> None:
         """A write of the group begins with this record: durations that go on now may be by two clocks."""
@@ -234,11 +236,11 @@ class EpochSpan:
     def unowned_time(self) -> Bounds | None:
         """Unowned time, summed over partitions; None if records that would tell may be missing.
 
-        What passed while the coordinator moved is not known.
+        What passed while the coordinator moved is not known, nor what did after a hole, nor anything in a share group.
         """
         if self.unowned is not None:
             return self.unowned
-        if self.is_doubted or self.is_unowned_unknown:
+        if self.is_doubted or self.is_unowned_unknown or self.protocol == GroupType.SHARE:
             return None
         known_ms = self.unowned_partition_ms
         return Bounds(known_ms, None if self.is_cut else known_ms, known_ms)

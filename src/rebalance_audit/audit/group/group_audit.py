@@ -210,6 +210,12 @@ class GroupAudit:
         holes = self._options.holes(self.log_partition)
         if holes is not None and holes.between(self.last_offset, position.log_offset):
             life.doubt(ended=False)
+            self._modern.pass_hole()
+
+    def _lacks_head(self, first: Position) -> bool:
+        """Whether the offset right before a write has no record: it may have been the write's own."""
+        holes = self._options.holes(self.log_partition)
+        return holes is not None and holes.between(first.log_offset - 2, first.log_offset)
 
     def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
         group = self._slot.group
@@ -256,7 +262,7 @@ class GroupAudit:
         if isinstance(group, ClassicGroup):
             self._classic.judge(write, group, self._modern.convert_to_classic(write, group))
         elif isinstance(group, ModernGroup):
-            self._modern.judge(write, group)
+            self._modern.judge(write, group, lacks_head=self._lacks_head(write[0].position))
         else:
             self._life.delete(write)
         self._life.end_write(write, group)

@@ -163,6 +163,7 @@ class Life:
         if self.deleted or self._had_epochs:
             self.incarnation += 1
         self.ownership.incarnation = self.incarnation
+        self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
         self.deleted = self._had_epochs = False
         self._rebalances = 0
@@ -420,7 +421,9 @@ class Life:
         """Records may be missing before this write: durations across it are unknown; `ended`: those before as well."""
         self.ownership.doubt()
         for span in self._spans:
-            span.is_doubted |= ended or span.converged_at_ms is None
+            reached = span.converged_at_ms is not None
+            span.is_doubted |= ended or not reached
+            span.is_doubted_since |= reached
         if self.rebalance is not None:
             self.rebalance.is_doubted = True
 

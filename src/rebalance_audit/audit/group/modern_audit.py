@@ -28,6 +28,7 @@ from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.group.doubt import (
     Doubt,
+    Unseen,
     follows_gap,
     hides_unowned,
     is_counted,
@@ -103,8 +104,15 @@ class ModernAudit:
             SharePartitionsRecorded: self._initialised,
         }
 
-    def judge(self, write: Sequence[Step], group: ModernGroup) -> None:
-        """Turn one write into rows; after it, `group` is a modern group."""
+    def pass_hole(self) -> None:
+        """Offsets between two of the group's writes have no record."""
+        self._doubt.unseen = Unseen()
+
+    def judge(self, write: Sequence[Step], group: ModernGroup, *, lacks_head: bool) -> None:
+        """Turn one write into rows; after it, `group` is a modern group.
+
+        `lacks_head`: records at the beginning of the write may be missing. At the start of a log that is no news.
+        """
         life = self._life
         self._group = group
         self._evidence = WriteEvidence.of(write)
@@ -112,6 +120,11 @@ class ModernAudit:
         self._liveness.written(write[0].position)
         self._enter(write, group)
         self._missing = self._is_hidden = False
+        headless = (
+            lacks_head
+            and self._evidence.bump is not None
+            and (life.span is not None or self._began_unnumbered)
+        )
         if self._doubt.look_at(
             write,
             self._evidence,
@@ -121,12 +134,14 @@ class ModernAudit:
             lost=life.gap,
         ):
             life.doubt()
+        if headless:
+            self._doubt.begin(group, at_start=False)
         self._contradictions = ()
         life.come_back(self._evidence.joined)
         self._verdicts = self._judge_causes(write)
         bump = self._evidence.bump
         if bump is not None and bump.old_epoch is None and self._missing:
-            self._doubt.begin_at_start(group)
+            self._doubt.begin(group, at_start=True)
         if bump is not None:
             life.confirm_unowned(write[0].position.record_timestamp_ms)
         # The request that upgrades a group also joins it: states in between were never observable.
@@ -169,14 +184,14 @@ class ModernAudit:
             and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
             and self._evidence.is_upgrade(write[0], group)
         ):
-            self._doubt.end()
+            self._doubt = Doubt()
             upgrade(life, generation, first, group)
             self._upgraded_at = write[-1].position
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()
             self._liveness.restart()
-            self._doubt.end()
+            self._doubt = Doubt()
             self._given_up.topics.clear()
             self._began_unnumbered = self._evidence.begins_unnumbered(group)
             if self._evidence.is_upgrade(write[0], group):
@@ -215,6 +230,7 @@ class ModernAudit:
             dropped=self._given_up.missed_in(self._group),
             difference=difference,
             contradicted=self._recorded.contradicted,
+            may_hide_members=self._doubt.hides_members(bump.position.record_timestamp_ms),
         )
         verdicts = judge_modern(scene, gap=self._in_doubt)
         self._is_hidden = follows_gap(self._life.span) and is_from_before(verdicts[0])
@@ -247,6 +263,7 @@ class ModernAudit:
         life = self._life
         identity = Identity.of(self._group.members.get(change.member_id))
         watch = life.watches.get(change.member_id)
+        unnamed = life.owner(change.member_id).identity
         self._doubt.confirm(change.member_id)
         if watch is None:
             watch = life.open_member(
@@ -266,6 +283,9 @@ class ModernAudit:
             elif change.joined:
                 life.joined_since += 1
         watch.stint.identity = identity
+        named = life.owner(change.member_id).identity
+        if named != unnamed:
+            life.moves.rename(unnamed, named, self._group.target_of(change.member_id))
         watch.stint.protocol = str(life.protocol)
         watch.stint.last_seen_at_ms = change.position.record_timestamp_ms
         watch.last_life = change.position
@@ -418,6 +438,7 @@ class ModernAudit:
             return
         life, at_ms = self._life, change.position.record_timestamp_ms
         self._liveness.installed(change.new_assignment_epoch, at_ms)
+        self._doubt.installed(at_ms)
         moves = life.moves.install()
         span = life.span
         if span is not None and span.protocol != GroupType.CLASSIC:

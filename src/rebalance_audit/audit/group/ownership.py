@@ -78,6 +78,8 @@ class Ownership:
     """Every partition of one group: its current owner, or since when it has none."""
 
     incarnation: int
+    is_shared: bool
+    """Several members may have a partition at once, so that nobody knows when the last of them has given it up."""
     _held: dict[TopicPartition, _Holding]
     _unowned: dict[TopicPartition, _Unowned]
     _confirmed: int
@@ -108,6 +110,7 @@ class Ownership:
         self._clock_ms = None
         self._written = None
         self.incarnation = 0
+        self.is_shared = False
         self._write_offset = 0
         self._released: dict[TopicPartition, _Loose] = {}
         self._carried: dict[TopicPartition, _Loose] = {}
@@ -159,14 +162,17 @@ class Ownership:
 
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
-        self._write_offset = first.log_offset
+        self._write_offset, at_ms = first.log_offset, first.record_timestamp_ms
         if self._written is not None and is_other_coordinator(self._written, first):
+            # Some of their time passed between two clocks: epochs have to know, though nobody can say how much.
+            if self._unowned:
+                self._count_unowned(len(self._unowned), at_ms, at_ms)
             for unowned in self._unowned.values():
-                unowned.since_ms, unowned.exact = first.record_timestamp_ms, False
+                unowned.since_ms, unowned.exact = at_ms, False
                 unowned.is_cut |= not unowned.confirmed
             self._clock_ms = None  # the time in between is by two clocks
         self._written = first
-        self.advance(first.record_timestamp_ms)
+        self.advance(at_ms)
 
     def settle(self) -> None:
         """The write is over: what was given up in it is final."""
@@ -250,7 +256,7 @@ class Ownership:
                 # Records may be missing since then: one in which it was given up, and one in which it was taken.
                 is_sure &= not (must_be_free and held.gap)
                 before = _Unowned(at_ms, held.owner.member_id, False, since_known and is_sure)
-            known = before.exact and (since_known or before.since_ms < at_ms)
+            known = before.exact and (since_known or before.since_ms < at_ms) and not self.is_shared
             holdings[partition] = _new(
                 _Holding,
                 (
@@ -271,6 +277,8 @@ class Ownership:
             name = self._topic_names(partition)[1]
             loose = None if name is None else self._carried.pop((name, partition[1]), None)
             if loose is not None:
+                # The target, which comes first, made it one without owner.
+                self._confirmed -= self._unowned.get(partition, _NEVER).confirmed
                 self._unowned[partition] = _Unowned(
                     loose.position.record_timestamp_ms,
                     loose.holding.owner.member_id,

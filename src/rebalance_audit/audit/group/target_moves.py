@@ -63,6 +63,16 @@ class TargetMoves:
                 before.setdefault((topic, number), held.get(number))
                 held[number] = identity
 
+    def rename(self, old: str, new: str, partitions: Partitions) -> None:
+        """An owner has another identity: a compacted log can have its target before the record with its instance id."""
+        for topic, numbers in partitions.items():
+            held = self.owners.get(topic, {})
+            for number in numbers:
+                if held.get(number) == old:
+                    held[number] = new
+                if self._before.get((topic, number)) == old:
+                    self._before[topic, number] = new
+
     def owner_of(self, partition: TopicPartition) -> str | None:
         """The partition's target owner, or None."""
         held = self.owners.get(partition[0])
