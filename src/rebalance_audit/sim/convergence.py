@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.ledger import newest
 from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernGroup
 from rebalance_audit.replay.partitions import each, text_of
 from rebalance_audit.sim.brokers.broker import ServedPartition
@@ -12,6 +13,7 @@ from rebalance_audit.sim.clients.streams import task_key
 from rebalance_audit.sim.fleet import Fleet
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.options import Protocol
+from rebalance_audit.wire.generated.messages import ShareGroupStatePartitionMetadataKey
 
 
 def pending(fleet: Fleet) -> Iterator[str]:
@@ -32,8 +34,24 @@ def pending(fleet: Fleet) -> Iterator[str]:
             waiting = client.is_settled()
             if waiting is not None:
                 yield f"{group_id}: {waiting}"
-    yield from _group_pending(fleet, served)
+    if not _waits_for_deleted(fleet, served):
+        yield from _group_pending(fleet, served)
     yield from _partitions_pending(fleet)
+
+
+def _waits_for_deleted(fleet: Fleet, served: ServedPartition) -> bool:
+    """Whether a share group has a deleted topic initialised, so that it never comes to rest: docs/simulator.md."""
+    known = newest(served.shard, ShareGroupStatePartitionMetadataKey(fleet.plan.group_id))
+    slot = served.shard.slot(fleet.plan.group_id)
+    group = None if slot is None else slot.group
+    if known is None or not isinstance(group, ModernGroup):
+        return False
+    names = {name for member in group.members.values() for name in member.subscribed_topic_names}
+    image = fleet.cluster.topics.image
+    return any(
+        topic.topic_name in names and image.topic_by_id(topic.topic_id) is None
+        for topic in known.initialized_topics
+    )
 
 
 def _group_pending(fleet: Fleet, served: ServedPartition) -> Iterator[str]:
