@@ -97,6 +97,10 @@ class Doubt:
         self.at_start = False
         self.unconfirmed.clear()
 
+    def pass_hole(self) -> None:
+        """Offsets between two of the group's writes have no record."""
+        self.unseen = Unseen()
+
     def installed(self, at_ms: int) -> None:
         """A target is installed, epoch milliseconds: members that nobody has seen will show themselves."""
         if self.unseen is not None and self.unseen.called_at_ms is None:

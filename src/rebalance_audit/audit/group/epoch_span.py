@@ -7,6 +7,7 @@ from functools import lru_cache
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.group.bounds import Bounds, bounds_columns
+from rebalance_audit.audit.group.target_moves import Moves
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.replay.changes import GroupType, Position
@@ -53,6 +54,24 @@ class MemberProgress:
         """Count what one record assigned to the member and took from it."""
         self.partitions_assigned += count(gained)
         self.partitions_revoked += count(lost)
+
+    def revoke(self, at_ms: int, *, now: bool, before: bool) -> None:
+        """Note whether it has partitions to give up, now and before."""
+        if now and self.revoke_started_at_ms is None:
+            self.revoke_started_at_ms = at_ms
+        if before and not now:
+            self.revoked_at_ms = at_ms
+
+    def reach(self, at_ms: int, partitions: int) -> None:
+        """It has all that the epoch gives it."""
+        self.reached_at_ms = at_ms
+        self.partitions_after = partitions
+        self.outcome = "reached"
+
+    def start_waiting(self, at_ms: int) -> None:
+        """Begin to wait for partitions that other members hold, unless it waits already."""
+        if self.waiting_since_ms is None:
+            self.waiting_since_ms = at_ms
 
     def stop_waiting(self, at_ms: int) -> None:
         """End the wait for partitions that other members hold, if one is going on."""
@@ -181,6 +200,14 @@ class EpochSpan:
             self.is_converged_elsewhere = True
         for progress in self.progress.values():
             progress.by_two_clocks |= progress.reached_at_ms is None
+
+    def install(self, at_ms: int, moves: Moves) -> None:
+        """Its target is there."""
+        self.target_installed_at_ms = at_ms
+        self.partitions = moves.partitions
+        self.partitions_moved = len(moves.moved)
+        self.partitions_added = len(moves.added)
+        self.partitions_dropped = len(moves.dropped)
 
     def count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
         """Add the part of the time without owner that falls into the epoch."""

@@ -28,7 +28,6 @@ from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.group.doubt import (
     Doubt,
-    Unseen,
     follows_gap,
     hides_unowned,
     is_counted,
@@ -106,7 +105,7 @@ class ModernAudit:
 
     def pass_hole(self) -> None:
         """Offsets between two of the group's writes have no record."""
-        self._doubt.unseen = Unseen()
+        self._doubt.pass_hole()
 
     def judge(self, write: Sequence[Step], group: ModernGroup, *, lacks_head: bool) -> None:
         """Turn one write into rows; after it, `group` is a modern group.
@@ -120,11 +119,6 @@ class ModernAudit:
         self._liveness.written(write[0].position)
         self._enter(write, group)
         self._missing = self._is_hidden = False
-        headless = (
-            lacks_head
-            and self._evidence.bump is not None
-            and (life.span is not None or self._began_unnumbered)
-        )
         if self._doubt.look_at(
             write,
             self._evidence,
@@ -134,7 +128,8 @@ class ModernAudit:
             lost=life.gap,
         ):
             life.doubt()
-        if headless:
+        follows = life.span is not None or self._began_unnumbered
+        if lacks_head and follows and self._evidence.bump is not None:
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
         life.come_back(self._evidence.joined)
@@ -284,8 +279,7 @@ class ModernAudit:
                 life.joined_since += 1
         watch.stint.identity = identity
         named = life.owner(change.member_id).identity
-        if named != unnamed:
-            life.moves.rename(unnamed, named, self._group.target_of(change.member_id))
+        life.moves.rename(unnamed, named, self._group.target_of(change.member_id))
         watch.stint.protocol = str(life.protocol)
         watch.stint.last_seen_at_ms = change.position.record_timestamp_ms
         watch.last_life = change.position
@@ -338,13 +332,9 @@ class ModernAudit:
         if span is None or progress is None or progress.outcome is not None:
             return
         progress.count_change(gained, lost)
-        if change.new_state == UNREVOKED and progress.revoke_started_at_ms is None:
-            progress.revoke_started_at_ms = at_ms
-        if was_revoking is not None and change.new_state != UNREVOKED:
-            progress.revoked_at_ms = at_ms
+        progress.revoke(at_ms, now=change.new_state == UNREVOKED, before=was_revoking is not None)
         if change.new_state == UNRELEASED:
-            if progress.waiting_since_ms is None:
-                progress.waiting_since_ms = at_ms
+            progress.start_waiting(at_ms)
             missing = minus(self._group.target_of(change.member_id), change.new_assigned)
             progress.waited_for |= life.ownership.others_of(missing, change.member_id)
         else:
@@ -355,9 +345,7 @@ class ModernAudit:
             and not change.new_pending
             and change.new_member_epoch >= max(span.epoch, self._step_of.assignment_epoch)
         ):
-            progress.reached_at_ms = at_ms
-            progress.partitions_after = watch.partitions
-            progress.outcome = "reached"
+            progress.reach(at_ms, watch.partitions)
 
     def _move_partitions(self, change: MemberAssigned) -> None:
         """A partition counts as owned while it is assigned or pending revocation, as in Kafka's own map of owners."""
@@ -450,11 +438,7 @@ class ModernAudit:
                 and span.target_installed_at_ms is None
                 and not span.is_doubted
             ):
-                span.target_installed_at_ms = at_ms
-                span.partitions = moves.partitions
-                span.partitions_moved = len(moves.moved)
-                span.partitions_added = len(moves.added)
-                span.partitions_dropped = len(moves.dropped)
+                span.install(at_ms, moves)
             if life.rebalance is not None:
                 life.rebalance.move(moves.moved)
             # Otherwise most of what looks new was owned before the log begins.

@@ -65,6 +65,8 @@ class TargetMoves:
 
     def rename(self, old: str, new: str, partitions: Partitions) -> None:
         """An owner has another identity: a compacted log can have its target before the record with its instance id."""
+        if old == new:
+            return
         for topic, numbers in partitions.items():
             held = self.owners.get(topic, {})
             for number in numbers:
