@@ -76,7 +76,7 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
     tables = [*META_TABLES, *GOLD_TABLES, TableName.QUARANTINE]
     with context.step("creating tables"), small_queries(context.spark):
         context.lake.create([TableName.RUNS])
-        context.lake.create([*tables, *LAYER_TABLES] if request.with_silver else tables)
+        context.lake.create([*tables, *_layers(context)])
         context.log.start()
     with context.log.noting_failure(), errors.translated():
         while not _worked(context, errors):
@@ -85,6 +85,10 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
     if request.explain:
         context.explain()
     return context.report
+
+
+def _layers(context: RunContext) -> Collection[str]:
+    return LAYER_TABLES if context.request.with_silver else ()
 
 
 def _worked(context: RunContext, errors: ErrorTranslation) -> bool:
@@ -119,6 +123,7 @@ def _lost_executors(context: RunContext, trace: str) -> bool:
 
 
 def _work(context: RunContext) -> None:
+    context.sink.begin([*GOLD_TABLES, TableName.QUARANTINE, *_layers(context)])
     if not context.request.with_silver:
         with rebuild_plan(context, None) as plan:
             _carry_out(context, plan)

@@ -5,7 +5,7 @@ version as it is, and a change data feed shows only what has really changed. Com
 range of the new rows' keys, so that Delta skips the files that cannot have them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -19,7 +19,7 @@ from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.tables.schemas import TableSchema, table_schemas
+from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 CHANGE: Final = "_change"
 INSERT: Final = "insert"
@@ -57,6 +57,14 @@ class Sink:
         self.lake = lake
         self.cluster = cluster
         self._run_id = run_id
+        self._based_on: dict[str, int] = {}
+        """Table -> the version that the rows to write know: that of the last look at it, or of our last commit."""
+        self._begins_lake = False
+
+    def begin(self, names: Iterable[str]) -> None:
+        """Rows to append to these tables are made for what they have now: see `_append`."""
+        self._based_on = {name: self.lake.version(name) or 0 for name in names}
+        self._begins_lake = self._based_on.get(TableName.RECORDS) == 0
 
     def append(self, name: str, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have."""
@@ -67,9 +75,13 @@ class Sink:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
+        self._based_on[name] = self.lake.version(name) or 0
         if self.is_empty(name):
             return self._append(schema, rows)
-        there = self.of_cluster(name).select(*schema.key)
+        return self._insert_missing(schema, rows, self.of_cluster(name))
+
+    def _insert_missing(self, schema: TableSchema, rows: DataFrame, among: DataFrame) -> Written:
+        there = among.select(*schema.key)
         missing = rows.alias("new").join(
             there.alias("old"), _same_key(schema, "new", "old"), "left_anti"
         )
@@ -117,6 +129,7 @@ class Sink:
         """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
         shaped = self._shaped(table_schemas()[name], rows)
         self.lake.overwrite(name, shaped, "cluster", self.cluster)
+        self._based_on[name] = self.lake.version(name) or 0
         return Written(inserted=count)
 
     def patch(
@@ -199,19 +212,32 @@ class Sink:
     def _append(self, schema: TableSchema, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have.
 
+        That is known of the version for which they were made. If there is a newer one, of a run of another cluster or,
+        where a lake has no locks, of this one, the table is asked again.
+
         Two blind appends never conflict in Delta. So this one is a transaction of an application, the cluster, numbered
-        by the table's version: of two runs that saw the same version one fails. For a table that has never been written
-        that is left to bronze, the first table of a run, since it makes Delta read the whole log.
+        by that version: of two runs that saw the same one fails. Of two runs that begin a lake bronze, the first table,
+        lets one go on; so the others, which were never written, do without what makes Delta read the whole log.
         """
         name = schema.full_name
+        version = self.lake.version(name) or 0
+        if version != self._based_on.setdefault(name, version):
+            self._based_on[name] = version
+            rows = kept(rows)
+            there = self.of_cluster(name).where(range_of_keys(schema, rows).condition())
+            return self._insert_missing(schema, rows, there)
+        if not (version or self._begins_lake):
+            rows = kept(rows)
+            if rows.isEmpty():
+                return Written()  # a transaction of no rows would be a commit
         writer = apart(schema, rows).write.format("delta").mode("append")
         writer = writer.option("userMetadata", self._run_id)
-        version = self.lake.version(name) or 0
-        if version or schema.layer == "bronze":
+        if version or not self._begins_lake:
             writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
             writer = writer.option("txnVersion", version + 1)
         self.lake.save(name, writer)
-        if self.lake.version(name) == version:
+        self._based_on[name] = self.lake.version(name) or 0
+        if self._based_on[name] == version:
             return Written()  # Delta makes no commit of no rows
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
@@ -275,6 +301,7 @@ class Sink:
             )
 
         with_retries(merge)
+        self._based_on[schema.full_name] = self.lake.version(schema.full_name) or 0
 
 
 def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
