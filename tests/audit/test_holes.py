@@ -142,12 +142,7 @@ def test_a_hole_behind_the_moment_at_which_all_had_arrived() -> None:
 
 def taken_by_b(writes: tuple[tuple[int, str], ...], hole_at: int) -> set[tuple[str, int | None]]:
     """Completeness and time without owner of what B took, if this offset is the one without a record."""
-    options = AuditOptions(
-        topic_name=TOPIC_NAMES.get,
-        is_whole=lambda _: False,
-        holes=lambda _: holes_of([(hole_at, hole_at + 1)]),
-    )
-    rows = audit_log(log(*writes), options)["ownership"]
+    rows = without(writes, hole_at)["ownership"]
     return {
         (row["completeness"], row["unowned_before_ms"]) for row in rows if row["member_id"] == "B"
     }

@@ -7,6 +7,7 @@ from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.ledger import newest
 from rebalance_audit.replay.modern.group import STABLE, UNREVOKED, ModernGroup
 from rebalance_audit.replay.partitions import each, text_of
+from rebalance_audit.replay.slot import Group
 from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.clients.share import ShareClient
 from rebalance_audit.sim.clients.streams import task_key
@@ -39,11 +40,16 @@ def pending(fleet: Fleet) -> Iterator[str]:
     yield from _partitions_pending(fleet)
 
 
+def _group(served: ServedPartition, group_id: str) -> Group | None:
+    slot = served.shard.slot(group_id)
+    return None if slot is None else slot.group
+
+
 def _waits_for_deleted(fleet: Fleet, served: ServedPartition) -> bool:
     """Whether a share group has a deleted topic initialised, so that it never comes to rest: docs/simulator.md."""
-    known = newest(served.shard, ShareGroupStatePartitionMetadataKey(fleet.plan.group_id))
-    slot = served.shard.slot(fleet.plan.group_id)
-    group = None if slot is None else slot.group
+    group_id = fleet.plan.group_id
+    known = newest(served.shard, ShareGroupStatePartitionMetadataKey(group_id))
+    group = _group(served, group_id)
     if known is None or not isinstance(group, ModernGroup):
         return False
     names = {name for member in group.members.values() for name in member.subscribed_topic_names}
@@ -56,8 +62,7 @@ def _waits_for_deleted(fleet: Fleet, served: ServedPartition) -> bool:
 
 def _group_pending(fleet: Fleet, served: ServedPartition) -> Iterator[str]:
     group_id = fleet.plan.group_id
-    slot = served.shard.slot(group_id)
-    group = None if slot is None else slot.group
+    group = _group(served, group_id)
     expected = {client.member_id for client in fleet.clients}
     if isinstance(group, ModernGroup):
         members = set(group.members)
@@ -137,8 +142,7 @@ def _missing(fleet: Fleet, used: AbstractSet[HeldPartition]) -> Iterator[str]:
 
 def _assigned_tasks(fleet: Fleet) -> set[HeldPartition]:
     group_id = fleet.plan.group_id
-    slot = fleet.cluster.partition_of(group_id).shard.slot(group_id)
-    group = None if slot is None else slot.group
+    group = _group(fleet.cluster.partition_of(group_id), group_id)
     if not isinstance(group, ModernGroup):
         return set()
     return {

@@ -63,7 +63,7 @@ class Sink:
 
     def begin(self, names: Iterable[str]) -> None:
         """Rows to append to these tables are made for what they have now: see `_append`."""
-        self._based_on = {name: self.lake.version(name) or 0 for name in names}
+        self._based_on = {name: self._version(name) for name in names}
         self._begins_lake = self._based_on.get(TableName.RECORDS) == 0
 
     def append(self, name: str, rows: DataFrame) -> Written:
@@ -75,10 +75,13 @@ class Sink:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
-        self._based_on[name] = self.lake.version(name) or 0
+        self._based_on[name] = self._version(name)
         if self.is_empty(name):
             return self._append(schema, rows)
         return self._insert_missing(schema, rows, self.of_cluster(name))
+
+    def _version(self, name: str) -> int:
+        return self.lake.version(name) or 0
 
     def _insert_missing(self, schema: TableSchema, rows: DataFrame, among: DataFrame) -> Written:
         there = among.select(*schema.key)
@@ -129,7 +132,7 @@ class Sink:
         """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
         shaped = self._shaped(table_schemas()[name], rows)
         self.lake.overwrite(name, shaped, "cluster", self.cluster)
-        self._based_on[name] = self.lake.version(name) or 0
+        self._based_on[name] = self._version(name)
         return Written(inserted=count)
 
     def patch(
@@ -220,7 +223,7 @@ class Sink:
         lets one go on; so the others, which were never written, do without what makes Delta read the whole log.
         """
         name = schema.full_name
-        version = self.lake.version(name) or 0
+        version = self._version(name)
         if version != self._based_on.setdefault(name, version):
             self._based_on[name] = version
             rows = kept(rows)
@@ -236,7 +239,7 @@ class Sink:
             writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
             writer = writer.option("txnVersion", version + 1)
         self.lake.save(name, writer)
-        self._based_on[name] = self.lake.version(name) or 0
+        self._based_on[name] = self._version(name)
         if self._based_on[name] == version:
             return Written()  # Delta makes no commit of no rows
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
@@ -301,7 +304,7 @@ class Sink:
             )
 
         with_retries(merge)
-        self._based_on[schema.full_name] = self.lake.version(schema.full_name) or 0
+        self._based_on[schema.full_name] = self._version(schema.full_name)
 
 
 def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
