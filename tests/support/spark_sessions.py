@@ -25,7 +25,9 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "false",
     # Each plan is also written down for the user interface, which nobody looks at.
     "spark.sql.ui.explainMode": "simple",
-    DRIVER_OPTIONS: SHORT_LIVED,
+    # A run makes garbage by the hundred megabytes: with all of the heap from the start, and more than half of it for what
+    # is new, collections are a fifth as many (4 runs: 83 s instead of 92 s of processor time).
+    DRIVER_OPTIONS: f"{SHORT_LIVED} -Xms2g -Xmn1200m",
 }
 ONE_WRITER: Final[Mapping[str, str]] = {
     # By default each commit starts eight processes for `readlink`, which make a race with another writer less likely.

@@ -2,14 +2,19 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
+from rebalance_audit.lake.session import private_spark
+from rebalance_audit.lake.storage import delta_log, small_tables
+from rebalance_audit.lake.storage.commit_retry import CONFLICTS
 from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
-from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.sinks import Sink, patch_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import table_schemas
 from tests.spark.faults import truncate_log
@@ -17,6 +22,7 @@ from tests.spark.lakes import table
 
 TOPICS = "gold.topics"
 STATES = "gold.group_states"
+RUNS = "meta.runs"
 FIRST_RUN, SECOND_RUN = "20260101T000000Z-00000001", "20260101T010000Z-00000002"
 
 
@@ -102,6 +108,77 @@ def test_no_rows_are_no_commit(spark: SparkSession, lake: Lake) -> None:
     groups = spark.createDataFrame([("g",)], "group_id string")
     assert sink.patch(TOPICS, none, topics(spark), groups).rows == 0
     assert lake.version(TOPICS) == 0
+
+
+def test_what_another_adds_meanwhile_is_not_doubled(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are no locks, two runs write the same rows: one changes the table while the other appends to it."""
+    blue, other = Sink(lake, "blue", FIRST_RUN), Sink(lake, "blue", SECOND_RUN)
+    blue.append(TOPICS, topics(spark, a="one"))
+
+    def after_the_other(*arguments: Any) -> None:
+        monkeypatch.undo()
+        other.put(TOPICS, topics(spark, a="first", b="theirs"), 2, KeyRange())
+        private_spark.add_files(*arguments)
+
+    monkeypatch.setattr(delta_log, "add_files", after_the_other)
+    assert blue.append(TOPICS, topics(spark, b="mine", c="three")).rows == 1
+    assert named(lake, "blue") == {"a": "first", "b": "theirs", "c": "three"}
+
+
+@pytest.mark.parametrize("cluster", ["green", "blue"])
+def test_whoever_was_slower_tries_again_or_gives_way(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, cluster: str
+) -> None:
+    """Runs of two clusters share a table; what a run of the same cluster has read is old, so it must not go on."""
+    lake.create([RUNS])
+    RunLog(lake, RunEntry(SECOND_RUN, datetime.now(UTC), cluster, "run", "a log", None)).start()
+    blue, other = Sink(lake, "blue", FIRST_RUN), Sink(lake, cluster, SECOND_RUN)
+    blue.append(TOPICS, topics(spark, a="one"))
+
+    def after_the_other(*arguments: Any) -> None:
+        monkeypatch.undo()
+        with commit_metadata(spark, SECOND_RUN):
+            other.put(TOPICS, topics(spark, a="theirs"), 1, KeyRange())
+        private_spark.exchange_files(*arguments)
+
+    monkeypatch.setattr(small_tables, "exchange_files", after_the_other)
+    if cluster == "blue":
+        with pytest.raises(CONFLICTS):
+            blue.put(TOPICS, topics(spark, a="mine"), 1, KeyRange())
+    else:
+        blue.put(TOPICS, topics(spark, a="mine"), 1, KeyRange())
+    assert named(lake, cluster) == {"a": "theirs"}
+    assert named(lake, "blue") == {"a": "theirs" if cluster == "blue" else "mine"}
+
+
+@pytest.mark.parametrize("bytes_max", [small_tables.SMALL_BYTES, 0], ids=["small", "by MERGE"])
+def test_a_change_feed_tells_what_has_changed(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, bytes_max: int
+) -> None:
+    """Rows added, changed, removed; not those beside them in a file, nor those that are as they were."""
+    monkeypatch.setattr(small_tables, "SMALL_BYTES", bytes_max)
+    Sink(lake, "green", FIRST_RUN).append(TOPICS, topics(spark, a="mine"))
+    sink = Sink(lake, "blue", SECOND_RUN)
+    sink.append(TOPICS, topics(spark, a="one", b="two", c="three"))
+    sink.append(TOPICS, topics(spark, d="four"))
+    gone = spark.createDataFrame([("c",), ("x",)], "topic_id string")
+    written = sink.patch(TOPICS, patch_rows(TOPICS, topics(spark, a="one", b="II", e="V"), gone))
+    assert (written.inserted, written.updated, written.deleted) == (1, 1, 1)
+    version = lake.version(TOPICS)
+    feed = spark.read.option("readChangeFeed", "true").option("startingVersion", version)
+    changes = feed.format("delta").load(lake.table_path(TOPICS))
+    found = changes.select("_change_type", "cluster", "topic_id", "topic").collect()
+    assert sorted(map(tuple, found)) == [
+        ("delete", "blue", "c", "three"),
+        ("insert", "blue", "e", "V"),
+        ("update_postimage", "blue", "b", "II"),
+        ("update_preimage", "blue", "b", "two"),
+    ]
+    assert named(lake, "blue") == {"a": "one", "b": "II", "d": "four", "e": "V"}
+    assert named(lake, "green") == {"a": "mine"}
+    assert operations(lake)[-1] == ("MERGE" if bytes_max == 0 else "UPDATE")
 
 
 def states(spark: SparkSession, **ends: int | None) -> DataFrame:

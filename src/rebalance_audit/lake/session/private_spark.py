@@ -19,7 +19,10 @@ REMOTE: Final = frozenset({"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 DELTA_LOG: Final = "org.apache.spark.sql.delta.DeltaLog"
 ACTION: Final = "org.apache.spark.sql.delta.actions.Action"
 UPDATE: Final = "org.apache.spark.sql.delta.DeltaOperations$Update"
+WRITE: Final = "org.apache.spark.sql.delta.DeltaOperations$Write"
+SAVE_MODE: Final = "org.apache.spark.sql.SaveMode"
 OPTION: Final = "scala.Option"
+SOME: Final = "scala.Some"
 PYTHON_UTILS: Final = "org.apache.spark.api.python.PythonUtils"
 
 
@@ -68,12 +71,68 @@ def hadoop_conf(spark: SparkSession) -> Any:
     return java_session(spark).sessionState().newHadoopConf()
 
 
+def newest_snapshot(spark: SparkSession, logs: Any, path: str) -> tuple[Any, Any]:
+    """The log of the Delta table at a path, and its newest version; `logs` is the class DELTA_LOG.
+
+    For `table_metadata` and `small_table`.
+    """
+    found = logs.forTableWithSnapshot(java_session(spark), path)
+    return found._1(), found._2()  # noqa: SLF001 - Scala's first and second of two
+
+
 def table_metadata(spark: SparkSession, logs: Any, path: str) -> Any:
     """Id and properties of a Delta table, as an instance of Delta's `Metadata`; `logs` is the class DELTA_LOG.
 
     In its place: `DeltaTable.detail()`, which takes two jobs and some 300 ms each time.
     """
-    return logs.forTableWithSnapshot(java_session(spark), path)._2().metadata()  # noqa: SLF001 - Scala's second of two
+    return newest_snapshot(spark, logs, path)[1].metadata()
+
+
+class SmallTable(NamedTuple):
+    """A version of a Delta table by the list of its files that Delta keeps with the checksum of each commit.
+
+    In its place: `spark.read` and MERGE, for which Delta makes the list anew from the table's log, by three queries for
+    each version, and looks in the statistics for files to leave out.
+    """
+
+    log: Any
+    snapshot: Any
+    files: Any
+    """A sequence of Scala, of `AddFile`."""
+
+    def named(self, names: Iterable[str]) -> list[Any]:
+        """The files with these names."""
+        wanted = set(names)
+        files = (self.files.apply(number) for number in range(self.files.size()))
+        return [file for file in files if file.path().rpartition("/")[2] in wanted]
+
+
+def small_table(log: Any, snapshot: Any, bytes_max: int) -> SmallTable | None:
+    """A version of a table.
+
+    None where Delta keeps no list, since the table has more than fifty files or was written without it, and where the
+    files are larger than `bytes_max`.
+    """
+    checksum = snapshot.checksumOpt()
+    if checksum.isEmpty() or checksum.get().tableSizeBytes() > bytes_max:
+        return None
+    files = checksum.get().allFiles()
+    if files.isEmpty() or files.get().size() != checksum.get().numFiles():
+        return None
+    return SmallTable(log, snapshot, files.get())
+
+
+def rows_of_files(
+    spark: SparkSession, classes: Callable[[str], Any], table: SmallTable, files: Any
+) -> DataFrame:
+    """The rows of some of a table's files, a sequence of Scala; `classes` gives a class of Java by its full name."""
+    none = classes(OPTION).empty()
+    return DataFrame(table.log.createDataFrame(table.snapshot, files, False, none), spark)
+
+
+def sequence(classes: Callable[[str], Any], items: Iterable[Any]) -> Any:
+    """A sequence of Scala; `classes` gives a class of Java by its full name."""
+    return classes(PYTHON_UTILS).toSeq(list(items))
 
 
 def counts_receiver(spark: SparkSession) -> Any:
@@ -93,16 +152,35 @@ def begin_transaction(spark: SparkSession, logs: Any, path: str) -> Any:
 
 
 def exchange_files(
-    transaction: Any, adds: Iterable[str], rows: DataFrame, classes: Callable[[str], Any]
+    transaction: Any, files: Iterable[Any], rows: DataFrame, classes: Callable[[str], Any]
 ) -> None:
-    """Commit rows to the table in place of files, whose `add` actions are given as lines of its log.
+    """Commit rows to the table in place of files, each an `AddFile`.
 
     `classes` gives a class of Java by its full name.
     """
-    action = classes(ACTION)
-    removed = classes(PYTHON_UTILS).toSeq([action.fromJson(add).remove() for add in adds])
+    removed = sequence(classes, (file.remove() for file in files))
     written = transaction.writeFiles(rows._jdf)  # noqa: SLF001 - see above
     transaction.commit(written.appendedAll(removed), classes(UPDATE)(classes(OPTION).empty()))
+
+
+def add_files(
+    transaction: Any, rows: DataFrame, user_metadata: str, classes: Callable[[str], Any]
+) -> None:
+    """Commit rows to the table beside those that it has; no rows are no commit. `classes` as above.
+
+    In its place: an append, which Delta lets pass whatever others have written since.
+    """
+    none = classes(OPTION).empty()
+    metadata = classes(SOME)(user_metadata)
+    append = classes(WRITE)(classes(SAVE_MODE).Append, none, none, metadata, *[none] * 5)
+    written = transaction.writeFiles(rows._jdf)  # noqa: SLF001 - see above
+    if not written.isEmpty():
+        transaction.commit(written, append)
+
+
+def logged_file(classes: Callable[[str], Any], line: str) -> Any:
+    """The `AddFile` of a line of a table's log; `classes` gives a class of Java by its full name."""
+    return classes(ACTION).fromJson(line)
 
 
 class Query(NamedTuple):

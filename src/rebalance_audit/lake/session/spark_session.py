@@ -55,9 +55,10 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.unionOutputPartitioning": "false",
     # What a cluster's steps leave for each other is files in the lake, see `kept_rows`.
     "spark.checkpoint.compress": "true",
-    # Nothing here uses the list of files that Delta keeps in each commit's checksum. If the time zone is not UTC, Delta
-    # checks that list with every commit by reading the table's whole log again.
-    "spark.databricks.delta.allFilesInCrc.enabled": "false",
+    # Small tables are read by the list of files that Delta keeps in each commit's checksum. If Java's time zone is not
+    # UTC, Delta checks that list with every commit by reading the table's whole log again, since statistics of times
+    # before 1883 could differ. They are not used here.
+    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
     # A stream that waits for a cluster that is gone cannot be interrupted; by default Spark waits for its end for ever.
     "spark.sql.streaming.stopTimeout": "10s",
     # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:

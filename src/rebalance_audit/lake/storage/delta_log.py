@@ -16,9 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
 from rebalance_audit.lake.session.private_spark import (
     DELTA_LOG,
+    add_files,
     begin_transaction,
     exchange_files,
     hadoop_conf,
+    logged_file,
     table_metadata,
 )
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
@@ -132,8 +134,7 @@ def replace_newest_rows(
     """Replace what the newest commit of the table at a path added, if its rows all have a value in a column.
 
     Only if this program made that commit, by an append or an overwrite; returns whether it did. Two queries, which look
-    at no other file: `replaceWhere` takes ten. Raises OSError, and DeltaConcurrentModificationException if another
-    commit comes first.
+    at no other file: `replaceWhere` takes ten. Raises OSError, and one of CONFLICTS if another commit comes first.
     """
     transaction = begin_transaction(spark, java_class(spark, DELTA_LOG), path)
     lines = _actions(spark, path, transaction.readVersion())
@@ -143,7 +144,26 @@ def replace_newest_rows(
     added = {line: add for line in lines if (add := json.loads(line).get("add"))}
     if not added or not all(_has_only(add, column, value) for add in added.values()):
         return False
-    exchange_files(transaction, added, rows, partial(java_class, spark))
+    classes = partial(java_class, spark)
+    exchange_files(transaction, (logged_file(classes, line) for line in added), rows, classes)
+    return True
+
+
+def append_rows(
+    spark: SparkSession, path: str, rows: DataFrame, version: int, user_metadata: str
+) -> bool:
+    """Append rows to the table at a path, if a version is its newest one; returns whether it was.
+
+    They are made for that version: as far as Delta knows this commit has read all of the table, so it fails if another
+    one with new rows comes first. Delta lets an ordinary append pass beside any other, and beside any MERGE. Raises one
+    of CONFLICTS.
+    """
+    classes = partial(java_class, spark)
+    transaction = begin_transaction(spark, classes(DELTA_LOG), path)
+    if transaction.readVersion() != version:
+        return False
+    transaction.readWholeTable()
+    add_files(transaction, rows, user_metadata, classes)
     return True
 
 

@@ -10,16 +10,20 @@ from typing import Final, Protocol, TypeAlias
 
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
+from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
+from rebalance_audit.lake.storage.small_tables import change_small_table, small_table_rows
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 
 RECENT_COMMITS: Final = 100
 """How many versions back a commit that was just made is searched for."""
+
+CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 
 OF_COMMIT: Final = ("version", "operation", "userMetadata", "unix_millis(timestamp)")
 """What TableCommit takes of a table's history, in its order."""
@@ -74,7 +78,22 @@ class Location(Protocol):
     ) -> bool:
         """Replace the rows of the newest commit, if it is one of ours and all have the value; whether it was.
 
-        Raises OSError, and DeltaConcurrentModificationException if another commit comes first.
+        Raises OSError, and one of CONFLICTS if another commit comes first.
+        """
+
+    def append(
+        self, schema: TableSchema, rows: DataFrame, version: int, run_id: str, application: str
+    ) -> bool:
+        """Append rows that are made for a version of the table; False, and nothing is done, if that is not the newest.
+
+        `run_id` goes into the commit. Raises one of CONFLICTS if another commit comes first; in a
+        catalog only if that is of the same application.
+        """
+
+    def change_small(self, schema: TableSchema, changes: DataFrame, match: Column) -> bool:
+        """Do what a MERGE would do if the table is small; whether it was, see `change_small_table`.
+
+        Raises one of CONFLICTS if another commit comes first.
         """
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
@@ -145,7 +164,10 @@ class Folder:
         return delta_log.properties(self._spark, self.address(schema))
 
     def load(self, schema: TableSchema, version: int | None = None) -> DataFrame:
-        """By path."""
+        """By path; of a small table as it is now, the files that it has now."""
+        small = small_table_rows(self._spark, self.address(schema), version)
+        if small is not None:
+            return small
         reader = self._spark.read.format("delta")
         if version is not None:
             reader = reader.option("versionAsOf", version)
@@ -165,6 +187,23 @@ class Folder:
         """By the table's log."""
         path = self.address(schema)
         return delta_log.replace_newest_rows(self._spark, path, column, value, rows)
+
+    def append(
+        self,
+        schema: TableSchema,
+        rows: DataFrame,
+        version: int,
+        run_id: str,
+        application: str,  # noqa: ARG002 - as in every location
+    ) -> bool:
+        """By the table's log."""
+        return delta_log.append_rows(self._spark, self.address(schema), rows, version, run_id)
+
+    def change_small(self, schema: TableSchema, changes: DataFrame, match: Column) -> bool:
+        """By the table's log."""
+        path = self.address(schema)
+        has_feed = self.properties(schema).get(CHANGE_FEED) == "true"
+        return change_small_table(self._spark, path, changes, match, has_feed=has_feed)
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """By path."""
@@ -269,6 +308,29 @@ class Catalog:
         rows: DataFrame,  # noqa: ARG002
     ) -> bool:
         """Never: a governed catalog lets nobody read the table's log."""
+        return False
+
+    def append(
+        self, schema: TableSchema, rows: DataFrame, version: int, run_id: str, application: str
+    ) -> bool:
+        """As a transaction of the application, numbered by the version: of two for the same version one fails."""
+        rows = kept(rows)
+        if self.version(schema) != version:
+            return False
+        if rows.isEmpty():
+            return True  # a transaction of no rows would be a commit
+        writer = rows.write.format("delta").mode("append").option("userMetadata", run_id)
+        writer = writer.option("txnAppId", application).option("txnVersion", version + 1)
+        self.save(schema, writer)
+        return True
+
+    def change_small(
+        self,
+        schema: TableSchema,  # noqa: ARG002 - as in every location
+        changes: DataFrame,  # noqa: ARG002
+        match: Column,  # noqa: ARG002
+    ) -> bool:
+        """Never, as `replace_newest_rows`."""
         return False
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:

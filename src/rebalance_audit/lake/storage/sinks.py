@@ -18,13 +18,10 @@ from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
+from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
-CHANGE: Final = "_change"
-INSERT: Final = "insert"
-UPDATE: Final = "update"
-DELETE: Final = "delete"
 HOURS: Final = "_hours"
 WENT_ON: Final = "_went_on"
 """Whether the row in the table may still change, see `clustering`."""
@@ -59,12 +56,10 @@ class Sink:
         self._run_id = run_id
         self._based_on: dict[str, int] = {}
         """Table -> the version that the rows to write know: that of the last look at it, or of our last commit."""
-        self._begins_lake = False
 
     def begin(self, names: Iterable[str]) -> None:
         """Rows to append to these tables are made for what they have now: see `_append`."""
         self._based_on = {name: self._version(name) for name in names}
-        self._begins_lake = self._based_on.get(TableName.RECORDS) == 0
 
     def append(self, name: str, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have."""
@@ -131,7 +126,7 @@ class Sink:
     def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
         """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
         shaped = self._shaped(table_schemas()[name], rows)
-        self.lake.overwrite(name, shaped, "cluster", self.cluster)
+        self.lake.overwrite(name, shaped, "cluster", self.cluster, self._rival_check(name))
         self._based_on[name] = self._version(name)
         return Written(inserted=count)
 
@@ -217,10 +212,6 @@ class Sink:
 
         That is known of the version for which they were made. If there is a newer one, of a run of another cluster or,
         where a lake has no locks, of this one, the table is asked again.
-
-        Two blind appends never conflict in Delta. So this one is a transaction of an application, the cluster, numbered
-        by that version: of two runs that saw the same one fails. Of two runs that begin a lake bronze, the first table,
-        lets one go on; so the others, which were never written, do without what makes Delta read the whole log.
         """
         name = schema.full_name
         version = self._version(name)
@@ -229,19 +220,12 @@ class Sink:
             rows = kept(rows)
             there = self.of_cluster(name).where(range_of_keys(schema, rows).condition())
             return self._insert_missing(schema, rows, there)
-        if not (version or self._begins_lake):
-            rows = kept(rows)
-            if rows.isEmpty():
-                return Written()  # a transaction of no rows would be a commit
-        writer = apart(schema, rows).write.format("delta").mode("append")
-        writer = writer.option("userMetadata", self._run_id)
-        if version or not self._begins_lake:
-            writer = writer.option("txnAppId", f"rebalance-audit/{self.cluster}")
-            writer = writer.option("txnVersion", version + 1)
-        self.lake.save(name, writer)
+        application = f"rebalance-audit/{self.cluster}"
+        if not self.lake.append(name, apart(schema, rows), version, self._run_id, application):
+            return self._append(schema, rows)
         self._based_on[name] = self._version(name)
         if self._based_on[name] == version:
-            return Written()  # Delta makes no commit of no rows
+            return Written()  # no rows are no commit
         return Written(inserted=self.lake.rows_appended(name, self._run_id))
 
     def _apply(
@@ -292,6 +276,8 @@ class Sink:
         change = F.col(f"source.{CHANGE}")
 
         def merge() -> None:
+            if self.lake.change_small(schema.full_name, changes, match):
+                return
             (
                 self.lake.delta_table(schema.full_name)
                 .alias("target")
@@ -303,8 +289,23 @@ class Sink:
                 .execute()
             )
 
-        with_retries(merge)
+        with_retries(merge, self._rival_check(schema.full_name))
         self._based_on[schema.full_name] = self._version(schema.full_name)
+
+    def _rival_check(self, name: str) -> Callable[[], bool]:
+        """Tells, once per failed attempt, whether a run or ingest of the same cluster has changed the table meanwhile.
+
+        Where there are no locks two may be at work; what the slower one has read is old, and it must not go on.
+        """
+        versions = [self._version(name)]
+
+        def has_rival() -> bool:
+            since = versions.pop()
+            versions.append(self._version(name))
+            made_by = F.col("run_id").isin(sorted(self.lake.runs_since(name, since)))
+            return not self.of_cluster(TableName.RUNS).where(made_by).isEmpty()
+
+        return has_rival
 
 
 def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:

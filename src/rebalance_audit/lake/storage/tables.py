@@ -6,7 +6,7 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
@@ -14,16 +14,16 @@ from typing import Final
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
-from rebalance_audit.lake.storage.commit_retry import with_retries
+from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
 from rebalance_audit.lake.storage.delta_log import TableCommit, java_message
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.local_rows import table_rows
-from rebalance_audit.lake.storage.locations import Folder, location_of
+from rebalance_audit.lake.storage.locations import CHANGE_FEED, Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
@@ -39,7 +39,6 @@ FILTERED_BY: Final = (
 )
 """Columns of bronze and silver by which queries filter."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
-CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 MADE_MEANWHILE: Final = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
 )
@@ -207,11 +206,29 @@ class Lake:
         """Let a writer of format delta, with its mode and options, write into a table that exists."""
         self._location.save(table_schemas()[name], writer)
 
-    def overwrite(self, name: str, rows: DataFrame, column: str, value: str) -> None:
+    def append(
+        self, name: str, rows: DataFrame, version: int, run_id: str, application: str
+    ) -> bool:
+        """Append rows that a run made for a version of a table; False, and nothing is done, if it has a newer one."""
+        schema = table_schemas()[name]
+        try:
+            return self._location.append(schema, rows, version, run_id, application)
+        except CONFLICTS:
+            return False
+
+    def overwrite(
+        self,
+        name: str,
+        rows: DataFrame,
+        column: str,
+        value: str,
+        gives_way: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Replace all rows that have a value in a column by rows that have it too.
 
         To be used for every change of the table, so that the commit that last wrote the value has all its rows. One
-        commit, and for few rows much less work than a MERGE; tried again if another program committed first.
+        commit, and for few rows much less work than a MERGE; tried again if another program committed first, unless
+        `gives_way` says not to (`with_retries`).
         """
         if self.is_folder and self.is_unwritten(name):
             # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
@@ -225,7 +242,7 @@ class Lake:
             if not self._location.replace_newest_rows(table_schemas()[name], column, value, rows):
                 self.save(name, writer)
 
-        with_retries(replace)
+        with_retries(replace, gives_way)
 
     def rows_appended(self, name: str, run_id: str) -> int:
         """How many rows the newest commit of a run added to a table. Raises OSError."""
@@ -238,6 +255,11 @@ class Lake:
         )
         return now - before
 
+    def runs_since(self, name: str, version: int) -> set[str]:
+        """Ids of the runs and ingests that have changed a table since it had a version. Raises LakeNotReadable."""
+        found = self._location.commits(table_schemas()[name], version + 1, self.version(name) or 0)
+        return {(commit.user_metadata or "").partition("/")[0] for commit in found}
+
     def commits_of_run(self, name: str, run_id: str) -> list[TableCommit]:
         """The newest commits of a table as far as a run made them, newest first. Raises LakeNotReadable."""
         found: list[TableCommit] = []
@@ -247,6 +269,10 @@ class Lake:
                 break
             found += there
         return found
+
+    def change_small(self, name: str, changes: DataFrame, match: Column) -> bool:
+        """Change a small table without a MERGE, see `change_small_table`; False, and nothing is done, for others."""
+        return self._location.change_small(table_schemas()[name], changes, match)
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
