@@ -24,6 +24,14 @@ class LakeBusy(LakeError):  # noqa: N818 - as above
     """Another run is at work on the same cluster of the lake."""
 
 
+def gave_way(lake: str) -> LakeBusy:
+    """What ends a run or an ingest that was slower than another one where a lake has no locks."""
+    return LakeBusy(
+        f"Another run or ingest wrote into the lake {lake} at the same time, and this one gave way. Nothing is lost or"
+        " doubled; run it again when the other has ended."
+    )
+
+
 class SparkEnded(Exception):  # noqa: N818 - as above
     """Spark's Java process or a Python worker ended in the middle of the work, which the program does not foresee."""
 

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.session import private_spark
 from rebalance_audit.lake.storage import delta_log, small_tables
-from rebalance_audit.lake.storage.commit_retry import CONFLICTS
 from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.sinks import Sink, patch_rows
@@ -28,9 +28,9 @@ FIRST_RUN, SECOND_RUN = "20260101T000000Z-00000001", "20260101T010000Z-00000002"
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Lake:
-    """A lake with one empty table."""
+    """A lake with one empty table, and the log of runs."""
     made = Lake(spark, str(tmp_path))
-    made.create([TOPICS])
+    made.create([TOPICS, RUNS])
     return made
 
 
@@ -132,7 +132,6 @@ def test_whoever_was_slower_tries_again_or_gives_way(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, cluster: str
 ) -> None:
     """Runs of two clusters share a table; what a run of the same cluster has read is old, so it must not go on."""
-    lake.create([RUNS])
     RunLog(lake, RunEntry(SECOND_RUN, datetime.now(UTC), cluster, "run", "a log", None)).start()
     blue, other = Sink(lake, "blue", FIRST_RUN), Sink(lake, cluster, SECOND_RUN)
     blue.append(TOPICS, topics(spark, a="one"))
@@ -145,7 +144,7 @@ def test_whoever_was_slower_tries_again_or_gives_way(
 
     monkeypatch.setattr(small_tables, "exchange_files", after_the_other)
     if cluster == "blue":
-        with pytest.raises(CONFLICTS):
+        with pytest.raises(LakeBusy, match="this one gave way"):
             blue.put(TOPICS, topics(spark, a="mine"), 1, KeyRange())
     else:
         blue.put(TOPICS, topics(spark, a="mine"), 1, KeyRange())

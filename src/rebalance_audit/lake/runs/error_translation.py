@@ -15,7 +15,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import LakeBusy, LakeError, LakeNotReadable, LakeNotWritable, SparkEnded
+from rebalance_audit.errors import (
+    LakeError,
+    LakeNotReadable,
+    LakeNotWritable,
+    SparkEnded,
+    gave_way,
+)
 from rebalance_audit.lake.session.spark_end import with_java_trace, worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import is_catalog, local_path
@@ -56,10 +62,7 @@ class ErrorTranslation:
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
             )
         if CONFLICT.search(trace):
-            return LakeBusy(
-                f"Another run or ingest wrote into the lake {self._lake} at the same time, and this one gave way."
-                " Nothing is lost or doubled; run it again when the other has ended."
-            )
+            return gave_way(self._lake)
         unreadable = self.unreadable_file(trace)
         if unreadable is not None:
             return LakeNotReadable(_how_to_mend(*unreadable))

@@ -123,7 +123,7 @@ def _lost_executors(context: RunContext, trace: str) -> bool:
 
 
 def _work(context: RunContext) -> None:
-    context.sink.begin([*GOLD_TABLES, TableName.QUARANTINE, *_layers(context)])
+    context.sink.begin([*GOLD_TABLES, TableName.QUARANTINE, TableName.PROGRESS, *_layers(context)])
     if not context.request.with_silver:
         with rebuild_plan(context, None) as plan:
             _carry_out(context, plan)

@@ -22,17 +22,12 @@ CONFLICTS: Final = (
 """Delta's exceptions where another commit came first; in Python none of them is a kind of another."""
 
 
-def with_retries(commit: Callable[[], None], gives_way: Callable[[], bool] = lambda: False) -> None:
-    """Make a commit that reads and writes only rows of its own; try again if another program committed first.
-
-    `gives_way` is asked then, and its answer that no second attempt may be made raises what Delta raised (CONFLICTS).
-    """
+def with_retries(commit: Callable[[], None]) -> None:
+    """Make a commit that reads and writes only rows of its own; try again if another program committed first."""
     for attempt in range(1, ATTEMPTS):
         try:
             commit()
         except CONFLICTS:
-            if gives_way():
-                raise
             time.sleep(attempt * PAUSE_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - only to part two runs
         else:
             return

@@ -90,7 +90,9 @@ class Location(Protocol):
         catalog only if that is of the same application.
         """
 
-    def change_small(self, schema: TableSchema, changes: DataFrame, match: Column) -> bool:
+    def change_small(
+        self, schema: TableSchema, changes: DataFrame, match: Column, version: int
+    ) -> bool:
         """Do what a MERGE would do if the table is small; whether it was, see `change_small_table`.
 
         Raises one of CONFLICTS if another commit comes first.
@@ -199,11 +201,13 @@ class Folder:
         """By the table's log."""
         return delta_log.append_rows(self._spark, self.address(schema), rows, version, run_id)
 
-    def change_small(self, schema: TableSchema, changes: DataFrame, match: Column) -> bool:
+    def change_small(
+        self, schema: TableSchema, changes: DataFrame, match: Column, version: int
+    ) -> bool:
         """By the table's log."""
         path = self.address(schema)
         has_feed = self.properties(schema).get(CHANGE_FEED) == "true"
-        return change_small_table(self._spark, path, changes, match, has_feed=has_feed)
+        return change_small_table(self._spark, path, changes, match, version, has_feed=has_feed)
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """By path."""
@@ -329,6 +333,7 @@ class Catalog:
         schema: TableSchema,  # noqa: ARG002 - as in every location
         changes: DataFrame,  # noqa: ARG002
         match: Column,  # noqa: ARG002
+        version: int,  # noqa: ARG002
     ) -> bool:
         """Never, as `replace_newest_rows`."""
         return False

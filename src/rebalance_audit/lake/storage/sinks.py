@@ -7,13 +7,14 @@ range of the new rows' keys, so that Delta skips the files that cannot have them
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from typing import Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.errors import gave_way
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
@@ -70,7 +71,7 @@ class Sink:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
-        self._based_on[name] = self._version(name)
+        self._make_way(name)
         if self.is_empty(name):
             return self._append(schema, rows)
         return self._insert_missing(schema, rows, self.of_cluster(name))
@@ -90,6 +91,7 @@ class Sink:
         """Add rows, and update those whose keys the table has; nothing is removed. `rows` are read twice."""
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
+        self._make_way(name)
         if self.is_empty(name):
             return self._append(schema, rows)
         key_range = range_of_keys(schema, rows)
@@ -119,6 +121,7 @@ class Sink:
         """
         schema = table_schemas()[name]
         rows = self._shaped(schema, rows)
+        self._make_way(name)
         if self.is_empty(name):
             return self._append(schema, rows)
         return self._apply(schema, self._replaced(schema, rows, scope, groups))
@@ -126,7 +129,7 @@ class Sink:
     def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
         """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
         shaped = self._shaped(table_schemas()[name], rows)
-        self.lake.overwrite(name, shaped, "cluster", self.cluster, self._rival_check(name))
+        self.lake.overwrite(name, shaped, "cluster", self.cluster, partial(self._make_way, name))
         self._based_on[name] = self._version(name)
         return Written(inserted=count)
 
@@ -150,6 +153,7 @@ class Sink:
         """
         schema = table_schemas()[name]
         handed = handed.withColumn("cluster", F.lit(self.cluster))
+        self._make_way(name)
         if self.is_empty(name) and footprint is None:
             new = self._shaped(schema, handed.where("row is not null").select("row.*"))
             return self._append(
@@ -210,13 +214,14 @@ class Sink:
     def _append(self, schema: TableSchema, rows: DataFrame) -> Written:
         """Add rows whose keys the table does not have.
 
-        That is known of the version for which they were made. If there is a newer one, of a run of another cluster or,
-        where a lake has no locks, of this one, the table is asked again.
+        That is known of the version for which they were made. If there is a newer one, of a run of another cluster or
+        of an ingest, the table is asked again.
         """
         name = schema.full_name
-        version = self._version(name)
-        if version != self._based_on.setdefault(name, version):
-            self._based_on[name] = version
+        known = self._based_on.get(name)
+        self._make_way(name)
+        version = self._based_on[name]
+        if known not in {None, version}:
             rows = kept(rows)
             there = self.of_cluster(name).where(range_of_keys(schema, rows).condition())
             return self._insert_missing(schema, rows, there)
@@ -275,11 +280,14 @@ class Sink:
             match &= among
         change = F.col(f"source.{CHANGE}")
 
+        name = schema.full_name
+
         def merge() -> None:
-            if self.lake.change_small(schema.full_name, changes, match):
+            self._make_way(name)
+            if self.lake.change_small(name, changes, match, self._based_on[name]):
                 return
             (
-                self.lake.delta_table(schema.full_name)
+                self.lake.delta_table(name)
                 .alias("target")
                 .merge(changes.alias("source"), match)
                 .whenMatchedDelete(change == DELETE)
@@ -289,23 +297,22 @@ class Sink:
                 .execute()
             )
 
-        with_retries(merge, self._rival_check(schema.full_name))
-        self._based_on[schema.full_name] = self._version(schema.full_name)
+        with_retries(merge)
+        self._based_on[name] = self._version(name)
 
-    def _rival_check(self, name: str) -> Callable[[], bool]:
-        """Tells, once per failed attempt, whether a run or ingest of the same cluster has changed the table meanwhile.
+    def _make_way(self, name: str) -> None:
+        """Raises LakeBusy if another run of the same cluster has changed the table since this one has looked at it.
 
-        Where there are no locks two may be at work; what the slower one has read is old, and it must not go on.
+        Where there are no locks two may be at work; what this one would write may no longer be right.
         """
-        versions = [self._version(name)]
-
-        def has_rival() -> bool:
-            since = versions.pop()
-            versions.append(self._version(name))
-            made_by = F.col("run_id").isin(sorted(self.lake.runs_since(name, since)))
-            return not self.of_cluster(TableName.RUNS).where(made_by).isEmpty()
-
-        return has_rival
+        now = self._version(name)
+        since = self._based_on.setdefault(name, now)
+        if now != since:
+            others = self.lake.runs_since(name, since) - {self._run_id}
+            runs = self.of_cluster(TableName.RUNS).where("run_number is not null")  # no ingests
+            if others and not runs.where(F.col("run_id").isin(sorted(others))).isEmpty():
+                raise gave_way(self.lake.path)
+        self._based_on[name] = now
 
 
 def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:

@@ -7,6 +7,7 @@ the tables of an increment that was most of its time. Where there is no such lis
 from functools import partial
 from typing import Final
 
+from delta.exceptions import ConcurrentWriteException
 from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -51,13 +52,20 @@ def small_table_rows(
 
 
 def change_small_table(
-    spark: SparkSession, path: str, changes: DataFrame, match: Column, *, has_feed: bool
+    spark: SparkSession,
+    path: str,
+    changes: DataFrame,
+    match: Column,
+    version: int,
+    *,
+    has_feed: bool,
 ) -> bool:
     """Do with the table at a path what MERGE would do; False, with nothing done, if it is not small.
 
     `changes` has the table's columns and CHANGE; its rows are few, and it is read several times. `match` tells which
     row of the table, `target`, a change, `source`, is about. An update of a row that the table does not have adds it.
-    `has_feed`: it keeps a change feed. Raises one of CONFLICTS if another commit comes first.
+    `has_feed`: it keeps a change feed. Raises one of CONFLICTS if `version` is not the newest one, or another commit
+    comes first.
     """
     classes = partial(java_class, spark)
     try:
@@ -65,6 +73,8 @@ def change_small_table(
         table = small_table(transaction.deltaLog(), transaction.snapshot(), SMALL_BYTES)
         if table is None:
             return False
+        if transaction.readVersion() != version:
+            raise ConcurrentWriteException(f"{path} is at version {transaction.readVersion()}")
         # As for MERGE, whatever others add meanwhile could be the same rows.
         transaction.readWholeTable()
         target = rows_of_files(spark, classes, table, table.files)

@@ -222,14 +222,15 @@ class Lake:
         rows: DataFrame,
         column: str,
         value: str,
-        gives_way: Callable[[], bool] = lambda: False,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         """Replace all rows that have a value in a column by rows that have it too.
 
         To be used for every change of the table, so that the commit that last wrote the value has all its rows. One
-        commit, and for few rows much less work than a MERGE; tried again if another program committed first, unless
-        `gives_way` says not to (`with_retries`).
+        commit, and for few rows much less work than a MERGE; tried again if another program committed first. `check`
+        is called before each attempt.
         """
+        check()
         if self.is_folder and self.is_unwritten(name):
             # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
             self.save(name, rows.write.format("delta").mode("append"))
@@ -239,10 +240,11 @@ class Lake:
         writer = writer.option("replaceWhere", f"{column} = '{quoted}'")
 
         def replace() -> None:
+            check()
             if not self._location.replace_newest_rows(table_schemas()[name], column, value, rows):
                 self.save(name, writer)
 
-        with_retries(replace, gives_way)
+        with_retries(replace)
 
     def rows_appended(self, name: str, run_id: str) -> int:
         """How many rows the newest commit of a run added to a table. Raises OSError."""
@@ -270,9 +272,9 @@ class Lake:
             found += there
         return found
 
-    def change_small(self, name: str, changes: DataFrame, match: Column) -> bool:
+    def change_small(self, name: str, changes: DataFrame, match: Column, version: int) -> bool:
         """Change a small table without a MERGE, see `change_small_table`; False, and nothing is done, for others."""
-        return self._location.change_small(table_schemas()[name], changes, match)
+        return self._location.change_small(table_schemas()[name], changes, match, version)
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
