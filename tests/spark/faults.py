@@ -9,7 +9,14 @@ from typing import Final
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
+
 APPEND_ONLY: Final = "delta.appendOnly"
+VACUUM_SETTINGS: Final = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # By default ten thousand tasks list the files: a minute of processor time for one table.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+}
 Fault = Callable[[SparkSession, Path], None]
 
 
@@ -42,11 +49,8 @@ def truncate_log(_spark: SparkSession, table: Path) -> None:
 def vacuum(spark: SparkSession, table: Path) -> None:
     """Every file that the newest version does not use is gone, and files were put together before."""
     spark.sql(f"OPTIMIZE delta.`{table}`")
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    try:
+    with temporary_settings(spark, VACUUM_SETTINGS):
         spark.sql(f"VACUUM delta.`{table}` RETAIN 0 HOURS")
-    finally:
-        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
 
 
 def lose_file(_spark: SparkSession, table: Path) -> None:
