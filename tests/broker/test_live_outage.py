@@ -33,7 +33,9 @@ def test_a_broker_that_dies_in_the_middle(spark: SparkSession, tmp_path: Path) -
 
         killer = threading.Thread(target=kill_soon)
         killer.start()
-        with pytest.raises(SourceNotReadable, match=r"Kafka at .* cannot be (asked|read|reached): "):
+        with pytest.raises(
+            SourceNotReadable, match=r"Kafka at .* cannot be (asked|read|reached): "
+        ):
             take(spark, kafka(broker), lake, impatient, duration=Duration(follow=True))
         killer.join()
         part = bronze(spark, lake)

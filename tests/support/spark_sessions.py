@@ -25,8 +25,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "false",
     # Each plan is also written down for the user interface, which nobody looks at.
     "spark.sql.ui.explainMode": "simple",
-    # A run makes garbage by the hundred megabytes: with all of the heap from the start, and more than half of it for what
-    # is new, collections are a fifth as many (4 runs: 83 s instead of 92 s of processor time).
+    # A run makes garbage by the hundred megabytes. With all of the heap from the start, and more than half of it for
+    # what is new, collections are a fifth as many (4 runs: 83 s instead of 92 s of processor time).
     DRIVER_OPTIONS: f"{SHORT_LIVED} -Xms2g -Xmn1200m",
 }
 ONE_WRITER: Final[Mapping[str, str]] = {
