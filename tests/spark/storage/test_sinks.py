@@ -127,6 +127,21 @@ def test_what_another_adds_meanwhile_is_not_doubled(
     assert named(lake, "blue") == {"a": "first", "b": "theirs", "c": "three"}
 
 
+def test_another_release_of_delta_appends_in_its_own_way(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Private parts of Delta may have other parameters there; one version of a table still gets one append."""
+    monkeypatch.setattr(private_spark, "WRITE", private_spark.UPDATE)
+    blue, other = Sink(lake, "blue", FIRST_RUN), Sink(lake, "blue", SECOND_RUN)
+    for sink in (blue, other):
+        sink.begin([TOPICS])
+    assert blue.append(TOPICS, topics(spark, a="one")).rows == 1
+    assert other.append(TOPICS, topics(spark, a="theirs", b="two")).rows == 1
+    assert other.append(TOPICS, topics(spark)).rows == 0
+    assert named(lake, "blue") == {"a": "one", "b": "two"}
+    assert lake.version(TOPICS) == 2
+
+
 @pytest.mark.parametrize("cluster", ["green", "blue"])
 def test_whoever_was_slower_tries_again_or_gives_way(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, cluster: str

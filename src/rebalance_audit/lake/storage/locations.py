@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 
 from delta.tables import DeltaTable
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
@@ -191,15 +192,16 @@ class Folder:
         return delta_log.replace_newest_rows(self._spark, path, column, value, rows)
 
     def append(
-        self,
-        schema: TableSchema,
-        rows: DataFrame,
-        version: int,
-        run_id: str,
-        application: str,  # noqa: ARG002 - as in every location
+        self, schema: TableSchema, rows: DataFrame, version: int, run_id: str, application: str
     ) -> bool:
         """By the table's log."""
-        return delta_log.append_rows(self._spark, self.address(schema), rows, version, run_id)
+        try:
+            return delta_log.append_rows(self._spark, self.address(schema), rows, version, run_id)
+        except Py4JJavaError:
+            raise
+        except Py4JError:
+            # Another release of Delta, whose transactions are begun in another way.
+            return _append_once(self, schema, rows, version, run_id, application)
 
     def change_small(
         self, schema: TableSchema, changes: DataFrame, match: Column, version: int
@@ -317,16 +319,8 @@ class Catalog:
     def append(
         self, schema: TableSchema, rows: DataFrame, version: int, run_id: str, application: str
     ) -> bool:
-        """As a transaction of the application, numbered by the version: of two for the same version one fails."""
-        rows = kept(rows)
-        if self.version(schema) != version:
-            return False
-        if rows.isEmpty():
-            return True  # a transaction of no rows would be a commit
-        writer = rows.write.format("delta").mode("append").option("userMetadata", run_id)
-        writer = writer.option("txnAppId", application).option("txnVersion", version + 1)
-        self.save(schema, writer)
-        return True
+        """By name."""
+        return _append_once(self, schema, rows, version, run_id, application)
 
     def change_small(
         self,
@@ -349,6 +343,25 @@ class Catalog:
 
     def _schema(self, layer: str) -> str:
         return f"`{self._catalog}`.`{self._prefix}{layer}`"
+
+
+def _append_once(
+    location: Location,
+    schema: TableSchema,
+    rows: DataFrame,
+    version: int,
+    run_id: str,
+    application: str,
+) -> bool:
+    """`Location.append` by a transaction of the application, numbered by the version: the second of two fails."""
+    rows = kept(rows)
+    if location.version(schema) != version:
+        return False
+    if not rows.isEmpty():  # a transaction of no rows would be a commit
+        writer = rows.write.format("delta").mode("append").option("userMetadata", run_id)
+        writer = writer.option("txnAppId", application).option("txnVersion", version + 1)
+        location.save(schema, writer)
+    return True
 
 
 def _changes(spark: SparkSession, first: int, last: int) -> DataFrameReader:
