@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from statistics import median
 from typing import Any, Final
 
 import pytest
@@ -66,13 +65,15 @@ def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
         until(lambda: bool(first.told()))
         began = time.time()
         work(broker, "before", commits=2)
+        # Nobody can tell of what the broker wrote last while it is away.
+        until(lambda: first.told().keys() >= ended(broker, tmp_path / "before").keys())
         broker.restart()
         work(broker, "after", commits=2)
         until(lambda: first.told().keys() >= ended(broker, tmp_path / "one").keys())
         first.end(signal.SIGKILL)
         late = [at - end_s(line) for at, line in first.lines if end_s(line) > began]
-        # One may have to wait: for the broker that starts again, or for a machine that is busy.
-        assert median(late) < SOON_S
+        assert late
+        assert max(late) < SOON_S
     with watching(broker.bootstrap_servers) as second:
         work(broker, "again", commits=2)
         truth = ended(broker, tmp_path / "two")
