@@ -43,6 +43,7 @@ SPARK = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.buffer.pageSize": "4m",
+    # All of the heap from the start, as in tests/support/spark_sessions.py.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m",
 }
 

@@ -24,6 +24,7 @@ from rebalance_audit.errors import (
 )
 from rebalance_audit.lake.session.spark_end import with_java_trace, worker_end
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.storage.commit_retry import CONFLICTS
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -61,7 +62,7 @@ class ErrorTranslation:
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
             )
-        if CONFLICT.search(trace):
+        if isinstance(error, CONFLICTS) or CONFLICT.search(trace):
             return gave_way(self._lake)
         unreadable = self.unreadable_file(trace)
         if unreadable is not None:

@@ -100,6 +100,11 @@ class SmallTable(NamedTuple):
     files: Any
     """A sequence of Scala, of `AddFile`."""
 
+    def property(self, name: str) -> str | None:
+        """What TBLPROPERTIES have set."""
+        found = self.snapshot.metadata().configuration().get(name)
+        return str(found.get()) if found.isDefined() else None
+
     def named(self, names: Iterable[str]) -> list[Any]:
         """The files with these names."""
         wanted = set(names)

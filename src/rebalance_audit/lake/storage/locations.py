@@ -24,8 +24,6 @@ from rebalance_audit.tables.views import VIEWS_SCHEMA
 RECENT_COMMITS: Final = 100
 """How many versions back a commit that was just made is searched for."""
 
-CHANGE_FEED: Final = "delta.enableChangeDataFeed"
-
 OF_COMMIT: Final = ("version", "operation", "userMetadata", "unix_millis(timestamp)")
 """What TableCommit takes of a table's history, in its order."""
 
@@ -207,9 +205,7 @@ class Folder:
         self, schema: TableSchema, changes: DataFrame, match: Column, version: int
     ) -> bool:
         """By the table's log."""
-        path = self.address(schema)
-        has_feed = self.properties(schema).get(CHANGE_FEED) == "true"
-        return change_small_table(self._spark, path, changes, match, version, has_feed=has_feed)
+        return change_small_table(self._spark, self.address(schema), changes, match, version)
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """By path."""

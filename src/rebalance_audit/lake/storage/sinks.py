@@ -218,14 +218,11 @@ class Sink:
         of an ingest, the table is asked again.
         """
         name = schema.full_name
-        known = self._based_on.get(name)
-        self._make_way(name)
-        version = self._based_on[name]
-        if known not in {None, version}:
+        if self._make_way(name):
             rows = kept(rows)
             there = self.of_cluster(name).where(range_of_keys(schema, rows).condition())
             return self._insert_missing(schema, rows, there)
-        application = f"rebalance-audit/{self.cluster}"
+        version, application = self._based_on[name], f"rebalance-audit/{self.cluster}"
         if not self.lake.append(name, apart(schema, rows), version, self._run_id, application):
             return self._append(schema, rows)
         self._based_on[name] = self._version(name)
@@ -300,19 +297,20 @@ class Sink:
         with_retries(merge)
         self._based_on[name] = self._version(name)
 
-    def _make_way(self, name: str) -> None:
-        """Raises LakeBusy if another run of the same cluster has changed the table since this one has looked at it.
+    def _make_way(self, name: str) -> bool:
+        """Look at the table again; whether others, as ingests and runs of other clusters, have changed it meanwhile.
 
-        Where there are no locks two may be at work; what this one would write may no longer be right.
+        Raises LakeBusy if another run of the same cluster has changed it since this one has looked at it. Where there
+        are no locks two may be at work; what this one would write may no longer be right.
         """
         now = self._version(name)
         since = self._based_on.setdefault(name, now)
-        if now != since:
-            others = self.lake.runs_since(name, since) - {self._run_id}
+        if now != since and (others := self.lake.runs_since(name, since) - {self._run_id}):
             runs = self.of_cluster(TableName.RUNS).where("run_number is not null")  # no ingests
-            if others and not runs.where(F.col("run_id").isin(sorted(others))).isEmpty():
+            if not runs.where(F.col("run_id").isin(sorted(others))).isEmpty():
                 raise gave_way(self.lake.path)
         self._based_on[name] = now
+        return now != since
 
 
 def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:

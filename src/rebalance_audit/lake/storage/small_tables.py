@@ -1,7 +1,7 @@
 """Tables of few bytes, read and changed by the list of files that Delta keeps with each commit's checksum.
 
 For every version of a table Delta makes that list anew from the log, by three queries, and MERGE takes some ten. For
-the tables of an increment that was most of its time. Where there is no such list, Delta's own ways are gone.
+the tables of an increment that was most of its time. Where there is no such list, Delta does all of it in its own way.
 """
 
 from functools import partial
@@ -26,6 +26,7 @@ from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPD
 
 SMALL_BYTES: Final = 32 << 20
 """A table of so many bytes is read in about the time in which Delta plans to read a part of it."""
+CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 CHANGE_TYPE: Final = "_change_type"
 """Delta's column by which rows of the change feed are told from the table's own, which have null in it."""
 FILE: Final = "_file"
@@ -52,20 +53,13 @@ def small_table_rows(
 
 
 def change_small_table(
-    spark: SparkSession,
-    path: str,
-    changes: DataFrame,
-    match: Column,
-    version: int,
-    *,
-    has_feed: bool,
+    spark: SparkSession, path: str, changes: DataFrame, match: Column, version: int
 ) -> bool:
     """Do with the table at a path what MERGE would do; False, with nothing done, if it is not small.
 
     `changes` has the table's columns and CHANGE; its rows are few, and it is read several times. `match` tells which
     row of the table, `target`, a change, `source`, is about. An update of a row that the table does not have adds it.
-    `has_feed`: it keeps a change feed. Raises one of CONFLICTS if `version` is not the newest one, or another commit
-    comes first.
+    Raises one of CONFLICTS if `version` is not the newest one, or another commit comes first.
     """
     classes = partial(java_class, spark)
     try:
@@ -78,6 +72,7 @@ def change_small_table(
         # As for MERGE, whatever others add meanwhile could be the same rows.
         transaction.readWholeTable()
         target = rows_of_files(spark, classes, table, table.files)
+        has_feed = table.property(CHANGE_FEED) == "true"
     except Py4JError:
         return False  # as in `small_table_rows`
     named = target.select("*", F.col("_metadata.file_name").alias(FILE)).alias("target")

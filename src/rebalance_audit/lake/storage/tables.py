@@ -23,8 +23,9 @@ from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
 from rebalance_audit.lake.storage.delta_log import TableCommit, java_message
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.local_rows import table_rows
-from rebalance_audit.lake.storage.locations import CHANGE_FEED, Folder, location_of
+from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
+from rebalance_audit.lake.storage.small_tables import CHANGE_FEED
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
@@ -222,7 +223,7 @@ class Lake:
         rows: DataFrame,
         column: str,
         value: str,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         """Replace all rows that have a value in a column by rows that have it too.
 
@@ -230,18 +231,16 @@ class Lake:
         commit, and for few rows much less work than a MERGE; tried again if another program committed first. `check`
         is called before each attempt.
         """
-        check()
-        if self.is_folder and self.is_unwritten(name):
-            # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
-            self.save(name, rows.write.format("delta").mode("append"))
-            return
         quoted = value.replace("\\", "\\\\").replace("'", "\\'")
         writer = rows.write.format("delta").mode("overwrite")
         writer = writer.option("replaceWhere", f"{column} = '{quoted}'")
 
         def replace() -> None:
             check()
-            if not self._location.replace_newest_rows(table_schemas()[name], column, value, rows):
+            if self.is_folder and self.is_unwritten(name):
+                # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
+                self.save(name, rows.write.format("delta").mode("append"))
+            elif not self._location.replace_newest_rows(table_schemas()[name], column, value, rows):
                 self.save(name, writer)
 
         with_retries(replace)
