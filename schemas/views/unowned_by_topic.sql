@@ -1,6 +1,7 @@
 -- For how long did nobody own partitions of a topic?
 -- One row is one topic of one group on one day: gaps that ended on it; a gap that goes on is not in it.
 -- Not for classic groups: of their generations the records give bounds, which gold.epochs has, and nothing by topic.
+-- Not for share groups: members have partitions in common, and the records do not say when the last one gave a partition up.
 select
     owned.cluster,
     owned.group_id,

@@ -49,13 +49,13 @@ _BOUNDS: Final = {
     ) as took""",
     "epochs": """
     struct_pack(
-        least := coalesce(unowned_partition_min_ms, unowned_partition_ms),
+        least := coalesce(unowned_partition_min_ms, unowned_partition_ms, 0),
         most := case when unowned_partition_min_ms is not null then unowned_partition_max_ms
             when protocol <> 'classic' then unowned_partition_ms end,
-        estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms)
+        estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms, 0)
     ) as unowned""",
 }
-"""Table -> durations of which a classic group's records tell no more than bounds; earlier releases had no columns."""
+"""Table -> durations of which records tell no more than bounds, or nothing; earlier releases had no columns."""
 
 
 def _sum_of(bounds: str, stem: str) -> str:

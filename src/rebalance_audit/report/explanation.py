@@ -74,9 +74,9 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     ]
     if summary.not_stable.most != 0:
         how_often.append(
-            f"It was not stable for {words.bounds_in_sentence(summary.not_stable)} in sum, and its partitions were "
-            f"without owner for {words.bounds_in_sentence(summary.unowned)} in sum over partitions."
+            f"It was not stable for {words.bounds_in_sentence(summary.not_stable)} in sum."
         )
+        how_often += _without_owner("Its partitions were", summary.unowned)
     if summary.open_since_ms is not None:
         how_often.append(
             f"A rebalance that began at {words.utc(summary.open_since_ms)} is still going on at the end of the log."
@@ -327,7 +327,14 @@ def _partitions(
         yield f"… and {words.counted(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
     unowned = unowned_of(epoch)
     if not longest and unowned.most != 0:
-        yield f"Partitions were without owner for {words.bounds_in_sentence(unowned)} in sum."
+        yield from _without_owner("Partitions were", unowned)
+
+
+def _without_owner(whose: str, unowned: Bounds) -> Iterator[str]:
+    """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
+    if words.is_known(unowned):
+        lasted = words.bounds_in_sentence(unowned)
+        yield f"{whose} without owner for {lasted}, summed over partitions."
 
 
 def _findings(rows: Sequence[TableRow]) -> list[Section]:

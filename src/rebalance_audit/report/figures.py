@@ -86,7 +86,9 @@ def plot_group(
     left_out = len(rows) - len(below)
     title = f"{drawing.shortened(group_id)}: members and the partitions that they owned"
     above.set_title(title, loc="left", parse_math=False)
-    under.set_title("partitions, in the colour of their owner", loc="left", fontsize="small")
+    shared = any(row["protocol"] == "share" for row in epochs)
+    whose = "the member that got them last; others may have them, too" if shared else "their owner"
+    under.set_title(f"partitions, in the colour of {whose}", loc="left", fontsize="small")
     drawing.explain_colours(figure, MEANINGS, HATCHED)
     under.set_xlabel("UTC" + (f"; {left_out} more partitions are not drawn" if left_out else ""))
     return figure

@@ -7,8 +7,9 @@ from typing import Final
 from rebalance_audit.audit.group.bounds import Bounds
 
 NOTHING: Final = "–"
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written with its zone where a reader needs it
 """Shown where a value is unknown or does not apply."""
+UNKNOWN_TIME: Final = "an unknown time"
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written with its zone where a reader needs it
 
 _SECOND_MS: Final = 1000
 _LARGER_UNITS: Final = (
@@ -51,10 +52,20 @@ def bounds(lasted: Bounds | None) -> str:
     return f"{least} – {most}" if lasted.least else f"up to {most}"
 
 
+def is_known(lasted: Bounds | None) -> bool:
+    """Whether anything is known of how long it lasted."""
+    return lasted is not None and (lasted.most is not None or lasted.least > 0)
+
+
+def for_time(lasted: Bounds) -> str:
+    """`for 31 ms – 14.1 s`, `for ≥ 31 ms`, `for an unknown time`."""
+    return f"for {bounds(lasted) if is_known(lasted) else UNKNOWN_TIME}"
+
+
 def bounds_in_sentence(lasted: Bounds | None) -> str:
     """`between 31 ms and 14.1 s (about 1.0 s)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
-    if lasted is None or (lasted.most is None and not lasted.least):
-        return "an unknown time"
+    if lasted is None or not is_known(lasted):
+        return UNKNOWN_TIME
     least, most = duration(lasted.least), duration(lasted.most)
     if lasted.most is None:
         return f"at least {least}"

@@ -9,6 +9,7 @@ from deltalake import write_deltalake
 
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.report.html.page import GROUP_COLUMNS
 from rebalance_audit.resources import checkout_root
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments
@@ -370,3 +371,23 @@ def test_a_unit_stays_on_the_line_of_its_number(tmp_path: Path) -> None:
     assert "2.0\N{NO-BREAK SPACE}s" in page.texts
     assert not [text for text in page.texts if re.search(r"\d (ms|s|min)\b", text)]
     assert "every 5 min" in {value for _, attributes in page.tags for value in attributes.values()}
+
+
+def test_a_share_group_is_not_said_to_have_owners(tmp_path: Path) -> None:
+    """Members have partitions in common: lanes say *at least*, and a time without owner is not known, not 0."""
+    out = tmp_path / "page.html"
+    assert call("report", segments("share-streams"), "--out", out).code == 0
+    page = Page(out)
+    column = [heading for heading, _ in GROUP_COLUMNS].index("Without owner")
+    cells = {group["cells"][0]: group["cells"] for group in page.data["groups"]}
+    sections = {group["cells"][0]: group["section"] for group in page.data["groups"]}
+    owned = {name: page.sections[at]["gantt"] for name, at in sections.items()}
+    for name, shared in (("sharers", True), ("short-share", True), ("plain", False)):
+        assert (cells[name][column] == "unknown") == shared
+        assert ("in common" in owned[name]["note"]) == shared
+        for *_, text in owned[name]["owned"]:
+            assert text.startswith("had at least " if shared else "owned ")
+    assert "for unknown" not in page.text
+    told = call("explain", segments("share-streams"), "sharers").out
+    assert "not stable for 3.3 s" in told
+    assert "without owner for" not in told

@@ -15,6 +15,10 @@ from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 LANES_MAX: Final = 60
 """Lanes of members, and of partitions: more cannot be told apart."""
+SHARED: Final = (
+    "Members of a share group have partitions in common. Each partition is drawn with the member that got it last:"
+    " members may have had more than their lanes show, and how long a partition was without owner is not known."
+)
 TEXT_MAX: Final = 300
 """Most characters of what a mark says."""
 
@@ -50,6 +54,7 @@ def gantt(
     origin = min(known, default=0)
     end = max([*known, *([log_end_ms] if log_end_ms else [])], default=0)
     lanes = _lanes(own)
+    at_least = _is_shared(own["epochs"])
     number = {key: place for place, key in enumerate(lanes)}
     partitions = _partitions(own["owned"])
     return {
@@ -84,9 +89,7 @@ def gantt(
                 stretch.from_ms - origin,
                 stretch.to_ms - origin,
                 len(stretch.rows),
-                _cut(
-                    f"owned {words.counted(len(stretch.rows), 'partition')}: {partitions_text(stretch.rows)}"
-                ),
+                _cut(_owned_text(stretch.rows, at_least=at_least)),
             ]
             for key, stretches in _stretches(own["owned"], end).items()
             if key in number
@@ -106,7 +109,8 @@ def gantt(
             for row in own["owned"]
             if (place := _partition(row)) in partitions
         ],
-        "note": _note(own),
+        "at_least": at_least,
+        "note": _note(own, shared=at_least),
     }
 
 
@@ -142,15 +146,27 @@ def _partitions(rows: Sequence[TableRow]) -> dict[tuple[str, int], int]:
     return {partition: place for place, partition in enumerate(told)}
 
 
-def _note(own: Mapping[str, Sequence[TableRow]]) -> str:
+def _is_shared(epochs: Sequence[TableRow]) -> bool:
+    """Whether members had partitions in common: then the rows of `owned` show the newest member that got one."""
+    return any(row["protocol"] == "share" for row in epochs)
+
+
+def _owned_text(rows: Sequence[TableRow], *, at_least: bool) -> str:
+    verb = "had at least" if at_least else "owned"
+    return f"{verb} {words.counted(len(rows), 'partition')}: {partitions_text(rows)}"
+
+
+def _note(own: Mapping[str, Sequence[TableRow]], *, shared: bool) -> str:
     members = len({_key(row) for row in (*own["owned"], *own["progress"])})
     partitions = len({_partition(row) for row in own["owned"]})
     told = []
+    if shared:
+        told.append(SHARED)
     if members > LANES_MAX:
-        told.append(f"{LANES_MAX} of {members:,} members, those with most changes")
+        told.append(f"Lanes of {LANES_MAX} of {members:,} members, those with most changes.")
     if partitions > LANES_MAX:
-        told.append(f"{LANES_MAX} of {partitions:,} partitions, those with most changes")
-    return f"Lanes: {'; '.join(told)}." if told else ""
+        told.append(f"Lanes of {LANES_MAX} of {partitions:,} partitions, those with most changes.")
+    return " ".join(told)
 
 
 def _states(

@@ -185,8 +185,8 @@ def _facts(group: TableRow) -> str:
         f"not stable for {words.bounds(bounds_in(group, 'unsettled'))}",
     ]
     unowned = bounds_in(group, "unowned_partition")
-    if unowned is not None and unowned.most != 0:
-        parts.append(f"partitions without owner for {words.bounds(unowned)}")
+    if unowned is not None and unowned.most != 0 and words.is_known(unowned):
+        parts.append(f"partitions without owner {words.for_time(unowned)}, summed over partitions")
     parts += [
         words.counted(group[severity], f"{severity} finding")
         for severity in ("critical", "warning")

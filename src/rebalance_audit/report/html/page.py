@@ -355,7 +355,8 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
         {
             "figure": words.bounds(bounds_in(totals, "unowned_partition")),
             "name": "partitions without owner",
-            "aside": f"{words.counted(moved, 'partition')} moved" if moved else "",
+            "aside": "summed over partitions"
+            + (f"; {words.counted(moved, 'partition')} moved" if moved else ""),
             "mood": "",
         },
         {

@@ -80,8 +80,8 @@ def headline(groups: Sequence[GroupSummary]) -> str:
         f"{words.counted(len(groups), 'group')}, "
         f"{words.counted(sum(group.epochs for group in groups), 'epoch')}, "
         f"{words.counted(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
-        f"not stable for {words.bounds(not_stable)}, "
-        f"partitions without owner for {words.bounds(unowned)} in sum"
+        f"not stable {words.for_time(not_stable)}, summed over groups; "
+        f"partitions without owner {words.for_time(unowned)}, summed over partitions"
     )
 
 

@@ -397,11 +397,11 @@
     if (withPartitions) {
       for (const [lane, from, to, member, name] of story.held) {
         const fill = member === null ? colour("soft") : shade(data.cause_shades[member % data.cause_shades.length]);
-        marks.push({ lane: lane + 2, from: at(from), to: at(to), text: `owned by ${name}`, fill, label: name, ink: inkOn(fill.length === 7 ? fill : "#888888") });
+        marks.push({ lane: lane + 2, from: at(from), to: at(to), text: `${story.at_least ? "last given to" : "owned by"} ${name}`, fill, label: name, ink: inkOn(fill.length === 7 ? fill : "#888888") });
       }
     } else {
       const fills = Object.fromEntries(Object.entries(data.marks).map(([name, pair]) => [name, shade(pair)]));
-      for (const [lane, from, to, count, text] of story.owned) marks.push({ lane: lane + 2, from: at(from), to: at(to), text, fill: fills.owned, label: String(count), ink: inkOn(fills.owned), height: 0.5, shift: 0.12 });
+      for (const [lane, from, to, count, text] of story.owned) marks.push({ lane: lane + 2, from: at(from), to: at(to), text, fill: fills.owned, label: `${story.at_least ? "≥ " : ""}${count}`, ink: inkOn(fills.owned), height: 0.5, shift: 0.12 });
       for (const [lane, from, to, blockers, text] of story.on_the_way) {
         const fill = blockers ? fills.waited : fills.on_the_way;
         marks.push({ lane: lane + 2, from: at(from), to: at(to), text, fill, height: 0.2, shift: -0.34 });
