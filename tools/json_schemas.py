@@ -101,6 +101,10 @@ def _watched() -> dict[str, Any]:
         "event": {"const": "end"},
         "rebalances": INTEGER,
         "going_on": INTEGER,
+        "unread_since": {
+            **or_null(MOMENT),
+            "description": "Since when the log could not be read any more; null if it could to the end",
+        },
     }
     return {"oneOf": [object_of(rebalance), object_of(end)]}
 

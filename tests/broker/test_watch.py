@@ -1,6 +1,7 @@
 """`watch` beside a real broker with groups at work: what it says of each rebalance, how soon, and when it is killed."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -10,14 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import pytest
 
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import PROGRAM
-from tests.support.broker import Broker
+from tests.support.broker import Broker, running_broker
 from tests.support.broker_cluster import leaders_of, running_cluster
 from tests.support.live_groups import HASTE, make_topic, work
 from tests.support.secured_broker import OF_THE_LOG, USER, made_certificate, secured_broker
@@ -82,6 +83,33 @@ def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
     assert second.told() == truth
     assert first.told().keys() <= truth.keys()
     assert second.lines[-1][1]["event"] == "end"
+
+
+def test_an_outage_says_what_was_read_and_how_to_go_on(tmp_path: Path) -> None:
+    """What was read before and up to when; the end of a watch that cannot read does not claim to be of now."""
+    with running_broker(tmp_path / "broker", settings=HASTE) as broker:
+        make_topic(broker)
+        work(broker, "some", commits=2)
+        truth = ended(broker, tmp_path / "copy")
+        notes = tmp_path / "notes"
+        with (
+            notes.open("w") as err,
+            watching(broker.bootstrap_servers, quiet=False, stderr=err) as watched,
+        ):
+            until(lambda: watched.told() == truth)
+            broker.kill()
+            until(lambda: "cannot be read any more" in notes.read_text())
+            broker.start()
+            until(lambda: "can be read again after" in notes.read_text())
+            broker.kill()
+            until(lambda: notes.read_text().count("cannot be read any more") == 2)
+            assert watched.end(signal.SIGINT) == 0
+        end = watched.lines[-1][1]
+        lost = next(line for line in notes.read_text().splitlines() if "any more" in line)
+        assert re.search(r"Read before: [1-9][\d,]* records, up to 20\S+ \S+ UTC", lost)
+        assert max(end_s(line) for _, line in watched.lines[:-1]) < moment_s(end["unread_since"])
+        (since,) = re.findall(r"the same command with --since (\S+)", notes.read_text())
+        assert moment_s(since) <= moment_s(end["unread_since"])
 
 
 def test_watch_beside_brokers_that_die_one_after_the_other(tmp_path: Path) -> None:
@@ -155,11 +183,15 @@ def configured(file: Path, options: dict[str, str], admin: dict[str, str]) -> Pa
 
 
 @contextmanager
-def watching(servers: str, *arguments: str | Path) -> Iterator[Watching]:
+def watching(
+    servers: str, *arguments: str | Path, quiet: bool = True, stderr: IO[str] | None = None
+) -> Iterator[Watching]:
     """A process that tells of every rebalance of the log."""
     source = f"kafka:{servers}"
-    command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", "--quiet", *arguments]
-    watched = Watching(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", *arguments]
+    command += ["--quiet"] if quiet else []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    watched = Watching(process)
     try:
         yield watched
     finally:
@@ -189,7 +221,12 @@ def key_of(row: Rebalance) -> tuple[Any, ...]:
 
 def end_s(line: dict[str, Any]) -> float:
     """When the rebalance of a line was over, in seconds since 1970."""
-    return datetime.fromisoformat(line["rebalance"]["ended_at"]).timestamp()
+    return moment_s(line["rebalance"]["ended_at"])
+
+
+def moment_s(text: str) -> float:
+    """Seconds since 1970."""
+    return datetime.fromisoformat(text).timestamp()
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -9,6 +9,7 @@ from rebalance_audit.cli.live_source import LiveSource
 from rebalance_audit.cli.rounds import rounds
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
+from rebalance_audit.report import words
 from rebalance_audit.steps import Tell
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -29,6 +30,10 @@ class Watch:
         self._audit = audit
         self._tell = tell
         self._problem = ""
+        self._told: set[str] = set()
+        """Problems of the present outage that were told of: a client may waver between two."""
+        self.unread_since_ms: int | None = None
+        """Since when the log cannot be read (epoch ms); None while it can."""
         self._open_due = 0.0
         self._names_due = 0.0
         self._nameless: frozenset[bytes] = frozenset()
@@ -75,10 +80,31 @@ class Watch:
         return True
 
     def _tell_of_problem(self) -> None:
-        problem = self._source.log.problem
-        if problem != self._problem:
-            self._tell(f"Waiting for the log: {problem}" if problem else "The log is read again")
-            self._problem = problem
+        problem, before = self._source.log.problem, self._problem
+        self._problem = problem
+        now_ms = int(time.time() * 1000)
+        if problem and not before:
+            self.unread_since_ms = now_ms
+            self._tell(self._lost(problem))
+        elif problem and problem not in self._told:
+            self._tell(f"Still waiting for the log: {problem}")
+        elif before and not problem:
+            assert self.unread_since_ms is not None
+            lasted = words.duration(now_ms - self.unread_since_ms)
+            self._tell(f"The log can be read again after {lasted}; reading goes on where it was")
+            self.unread_since_ms = None
+        self._told = self._told | {problem} if problem else set()
+
+    def _lost(self, problem: str) -> str:
+        """The first sentence of an outage: what was read before, and what becomes of it."""
+        if self._audit.log_end_ms is None:
+            return f"Waiting for the log: {problem}"
+        read = words.counted(self._audit.records, "record")
+        until = words.utc(self._audit.log_end_ms)
+        return (
+            f"The log cannot be read any more: {problem}. Read before: {read}, up to {until}."
+            " Waiting; reading goes on from there"
+        )
 
     def _learn_names(self) -> None:
         now = time.monotonic()

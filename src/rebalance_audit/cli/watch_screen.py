@@ -56,8 +56,7 @@ class WatchScreen:
             f"  {words.clock(now_ms)} UTC, {words.counted(len(groups), 'group')}, {len(going_on):,} rebalancing",
             "default",
         )
-        if self._note:
-            head.append(f"\n{words.visible(self._note)}", "yellow")
+        notes = [Text(words.visible(self._note), "yellow")] if self._note else []
         lines = [line for group in going_on for line in _running(group, now_ms)]
         ended = [
             Text(f"- {sentence}") for sentence in list(self._ended)[-(height // ENDED_SHARE) :]
@@ -66,8 +65,8 @@ class WatchScreen:
             text.truncate(2 * width, overflow="ellipsis")
         while _height(lines, width) > height // OPEN_SHARE:
             lines.pop()
-        room = height - FRAME_LINES - _height(lines, width) - _height(ended, width)
-        parts: list[RenderableType] = [head, *lines, Text()]
+        room = height - FRAME_LINES - _height([*notes, *lines, *ended], width)
+        parts: list[RenderableType] = [head, *notes, *lines, Text()]
         parts.append(_table(groups, max(1, room)))
         if ended:
             parts += [Text(), Text("Ended last", "bold"), *reversed(ended)]

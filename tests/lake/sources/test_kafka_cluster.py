@@ -36,3 +36,33 @@ def test_a_broker_that_fails_after_the_first_answer(
     monkeypatch.setattr(kafka, "KafkaAdminClient", Failing)
     with pytest.raises(SourceNotReadable, match=f"^{re.escape(sentence)}"):
         KafkaCluster("h:9", KafkaSettings()).topic_names()
+
+
+def test_a_cluster_that_has_answered_is_not_looked_for_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Host, port and login were right: none of them is named as what may be wrong."""
+    answers = iter(([], KafkaTimeoutError("Timed out after 9 ms"), KafkaConnectionError("refused")))
+
+    class Dying:
+        def __init__(self, **_: object) -> None:
+            """It has connected."""
+
+        def describe_topics(self) -> list[object]:
+            answer = next(answers)
+            if isinstance(answer, KafkaError):
+                raise answer
+            return answer
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    monkeypatch.setattr(kafka, "KafkaAdminClient", Dying)
+    cluster = KafkaCluster("h:9", KafkaSettings())
+    cluster.topic_names()
+    for _ in range(2):
+        with pytest.raises(SourceNotReadable) as raised:
+            cluster.topic_names()
+        said = str(raised.value)
+        assert said.startswith("Kafka at h:9 answered before and cannot be reached any more: ")
+        assert "password" not in said

@@ -162,7 +162,11 @@ def watch(
     finally:
         source.log.close()
     teller.say = click.echo
-    teller.end()
+    teller.end(watched.unread_since_ms)
+    if audit.log_end_ms is not None:
+        state = "" if state_file is None else f" --state {state_file}"
+        how = state or f" --since {words.iso(audit.log_end_ms)}"
+        _notes(invocation)(f"To go on from here: the same command with{how}")
 
 
 @contextmanager
@@ -209,14 +213,18 @@ class Teller:
         if found:
             sys.stdout.flush()
 
-    def end(self) -> None:
-        """The last line."""
+    def end(self, unread_since_ms: int | None) -> None:
+        """The last line; `unread_since_ms`: since when the log could not be read (epoch ms)."""
         told, still = words.counted(self._told, "rebalance"), len(self._going_on)
         if self._as_json:
             last = {"schema_version": JSON_VERSION, "event": "end"}
-            self._print({**last, "rebalances": self._told, "going_on": still})
-        else:
+            counts = {"rebalances": self._told, "going_on": still}
+            self._print({**last, **counts, "unread_since": words.iso(unread_since_ms)})
+        elif unread_since_ms is None:
             self._print(f"Watched until now: {told}, {still:,} still going on.")
+        else:
+            lost = f"{words.utc(unread_since_ms)}, since when the log could not be read"
+            self._print(f"Watched until {lost}: {told}, {still:,} still going on then.")
 
     def _shape(
         self, group: GroupNews, row: dict[str, Any], times: int, sentence: str

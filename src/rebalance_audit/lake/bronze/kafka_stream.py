@@ -299,7 +299,10 @@ class KafkaStream:
         elif self._asking_since is None:
             self._asking_since = now
         elif now - self._asking_since >= self._source.settings.timeout_ms / 1000:
-            self._source.cluster.view()
+            try:
+                self._source.cluster.view()
+            except SourceNotReadable as error:
+                raise self._cut_short(error) from None
             self._asking_since = now
 
     # -- checkpoint -----------------------------------------------------------------------------
@@ -355,10 +358,19 @@ class KafkaStream:
             return self._source.unseen(self._begins)
         known = self._source.explain(cause)
         if known is not None:
-            return known
+            return self._cut_short(known)
         # The whole text contains the query's plan, and the plan the options with their secrets.
         first_line = str(cause).partition("\n")[0]
         return RuntimeError(self._source.cluster.hide(first_line))
+
+    def _cut_short(self, error: SourceNotReadable) -> SourceNotReadable:
+        """The same, and what became of the records that were read before."""
+        if not self.appended.records:
+            return error
+        return SourceNotReadable(
+            f"{error} Until then bronze got {self.appended.records:,} of its records; the same command goes on from"
+            " there."
+        )
 
 
 def checkpoint_of(source: KafkaSource, lake: str, cluster: str, cluster_id: str) -> str:

@@ -103,6 +103,7 @@ class KafkaCluster:
                 f"Kafka option {refused} must be {FORCED[refused]}: see docs/live-kafka.md."
             )
         self._admin_options = {**self._login_beside(admin), **admin}
+        self._has_answered = False
 
     def view(self) -> ClusterView:
         """The cluster's id, and the ends of the log's partitions. Raises SourceNotReadable."""
@@ -225,6 +226,7 @@ class KafkaCluster:
             connected = True
             try:
                 yield admin
+                self._has_answered = True
             finally:
                 with suppress(KafkaError, OSError):
                     admin.close()
@@ -237,6 +239,11 @@ class KafkaCluster:
 
     def _unreachable(self, *, connected: bool) -> str:
         """What to check. While it connects the client says only that time ran out, even if the password is wrong."""
+        if self._has_answered:
+            return (
+                f"{self} answered before and cannot be reached any more: check that its brokers are running, and that"
+                " this machine can still connect to them."
+            )
         if connected:
             return (
                 f"A broker of {self} cannot be reached: check that all brokers are running, and that this machine can"
