@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,7 +18,7 @@ from rich.console import Console
 from rebalance_audit.cli import exit_codes, main
 from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
 from rebalance_audit.cli.invocation import Invocation
-from rebalance_audit.cli.progress import progress, slow_progress
+from rebalance_audit.cli.progress import progress, slow_progress, slow_step
 from rebalance_audit.config import load_config
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.version import __version__
@@ -193,6 +194,8 @@ def test_a_program_that_asks_for_json_gets_its_error_as_json() -> None:
         (["inspect", "nowhere"], "SourceNotReadable", exit_codes.NOT_READABLE),
         (["explain", log, "flet"], "BadParameter", exit_codes.BAD_ARGUMENTS),
         (["inspect", log, "--table", "epoch"], "BadRequest", exit_codes.BAD_ARGUMENTS),
+        (["state", "nowhere"], "SourceNotReadable", exit_codes.NOT_READABLE),
+        (["decode", log, "--partition", "99"], "BadParameter", exit_codes.BAD_ARGUMENTS),
     ):
         outcome = call(*arguments, "--json")
         told = json.loads(outcome.out)
@@ -256,6 +259,20 @@ def test_only_who_waits_for_more_than_two_seconds_is_told_of_progress(
         tell("reading the log: 7 records")
     assert isinstance(console.file, io.StringIO)
     assert ("reading the log: 7 records …" in console.file.getvalue()) == told
+
+
+@pytest.mark.parametrize(
+    ("terminal", "patience_s", "told"), [(True, 60, False), (True, 0, True), (False, 0, False)]
+)
+def test_a_long_step_is_named_while_it_lasts(terminal: bool, patience_s: float, told: bool) -> None:
+    """By a thread, since the step itself says nothing; nothing of it stays."""
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal)
+    deadline = time.monotonic() + 20
+    with slow_step("making the page", console, patience_s):
+        while told and "making the page …" not in file.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert ("making the page …" in file.getvalue()) == told
 
 
 def test_an_audit_tells_how_far_it_is() -> None:

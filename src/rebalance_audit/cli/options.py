@@ -49,6 +49,15 @@ cluster: Final = click.option(
 )
 
 
+errors_as_json: Final = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    help="Errors as a JSON object on stdout, too; what it prints is JSON anyway.",
+)
+"""For commands that print nothing but JSON; `main` looks for the word."""
+
+
 def time_option(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     """An option whose value is a moment; `text` is its help."""
     return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")

@@ -1,6 +1,7 @@
 """Progress on stderr: a moving line on a terminal, plain lines elsewhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -63,6 +64,34 @@ def slow_progress(
         if clock() - begin >= SLOW_S:
             console.file.write(CLEARED)
             console.file.flush()
+
+
+@contextmanager
+def slow_step(
+    step: str, console: Console | None = None, patience_s: float = SLOW_S
+) -> Iterator[None]:
+    """Names one long step that tells of none itself: only on a terminal, and only once it has taken so long.
+
+    A thread draws it, so nothing inside may fork.
+    """
+    console = console or Console(stderr=True)
+    if _is_quiet() or not console.is_terminal:
+        yield
+        return
+    is_over = threading.Event()
+
+    def draw() -> None:
+        if not is_over.wait(patience_s):
+            with console.status(f"{step} …"):
+                is_over.wait()
+
+    drawing = threading.Thread(target=draw, daemon=True)
+    drawing.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        drawing.join()
 
 
 def _is_quiet() -> bool:

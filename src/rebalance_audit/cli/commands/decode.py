@@ -9,8 +9,10 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import debug_option
+from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.decode import decoded_lines, record_filter, record_type_of
+from rebalance_audit.report import words
 from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
@@ -58,6 +60,7 @@ class TypeOfRecord(click.ParamType[int | str]):
 )
 @options.time_option("--from", "from_ms", text="Only records of this time or later.")
 @options.time_option("--to", "to_ms", text="Only records before this time.")
+@options.errors_as_json
 @debug_option
 def decode(
     segments: Path,
@@ -76,6 +79,10 @@ def decode(
     """
     folder = open_log_folder(segments)
     wanted = record_filter(group_ids, record_types, from_ms, to_ms)
-    with bad_arguments():
+    written = 0
+    with bad_arguments(), slow_progress() as tell:
         for lines in decoded_lines(folder, wanted, log_partitions):
             sys.stdout.buffer.write(lines)
+            if not sys.stdout.isatty():
+                written += len(lines)
+                tell(f"decoded: {words.size(written)} of JSON")

@@ -105,10 +105,10 @@ def _what_next(out: Path, tables: Tables) -> str:
 All rebalances are in {out / REPORT}, pictures of each group in {out / PAGE}.
 What to look at next:
 
-  rebalance-audit inspect {out / "log"} --group {busiest}
-      every epoch of the most unsettled group, with causes and evidence; without Spark
-  rebalance-audit state {out / "log"} --at 2026-11-21T09:11:30Z
-      all groups as they stood at that moment
+  rebalance-audit explain {out / "log"} {busiest}
+      who held the most unsettled group up, and why, in sentences; without Spark
+  rebalance-audit inspect {out / "log"} --group {busiest} --epochs
+      each of its epochs, with causes and evidence
   rebalance-audit inspect FOLDER
       the same for your own cluster: FOLDER holds copies of __consumer_offsets-*/*.log
 """

@@ -14,7 +14,7 @@ from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
-from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.errors import BadRequest, require_known
@@ -158,7 +158,8 @@ def _rows_of(
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
 
     group_id = where[0]
-    tables = lake_group.group_tables(config.lake.path, config.cluster, group_id)
+    with slow_step("reading the lake"):
+        tables = lake_group.group_tables(config.lake.path, config.cluster, group_id)
     if not tables["group_states"]:
         known = lake_group.group_ids(config.lake.path, config.cluster)
         require_known((group_id,), known)

@@ -9,6 +9,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 
@@ -50,7 +51,8 @@ def export(
     ((kind, target),) = chosen.items()
     from rebalance_audit.readers.export import export_gold  # noqa: PLC0415 - imports DuckDB
 
-    counts = export_gold(gold, kind, target)
+    with slow_step("writing tables and views"):
+        counts = export_gold(gold, kind, target)
     hand_out(_summary(kind, target, counts), _text(target, counts))
 
 

@@ -13,7 +13,7 @@ from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
-from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_in_parts, audit_segments
@@ -195,7 +195,8 @@ def _inspect_lake(
     known = group.group_ids(path, name)
     with bad_arguments():
         require_known(group_ids, known)
-    tables = gold.gold_tables(path, name, group_ids)
+    with slow_step("reading the lake"):
+        tables = gold.gold_tables(path, name, group_ids)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(tables, name))
     else:

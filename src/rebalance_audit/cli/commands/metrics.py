@@ -8,6 +8,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import document, write_file
 
 if TYPE_CHECKING:
@@ -40,11 +41,12 @@ def metrics(
     """
     from rebalance_audit.readers.metrics import metrics_shape, metrics_text  # noqa: PLC0415 - imports DuckDB
 
-    text = (
-        document({"metrics": metrics_shape(gold, groups_max)})
-        if as_json
-        else metrics_text(gold, groups_max)
-    )
+    with slow_step("counting"):
+        text = (
+            document({"metrics": metrics_shape(gold, groups_max)})
+            if as_json
+            else metrics_text(gold, groups_max)
+        )
     if out is None:
         click.echo(text, nl=False)
     else:

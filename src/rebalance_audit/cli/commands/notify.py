@@ -7,6 +7,7 @@ import click
 
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 from rebalance_audit.report.notices.bodies import BODIES
@@ -117,7 +118,8 @@ def notify(
         text = "\n".join(named)
         hand_out({"dry_run": True, "bodies": bodies}, text or "Nothing to send.")
         return
-    told = deliver(gold.findings, sent, webhook, severities)
+    with slow_step("sending findings"):
+        told = deliver(gold.findings, sent, webhook, severities)
     hand_out(
         {"dry_run": False, "sent": told},
         f"{words.counted(len(told), 'finding')} sent." if told else "Nothing to send.",

@@ -11,7 +11,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
@@ -102,9 +102,9 @@ def report(
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports the templates
 
-    with bad_arguments():
+    with bad_arguments(), slow_step("making the page"):
         facts = report_facts(source, **wanted)
-    page = render_page(facts).encode()
+        page = render_page(facts).encode()
     write_file(page, out)
     totals = facts.totals
     summary = {
@@ -134,7 +134,7 @@ def _draw(
 ) -> None:
     from rebalance_audit.report.figures import plot_group  # noqa: PLC0415 - the page needs none
 
-    with bad_arguments(group="--png"):
+    with bad_arguments(group="--png"), slow_step("drawing the group"):
         source.require_cluster()
         figure = plot_group(source.gold, group_id, start=from_ms, end=to_ms)
     picture = BytesIO()

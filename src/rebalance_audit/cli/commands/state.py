@@ -10,6 +10,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report import words
@@ -33,6 +34,7 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 @options.time_option(
     "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
 )
+@options.errors_as_json
 @configured
 def state(
     invocation: Invocation,
@@ -51,7 +53,7 @@ def state(
     if segments is not None and lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     if segments is not None:
-        with bad_arguments():
+        with bad_arguments(), slow_step("replaying the log"):
             found = segment_state(open_log_folder(segments), group_ids, at_ms)
     else:
         config = invocation.config_of_reader(
@@ -61,7 +63,7 @@ def state(
         )
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
-        with bad_arguments():
+        with bad_arguments(), slow_step("reading the lake"):
             found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
     if found.undecodable:
         click.echo(

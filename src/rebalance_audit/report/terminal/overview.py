@@ -134,7 +134,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
                 words.bounds(group.not_stable),
                 f"longest {words.bounds(group.longest)}" if group.longest else "",
             ),
-            two_lines(_mostly(group), f"last to arrive: {worst}" if group.worst_member_id else ""),
+            two_lines(_mostly(group), f"last: {worst}" if group.worst_member_id else ""),
         )
     return table
 
