@@ -146,6 +146,7 @@ def test_every_log_makes_a_page_that_works(
         assert found == [], json.dumps(told, indent=1)
         assert troubles.seen == []
         REVIEW.mkdir(parents=True, exist_ok=True)
+        page.evaluate("scrollTo(0, 0)")  # the filters stay on the screen, and would cover a section
         page.screenshot(path=REVIEW / f"{log}-{width}-{scheme}.png", full_page=True)
         if scheme == "light":
             page.pdf(path=REVIEW / f"{log}-a4.pdf", prefer_css_page_size=True)
@@ -189,6 +190,23 @@ def test_zoom_moves_all_pictures_from_the_whole_log_to_a_millisecond(
     assert int(at_last[1][-3:]) - int(at_last[0][-3:]) in {1, -999}
     lanes.dblclick(position={"x": box["width"] / 2, "y": 40})
     assert window(page) == whole
+
+
+def test_names_that_begin_alike_can_be_told_apart(browser: Browser, tmp_path: Path) -> None:
+    """Beside the lanes of groups, on a desktop and on a telephone: the middle of a long name is cut, not its end."""
+    names = [f"payments-production-europe-{part}" for part in ("ledger", "refund", "settle")]
+    write_groups(tmp_path, *(rows_of(name) for name in names))
+    report(tmp_path)
+    for width in (1440, 390):
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        opened(page, tmp_path / "pages" / "report.html")
+        labels = page.evaluate(
+            """() => { const { data, axisLabel } = echarts.getInstanceByDom(document.getElementById("chart-lanes"))
+                .getOption().yAxis[0]; return data.map(axisLabel.formatter); }"""
+        )
+        assert len(set(labels)) == len(names), labels
+        assert all(label.endswith(name[-4:]) for label, name in zip(labels, names, strict=True))
+        page.close()
 
 
 def test_marks_say_what_they_are(page: Page, pages: dict[str, Path]) -> None:

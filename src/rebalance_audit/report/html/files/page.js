@@ -107,7 +107,13 @@
   const afterPainting = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
   const GRID = { left: 150, right: 16, top: 8, bottom: 26 };
-  const grid = (element) => ({ ...GRID, left: element.clientWidth < 500 ? 92 : GRID.left });
+  const grid = (element) => ({ ...GRID, left: element.clientWidth < 500 ? 92 : element.clientWidth < 900 ? GRID.left : 190 });
+
+  // Names of one team begin alike, and pods' names end differently: what is cut is the middle.
+  function shortened(name, letters) {
+    const tail = Math.floor((letters - 1) / 2);
+    return name.length > letters ? `${name.slice(0, letters - 1 - tail)}…${name.slice(-tail)}` : name;
+  }
 
   // While the page opens, what is out of view waits until the rest can be seen.
   let isOpen = false;
@@ -164,7 +170,7 @@
       xAxis: timeAxis(),
       yAxis: {
         type: "category", data: lanes, inverse: true, ...axis(), splitLine: { show: true, lineStyle: { color: colour("grid") } }, axisTick: { show: false },
-        axisLabel: { color: colour("ink"), interval: 0, formatter: (name) => (name.length > letters ? `${name.slice(0, letters - 1)}…` : name) },
+        axisLabel: { color: colour("ink"), interval: 0, formatter: (name) => shortened(name, letters) },
       },
       series: [{ type: "custom", clip: false, progressive: 0, renderItem: render, data: marks.map((mark) => [mark.from, mark.lane]), encode: { x: 0, y: 1 } }],
     };
