@@ -109,6 +109,26 @@ def test_the_member_that_was_last_is_the_worst(sql: duckdb.DuckDBPyConnection) -
     assert worst["longest_revoke_ms"] > 2000
 
 
+def test_who_never_gave_partitions_up_is_worse_than_all_who_did(
+    sql: duckdb.DuckDBPyConnection,
+) -> None:
+    """It has no latency, since it never reached the epoch; the next one began when it was removed."""
+    worst, *others = rows_of(
+        sql, "from views.worst_members where group_id = 'stuck' order by longest_hold_ms desc"
+    )
+    (told,) = rows_of(
+        sql,
+        """select floor(date_diff('millisecond', way.revoke_started_at, next.started_at) / 1000)::bigint as whole_s
+        from gold.convergence as way join gold.epochs as next
+            on next.group_id = way.group_id and next.epoch = way.epoch + 1
+        where way.group_id = 'stuck' and way.revoke_started_at is not null and way.revoked_at is null""",
+    )
+    assert (worst["client_id"], worst["times_not_released"]) == ("stuck-0", 1)
+    assert worst["longest_hold_ms"] == told["whole_s"] * 1000 > 1000
+    assert [row["times_not_released"] for row in others] == [0]
+    assert others[0]["longest_hold_ms"] < worst["longest_hold_ms"]
+
+
 def finding(finding_id: str, severity: str, to_at: int | None) -> Row:
     """A finding about group g."""
     return {

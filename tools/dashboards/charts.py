@@ -28,6 +28,8 @@ class Chart:
     value: str = ""
     """An aggregate of SQL."""
     label: str = ""
+    unit: str = "short"
+    """Of the value, by Grafana's name."""
     by: str = ""
     """A series for each value of this column."""
     bars: bool = False
@@ -86,6 +88,7 @@ CHARTS: Final = (
         over="day",
         value="MIN(share_stable_estimate)",
         label="least share stable",
+        unit="percentunit",
         by="group_id",
     ),
     Chart(
@@ -93,12 +96,13 @@ CHARTS: Final = (
         over="day",
         value="SUM(unowned_partition_ms) / 1000.0",
         label="partition seconds without owner",
+        unit="s",
         by="topic",
         bars=True,
     ),
     Chart(
         "worst_members",
-        ("longest_revoke_ms", "longest_latency_ms"),
+        ("longest_hold_ms", "longest_latency_ms"),
         (
             "cluster",
             "group_id",
@@ -107,8 +111,9 @@ CHARTS: Final = (
             "client_host",
             "epochs",
             "times_last",
+            "times_not_released",
+            "longest_hold_ms",
             "longest_latency_ms",
-            "longest_revoke_ms",
             "longest_wait_ms",
         ),
     ),

@@ -53,7 +53,7 @@ def _panel(chart: Chart, number: int) -> dict[str, Any]:
     query, times = (_over_time(chart), ["time"]) if chart.value else (_rows(chart), _times(chart))
     return {
         "id": number,
-        "type": ("barchart" if chart.bars else "timeseries") if chart.value else "table",
+        "type": "timeseries" if chart.value else "table",
         "title": chart.title,
         "description": chart.description,
         "datasource": datasource,
@@ -67,8 +67,22 @@ def _panel(chart: Chart, number: int) -> dict[str, Any]:
                 "timeColumns": times,
             }
         ],
-        "fieldConfig": {"defaults": {}, "overrides": _overrides(chart)},
-        "options": {"stacking": "normal"} if chart.bars else {},
+        "fieldConfig": {"defaults": _defaults(chart), "overrides": _overrides(chart)},
+        "options": {},
+    }
+
+
+def _defaults(chart: Chart) -> dict[str, Any]:
+    """How a series looks: named after what it is of, without the name of the value that all series share."""
+    if not chart.value:
+        return {}
+    bars = {"drawStyle": "bars", "fillOpacity": 80, "stacking": {"mode": "normal", "group": "A"}}
+    points = {"drawStyle": "points", "pointSize": 6}
+    return {
+        "displayName": "${__field.labels.metric}",
+        "unit": chart.unit,
+        "min": 0,
+        "custom": bars if chart.bars else points,
     }
 
 
