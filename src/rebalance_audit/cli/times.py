@@ -1,5 +1,7 @@
 """Moments as values of options."""
 
+import sys
+import time
 from typing import Final
 
 import click
@@ -29,3 +31,11 @@ class Moment(click.ParamType[int]):
             self.fail(str(error), param, ctx)
         assert found is not None
         return found
+
+
+def now_for_people() -> int | None:
+    """The time (epoch ms) for a person at a terminal, who is told how long ago things were; None elsewhere.
+
+    What a file or a program gets does not depend on when it was made.
+    """
+    return int(time.time() * 1000) if sys.stdout.isatty() else None

@@ -1,5 +1,6 @@
 """Numbers and times in words for people."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,6 +10,7 @@ from rebalance_audit.audit.group.bounds import Bounds
 NOTHING: Final = "–"
 """Shown where a value is unknown or does not apply."""
 UNKNOWN_TIME: Final = "an unknown time"
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?) UTC")
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written with its zone where a reader needs it
 
 _SECOND_MS: Final = 1000
@@ -136,6 +138,18 @@ def day(timestamp_ms: int) -> str:
 def clock(timestamp_ms: int | None) -> str:
     """`11:14:05.123` in UTC: for tables whose heading has the day."""
     return moment(timestamp_ms).rpartition(" ")[2]
+
+
+def aged(text: str, now_ms: int | None) -> str:
+    """A sentence with the age of the first moment in it; as it is where nobody says what time it is."""
+    found = None if now_ms is None else _MOMENT.search(text)
+    if found is None or now_ms is None:
+        return text
+    passed = timedelta(milliseconds=now_ms) - (datetime.fromisoformat(found[1]) - _EPOCH)
+    if passed < timedelta():
+        return text
+    ago = duration(passed // timedelta(seconds=1) * _SECOND_MS)
+    return f"{text[: found.end()]} ({ago} ago){text[found.end() :]}"
 
 
 def iso(timestamp_ms: int | None) -> str | None:

@@ -17,6 +17,7 @@ from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report import words
@@ -38,6 +39,9 @@ Examples:
   rebalance-audit explain --lake /data/lake checkout --at 2026-11-21T03:12Z
   rebalance-audit explain copy-of-log checkout --epoch 17 --markdown
 """
+
+AGED: Final = ("In short", "The last rebalance")
+"""Sections whose moments a person is told the age of."""
 
 _TABLE_OF: Final = {
     "epoch": "epochs",
@@ -122,7 +126,7 @@ def explain(
         click.echo(markdown_of(explanation, group_id, MemberNames(own["members"])), nl=False)
     else:
         with paged_console() as console:
-            _print(ConsoleReport(console, own), explanation, group_id)
+            _print(ConsoleReport(console, own), explanation, group_id, now_for_people())
 
 
 def _rows_of(
@@ -181,8 +185,11 @@ def _explain(
     return explain_group(own)
 
 
-def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> None:
-    layout.line(Text(layout.names.in_sentence(group_id, explanation.heading), "bold"))
+def _print(
+    layout: ConsoleReport, explanation: Explanation, group_id: str, now_ms: int | None
+) -> None:
+    heading = words.aged(explanation.heading, now_ms)
+    layout.line(Text(layout.names.in_sentence(group_id, heading), "bold"))
     for place, section in enumerate(explanation.sections):
         # The answer stands right below the heading.
         if place:
@@ -190,7 +197,8 @@ def _print(layout: ConsoleReport, explanation: Explanation, group_id: str) -> No
             layout.line(Text(words.visible(section.title), "bold"))
         for sentence in section.sentences:
             style = "dim" if sentence.startswith("Evidence: ") else ""
-            text = Text(layout.names.in_sentence(group_id, sentence), style)
+            told = words.aged(sentence, now_ms) if section.title in AGED else sentence
+            text = Text(layout.names.in_sentence(group_id, told), style)
             layout.print(Padding(text, (0, 0, 0, 2)))
     layout.words()
 

@@ -15,6 +15,7 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.tables_json import Brief, Narrowed
+from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_in_parts, audit_segments
 from rebalance_audit.report.terminal.extent import Extent
@@ -156,6 +157,7 @@ def inspect(
                 audit.facts,
                 group_ids,
                 extent,
+                now_for_people(),
             )
 
 

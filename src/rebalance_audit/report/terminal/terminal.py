@@ -40,10 +40,11 @@ def print_report(
     facts: LogFacts,
     group_ids: Sequence[str],
     extent: Extent,
+    now_ms: int | None = None,
 ) -> None:
-    """The overview, or each group of `group_ids` in detail."""
+    """The overview, or each group of `group_ids` in detail; `now_ms` (epoch ms): says how old the log's end is."""
     layout = ConsoleReport(console, tables)
-    _read(layout, facts)
+    _read(layout, facts, now_ms)
     _answer(layout, tables, group_ids, extent)
     _oddities(layout, facts)
 
@@ -80,7 +81,7 @@ def _answer(
         print_overview(layout, kept, extent)
 
 
-def _read(layout: ConsoleReport, facts: LogFacts) -> None:
+def _read(layout: ConsoleReport, facts: LogFacts, now_ms: int | None) -> None:
     layout.line(Text(words.visible(facts.source), "bold"))
     counts = (
         f"{words.counted(facts.records, 'record')}, {facts.offset_commits:,} of them offset commits, in "
@@ -89,6 +90,9 @@ def _read(layout: ConsoleReport, facts: LogFacts) -> None:
     if facts.first_ms is not None and facts.last_ms is not None:
         first, last = words.moment(facts.first_ms), words.moment(facts.last_ms)
         counts += f", {first[:-4]} to {last[11:-4] if first[:10] == last[:10] else last[:-4]} UTC"
+        if now_ms is not None and now_ms >= facts.last_ms:
+            seconds = (now_ms - facts.last_ms) // 1000
+            counts += f" ({words.duration(seconds * 1000)} ago)"
     layout.line(counts)
 
 
