@@ -38,9 +38,9 @@ def main() -> None:
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         for name, shape, limit_s in LOGS:
-            file = Path(folder) / f"{shape.groups}.html"
+            file, log = Path(folder) / f"{shape.groups}.html", scale_log(shape)
             began = time.perf_counter()
-            subprocess.run([COMMAND, "report", scale_log(shape), "--out", file], check=True)
+            subprocess.run([COMMAND, "report", log, "--out", file], check=True)
             made_s = time.perf_counter() - began
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             open_s, *others_s = opened(page, file)
