@@ -1,8 +1,16 @@
-"""Contrast of the page's areas, by the formula of WCAG 2."""
+"""Contrast of the page's areas, by the formula of WCAG 2, and how they look to people who see fewer colours."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+from coloraide import Color
 
 from rebalance_audit.report.html import colours
 from rebalance_audit.report.html.colours import DARK_PAPER, LIGHT_PAPER, MARKS, OTHER, STATES
 
+TOLD_APART = 8.0
+"""CIEDE2000: several times the least difference that can be seen at all, since areas are small and lie apart."""
 CAUSES = [f"cause {number}" for number in range(7)]
 
 
@@ -38,3 +46,27 @@ def test_a_group_on_the_way_stands_out_from_one_that_is_stable() -> None:
         if not look.is_quiet:
             assert contrast(look.shades.light, stable.light) >= 3, name
             assert contrast(look.shades.dark, stable.dark) >= 3, name
+
+
+def shades_in_one_place() -> dict[str, list[colours.Shades]]:
+    """Colours that have to be told apart since they lie in one lane or in one bar."""
+    return {
+        "causes": [*colours.colours_of(CAUSES).values(), OTHER],
+        "states": list(dict.fromkeys(look.shades for look in STATES.values())),
+        "a member's lane": [MARKS[name] for name in ("owned", "on_the_way", "waited", "giving_up")],
+    }
+
+
+def nearest(shown: Sequence[str], eyes: str | None) -> float:
+    """How far apart the two most similar colours are to such eyes, by CIEDE2000."""
+    seen = [Color(shade) if eyes is None else Color(shade).filter(eyes).clip() for shade in shown]
+    return min(one.delta_e(other, method="2000") for one, other in combinations(seen, 2))
+
+
+@pytest.mark.parametrize("eyes", [None, "protan", "deutan", "tritan"])
+@pytest.mark.parametrize("place", shades_in_one_place())
+def test_colours_side_by_side_differ_to_all_eyes(place: str, eyes: str | None) -> None:
+    """Also to those who lack one of the three kinds of cones, on white and on black."""
+    shades = shades_in_one_place()[place]
+    assert nearest([each.light for each in shades], eyes) >= TOLD_APART
+    assert nearest([each.dark for each in shades], eyes) >= TOLD_APART

@@ -164,9 +164,8 @@ def watch(
     teller.say = click.echo
     teller.end(watched.unread_since_ms)
     if audit.log_end_ms is not None:
-        state = "" if state_file is None else f" --state {state_file}"
-        how = state or f" --since {words.iso(audit.log_end_ms)}"
-        _notes(invocation)(f"To go on from here: the same command with{how}")
+        since = "" if told is not None else f" with --since {words.iso(audit.log_end_ms)}"
+        _notes(invocation)(f"To go on from here: the same command{since}")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ DARK_PAPER: Final = "#14181f"
 _QUIET: Final = Shades("#66a085", "#3f7359")
 _ABSENT: Final = Shades("#8a93a0", "#6b7480")
 _MOVING: Final = Shades("#7a2e00", "#ffb45c")
-_ASSIGNING: Final = Shades("#5c2a72", "#f3d35b")
+_ASSIGNING: Final = Shades("#5c2a72", "#fff3c4")
 
 
 class StateLook(NamedTuple):
@@ -50,22 +50,23 @@ MARKS: Final = {
     "owned": Shades("#5f8fc4", "#3f6ea3"),
     "on_the_way": Shades("#7a2e00", "#ffb45c"),
     "waited": Shades("#4b2a99", "#b9a6ff"),
-    "giving_up": Shades("#a5005c", "#ff8fc6"),
+    "giving_up": Shades("#e6007a", "#ff66cc"),
     "unowned": Shades("#b3261e", "#ff8a80"),
     "not_stable": Shades("#a8500a", "#f0a04b"),
 }
 """Marks of a member's lane, and those of two other charts."""
 
 _CAUSES: Final = (
-    Shades("#0072b2", "#56b4e9"),
-    Shades("#c4500a", "#e69f00"),
-    Shades("#00805d", "#2fd0a0"),
-    Shades("#a8437f", "#f0a0d0"),
-    Shades("#7d6300", "#f0e442"),
-    Shades("#4b3b9e", "#b0a4ff"),
-    Shades("#2b2b2b", "#e6e6e6"),
+    Shades("#1376ff", "#245fff"),
+    Shades("#801600", "#8e6901"),
+    Shades("#027b4f", "#20a86b"),
+    Shades("#76486d", "#f497ba"),
+    Shades("#a38c00", "#d1c443"),
+    Shades("#4409b0", "#b099ff"),
+    Shades("#222222", "#f3f2f2"),
 )
-OTHER: Final = Shades("#737c88", "#8c96a3")
+"""They differ in lightness as much as in hue, so that nobody's eyes take two of them for one."""
+OTHER: Final = Shades("#8a939f", "#6d7783")
 """The causes that are too rare for a colour of their own."""
 
 
