@@ -192,9 +192,16 @@ def test_zoom_moves_all_pictures_from_the_whole_log_to_a_millisecond(
     assert window(page) == whole
 
 
-def test_names_that_begin_alike_can_be_told_apart(browser: Browser, tmp_path: Path) -> None:
-    """Beside the lanes of groups, on a desktop and on a telephone: the middle of a long name is cut, not its end."""
-    names = [f"payments-production-europe-{part}" for part in ("ledger", "refund", "settle")]
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"payments-production-europe-{part}" for part in ("ledger", "refund", "settle")],
+        [f"payments-{number}-production-europe" for number in range(3)],
+    ],
+    ids=("end", "beginning"),
+)
+def test_long_names_can_be_told_apart(names: list[str], browser: Browser, tmp_path: Path) -> None:
+    """Beside the lanes of groups, on a desktop and on a telephone: what is left of each name is its own."""
     write_groups(tmp_path, *(rows_of(name) for name in names))
     report(tmp_path)
     for width in (1440, 390):
@@ -205,7 +212,6 @@ def test_names_that_begin_alike_can_be_told_apart(browser: Browser, tmp_path: Pa
                 .getOption().yAxis[0]; return data.map(axisLabel.formatter); }"""
         )
         assert len(set(labels)) == len(names), labels
-        assert all(label.endswith(name[-4:]) for label, name in zip(labels, names, strict=True))
         page.close()
 
 

@@ -109,10 +109,12 @@
   const GRID = { left: 150, right: 16, top: 8, bottom: 26 };
   const grid = (element) => ({ ...GRID, left: element.clientWidth < 500 ? 92 : element.clientWidth < 900 ? GRID.left : 190 });
 
-  // Names of one team begin alike, and pods' names end differently: what is cut is the middle.
-  function shortened(name, letters) {
-    const tail = Math.floor((letters - 1) / 2);
-    return name.length > letters ? `${name.slice(0, letters - 1 - tail)}…${name.slice(-tail)}` : name;
+  // Names lose their end, or their middle or beginning where more of them can be told apart by the rest.
+  function shortener(names, letters) {
+    const short = (tail) => (name) => (name.length > letters ? `${name.slice(0, letters - 1 - tail)}…${tail ? name.slice(-tail) : ""}` : name);
+    const ways = [0, Math.floor((letters - 1) / 2), letters - 1].map(short);
+    const distinct = ways.map((way) => new Set(names.map(way)).size);
+    return ways[distinct.indexOf(Math.max(...distinct))];
   }
 
   // While the page opens, what is out of view waits until the rest can be seen.
@@ -170,7 +172,7 @@
       xAxis: timeAxis(),
       yAxis: {
         type: "category", data: lanes, inverse: true, ...axis(), splitLine: { show: true, lineStyle: { color: colour("grid") } }, axisTick: { show: false },
-        axisLabel: { color: colour("ink"), interval: 0, formatter: (name) => shortened(name, letters) },
+        axisLabel: { color: colour("ink"), interval: 0, formatter: shortener(lanes, letters) },
       },
       series: [{ type: "custom", clip: false, progressive: 0, renderItem: render, data: marks.map((mark) => [mark.from, mark.lane]), encode: { x: 0, y: 1 } }],
     };
