@@ -36,7 +36,7 @@ def test_too_many_holes_become_fewer_that_hide_no_hole() -> None:
     chance = random.Random(6)
     offsets = [0]
     for _ in range(5 * RANGES_MAX):
-        run = int(chance.expovariate(0.01))
+        run = int(chance.expovariate(0.05))
         start = offsets[-1] + chance.randint(1, 3)
         offsets += range(start, start + run + 1)
     found = holes_among(offsets)

@@ -18,11 +18,20 @@ LOG: Final = str(segments("consumer-protocol"))
 SCHEMAS: Final = {
     path.name.partition(".")[0]: json.loads(text) for path, text in json_schemas.due().items()
 }
+JUDGES: Final = {
+    name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()
+}
 
 
 def test_the_schemas_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     """`make codegen` writes them."""
     assert generated_files.main(json_schemas.due, ["--check"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_schema(name: str) -> None:
+    """A wrong keyword would allow anything."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
 
 
 @pytest.mark.parametrize(
@@ -108,4 +117,4 @@ def checked_summary(name: str, summary: Mapping[str, Any]) -> None:
 
 def checked(name: str, document: dict[str, Any]) -> None:
     """Raises ValidationError."""
-    jsonschema.validate(document, SCHEMAS[name], cls=jsonschema.Draft202012Validator)
+    JUDGES[name].validate(document)

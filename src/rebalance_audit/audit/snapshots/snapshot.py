@@ -109,6 +109,7 @@ def twin_of(audit: GroupAudit, emit: Emit, log_end_ms: int | None) -> GroupAudit
     return twin
 
 
+@cache
 def shapes() -> str:
     """A fingerprint of everything that a snapshot can hold; it reveals a change without a raised STATE_FORMAT."""
     return _digest("\n".join(shape_lines()))
