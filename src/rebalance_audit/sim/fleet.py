@@ -22,6 +22,12 @@ from rebalance_audit.sim.options import EXPRESSIONS, GroupPlan, Protocol
 
 SUPERVISION_INTERVAL_MS: Final = 1_000
 SIZE_MAX: Final = 12
+_POLLED_WITHIN_MS: Final = 1_000
+"""Applications that keep up have processed in that time what they poll."""
+_BY_OTHER_TOOLS: Final = 0.25
+"""Share of removals of dynamic members that Kafka's Admin cannot ask for."""
+_REMOVED: Final = "member was removed by an admin"
+"""The reason that Kafka's Admin gives (KafkaAdminClient.DEFAULT_LEAVE_GROUP_REASON)."""
 _EARLY: Final = frozenset({Dialect.R3_7, Dialect.R3_9})
 _ROLLING_CHANGE: Final = {
     ("range",): ("cooperative-sticky", "range"),
@@ -187,9 +193,9 @@ class Fleet:
             self._scheduler.after(duration_ms, client.thaw)
 
     def poll_slowly(self) -> None:
-        """Let an application process what it polled for a long time."""
+        """Let an application process what it polled for a long time; who polled nothing has nothing to process."""
         instance = self._pick()
-        if instance is not None:
+        if instance is not None and self._has_work(instance.client):
             longest_ms = 2 * self.plan.max_poll_interval_ms
             instance.client.process_slowly(self._chance.between(1_000, longest_ms))
 
@@ -225,20 +231,43 @@ class Fleet:
                 again = partial(client.match, self._chance.choice(EXPRESSIONS))
                 self._scheduler.after(self._chance.between(1, 3_000), again)
 
+    def _has_work(self, client: AnyClient) -> bool:
+        """Whether messages came lately to a consumer's partitions; members of other groups have some anyway."""
+        if not isinstance(client, ClassicClient | ConsumerClient):
+            return True
+        position, now_ms = self.plan.traffic.position, self._scheduler.now_ms
+        return any(
+            position(number, now_ms) != position(number, now_ms - _POLLED_WITHIN_MS)
+            for _, number in client.owned
+        )
+
     def remove_by_admin(self) -> None:
-        """An administrator removes members."""
-        identities = [
-            MemberIdentity(
-                client.member_id, client.config.instance_id, "member was removed by an admin"
-            )
-            for client in self.clients
-            if client.running and client.member_id and self._chance.happens(0.5)
-        ]
-        if identities and self.plan.protocol not in {Protocol.SHARE, Protocol.STREAMS}:
+        """An administrator removes members: static ones each, dynamic ones all at once, or some with other tools.
+
+        Kafka's Admin names members by instance id alone (`MemberToRemove`); without any it describes the group and
+        sends one request for all members that the coordinator has. kafka-python's names dynamic members too.
+        """
+        if self.plan.protocol in {Protocol.SHARE, Protocol.STREAMS}:
+            return
+        group_id, served = self.plan.group_id, self.cluster.partition_of(self.plan.group_id)
+        if self.plan.static:
+            identities = [
+                MemberIdentity(group_instance_id=client.config.instance_id, reason=_REMOVED)
+                for client in self.clients
+                if client.running and self._chance.happens(0.5)
+            ]
+        else:
+            of_all = not self._chance.happens(_BY_OTHER_TOOLS)
+            identities = [
+                MemberIdentity(each, reason=_REMOVED)
+                for each in served.member_ids(group_id)
+                if of_all or self._chance.happens(0.5)
+            ]
+        if identities:
             self.cluster.ask(
                 "admin",
-                self.cluster.partition_of(self.plan.group_id),
-                LeaveGroupRequest(self.plan.group_id, tuple(identities)),
+                served,
+                LeaveGroupRequest(group_id, tuple(identities)),
                 lambda _: None,
                 RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
             )

@@ -181,6 +181,9 @@ _ASSIGNORS: Final = (
 )
 
 
+_POLL_INTERVALS_MS: Final = (10_000, 30_000, 60_000)
+
+
 def draw_options(seed: int, overrides: Overrides) -> SimulationOptions:
     """The options of a seed."""
     chance = Chance(seed, "options")
@@ -316,7 +319,7 @@ def _draw_group(
     ):
         static = False
     runs_assignor = options.coordinator.dialect is Dialect.R3_7 and chance.happens(0.4)
-    return GroupPlan(
+    plan = GroupPlan(
         f"group-{number}" if chance.happens(0.9) else f"größe-{number}",
         protocol,
         overrides.members or chance.between(1, 6),
@@ -328,7 +331,7 @@ def _draw_group(
         client_assignor="local" if runs_assignor else None,
         library=chance.choice(list(Library)),
         session_timeout_ms=chance.choice((6_000, 10_000, 45_000)),
-        max_poll_interval_ms=chance.choice((10_000, 30_000, 60_000)),
+        max_poll_interval_ms=chance.choice(_POLL_INTERVALS_MS),
         revoke_ms=chance.choice((1, 5, 200, 3_000)),
         commit_interval_ms=(
             chance.choice((0, 1_000, 5_000))
@@ -345,6 +348,13 @@ def _draw_group(
         repartitions=later.happens(0.4),
         answers_queries=later.happens(0.4),
     )
+    if plan.library is Library.LIBRDKAFKA and protocol in {Protocol.CLASSIC, Protocol.MIGRATING}:
+        # It does not start with less: rd_kafka_conf_finalize, "max.poll.interval.ms must be >= session.timeout.ms".
+        plan.max_poll_interval_ms = max(
+            plan.max_poll_interval_ms,
+            min(each for each in _POLL_INTERVALS_MS if each >= plan.session_timeout_ms),
+        )
+    return plan
 
 
 def told(options: object, name: str = "") -> Iterator[str]:

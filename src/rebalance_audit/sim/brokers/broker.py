@@ -166,6 +166,14 @@ class ServedPartition:
         """What the clock of the leading broker shows, epoch milliseconds."""
         return self._scheduler.now_ms + self.clock_offset_ms
 
+    def member_ids(self, group_id: str) -> tuple[str, ...]:
+        """The members that the coordinator has, as an administrator sees them."""
+        live = self.coordinator.live_group(group_id)
+        slot = self.shard.slot(group_id)
+        if live is not None:
+            return tuple(live.members)
+        return tuple(slot.group.members) if slot is not None and slot.group is not None else ()
+
     @property
     def next_offset(self) -> int:
         """Log offset of the next record, after those of the open batch."""

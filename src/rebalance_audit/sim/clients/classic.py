@@ -46,6 +46,11 @@ from rebalance_audit.wire.consumer_protocol import (
 
 JOIN_GRACE_MS: Final = 5_000
 """How much longer than its rebalance timeout a client waits for the JoinGroup response."""
+SYNC_GRACE_MS: Final = 3_000
+"""How much longer than its session librdkafka waits for the SyncGroup response (rd_kafka_SyncGroupRequest).
+
+The Java client waits as for any request (AbstractCoordinator.sendSyncGroupRequest).
+"""
 REJOIN_REASONS: Final = {
     RebalanceCause.TOPIC_METADATA_CHANGED: "cached metadata has changed",
     RebalanceCause.SUBSCRIPTION_CHANGED: "subscription has changed",
@@ -143,6 +148,13 @@ class ClassicClient(Client):
             return None
         return self.generation, self.member_id
 
+    def _commit_round(self) -> None:
+        """Callbacks that give partitions up block the poll loop, from which applications and libraries commit."""
+        if self.phase != "revoking":
+            super()._commit_round()
+        else:
+            self._later(self.config.revoke_ms, self._commit_round)
+
     @property
     def _in_transactions(self) -> bool:
         return self.config.committing is Committing.TRANSACTIONAL
@@ -150,21 +162,37 @@ class ClassicClient(Client):
     # --- joining -----------------------------------------------------------------------------------
 
     def _rejoin(self, intent: RebalanceCause | None) -> None:
-        """Take part in a rebalance: an eager member first gives up all it has."""
-        if self.phase != "member":
-            return
-        self.phase = "revoking"
-        gives_up = frozenset() if self.is_cooperative else self.owned
-        if gives_up or self.config.library is Library.JAVA:
-            self._commit_before_giving_up(gives_up)
-        if not gives_up:
-            self._when_polled(1, lambda: self._join(intent))
-            return
-        self._when_polled(self.config.revoke_ms, lambda: self._revoked_all(intent))
+        """Take part in a rebalance with the next poll: an eager member first gives up all it has."""
+        if self.phase == "member":
+            self.phase = "revoking"
+            generation = self.generation
+            self._when_polled(0, lambda: self._prepare(intent, generation))
 
-    def _revoked_all(self, intent: RebalanceCause | None) -> None:
-        if self.phase == "revoking":
-            self._drop(self.owned)
+    def _prepare(self, intent: RebalanceCause | None, generation: int) -> None:
+        """What Java's ConsumerCoordinator.onJoinPrepare does."""
+        if self.phase != "revoking" or generation != self.generation:
+            return
+        gives_up = frozenset() if self.is_cooperative else self.owned
+        delay_ms, life = self.config.revoke_ms if gives_up else 1, self._life
+
+        def revoke() -> None:
+            self._later(delay_ms, lambda: self._revoked_all(intent, generation))
+
+        def give_up() -> None:
+            self._run(life, revoke)
+
+        # Both libraries wait for the commit: .onJoinPrepare, and rd_kafka_assignment_serve_removals (wait_commit_cnt).
+        if self.config.committing is Committing.AUTO and (
+            gives_up or self.config.library is Library.JAVA
+        ):
+            self._commit_and_then(give_up)
+        else:
+            give_up()
+
+    def _revoked_all(self, intent: RebalanceCause | None, generation: int) -> None:
+        if self.phase == "revoking" and generation == self.generation:
+            if not self.is_cooperative:
+                self._drop(self.owned)
             self._join(intent)
 
     def _join_anew(self) -> None:
@@ -267,7 +295,9 @@ class ClassicClient(Client):
 
     def _ask_sync(self, request: SyncGroupRequest) -> None:
         if self.phase == "syncing" and self.generation == request.generation_id:
-            timeout_ms = self.config.max_poll_interval_ms
+            timeout_ms = self.config.request_timeout_ms
+            if self.config.library is Library.LIBRDKAFKA:
+                timeout_ms = self.config.session_timeout_ms + SYNC_GRACE_MS
             self._ask("group", request, self._synced, lambda: self._join(None), timeout_ms)
 
     def _assign(self, joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
@@ -327,9 +357,9 @@ class ClassicClient(Client):
         generation = self.generation
         if revoked:
             # The callback blocks the poll loop: no other rebalance is answered before it is over.
-            self.phase = "revoking"
             if self.config.library is not Library.JAVA:
                 self._commit_before_giving_up(revoked)
+            self.phase = "revoking"
             delay_ms = self.config.revoke_ms
             self._when_polled(delay_ms, lambda: self._revoked_some(revoked, generation))
         else:
