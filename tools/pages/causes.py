@@ -131,27 +131,37 @@ told to leave on closing); if more time has passed since its last generation tha
 end of a join phase drops dynamic members alone. A static member that comes back under a new id to a stable group needs
 no new generation: so if nothing else explains one, it had *expired* or been *removed* before. Three or more that come
 back in one generation were *removed* together, also where other static members joined or stay away.
-A dynamic member that commits on a timer *left* if its last commit came before it was due, and had not to wait for a
-join phase; if it came when it was due, after those of all others, it did not close, and *expired*. A member that
-was at work within its session, whose timer made its last commit, and whose library would have committed on closing, was
-*removed by an administrator*. So were several that went together where one shows this and none of them can have closed,
-or where all of them joined again at once; a session that ran out during the join phase is no objection, if the others
-made no commit more before it. The same goes for static members that come
-back together. A member that had stopped before a fail-over, with the others at work before
-and after it, *expired*. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all
-waited for about as long as the rebalance timeout, the member that stopped last may be the one they waited for.
-A dynamic member that went with all others, of which one at least left, *left* too: the application was stopped.
+All members of an application commit on one timer, whose interval long generations show; clients that commit all
+positions start it anew with each assignment. So a commit that comes before its time has a reason of its own: the
+member closed, or it rejoined. It *left*, unless its session ended to the tick as the phase did (then it had died as
+it rejoined, and *expired*), or the others worked on for longer than a heartbeat. Who rejoined waits without a
+session, so where its commit may be one of these, and its session had not run out since, it *left* too. A member whose
+last commit came when it was due did not close. If it came after those of all others, it *expired*. Kafka's Admin
+removes dynamic members of a classic group all at once, static ones each (`MemberToRemove` holds an instance id). So
+where nobody stays, and timers went on to the end, they were *removed by an administrator*: two that committed to the
+tick show it, or one that was at work for half a second more and did not commit on closing. So were several that all
+joined again at once, where none of them can have closed; a session that ran out during the join phase is no
+objection, if the others made no commit more before it. The same goes for static members that come back together. One
+that goes alone without a commit on closing *left*: `unsubscribe` commits nothing. A member that had stopped before a
+fail-over, with the others at work before and after it, *expired*, and so did all of whom none came back to the next
+coordinator. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all waited for
+about as long as the rebalance timeout, the one member that is missing may be the one they waited for; it was, if it
+went on committing meanwhile. A static member that committed nothing in a generation which ended as long after its
+join phase as the rebalance timeout did not fetch its assignment in time: *member rebalance timeout*. A dynamic member
+that went with all others, all of which left as far as anything is known, *left* too, if it missed no commit: the
+application was stopped.
 
 The commits of the members that stay bound when the join phase began: Java members commit as they rejoin, and then not
-before they have their assignment. So where all else is open, the time from the member's last commit to the join phase
-is compared with how long each end takes: none (it closed), its session (it died), its `max.poll.interval.ms` (it polled
-too late, and *left*), or the rebalance timeout (it was waited for in vain). If one alone fits, that is the cause. A
-phase that ends just as the session does ended with that expiry. One that goes on for long after the others have
-rejoined, with one member missing, ends as that member goes: so its end tells an expiry from polls that came too late.
-Where nobody else came or went, the phase began with the member's end: if its session had run out by then since its last
-commit, and it had not polled too late, it *expired*, also if it had been silent as long before. Commits in transactions
-show when a member was at work as well; its session can have ended a heartbeat earlier than they tell. Otherwise it is
-*member departed*.
+before they have their assignment. A timer's commit that does not come bounds it as well. Where generations before it
+left no record, the member may have missed any of their phases. So where all else is open, the time from the member's
+last commit to the join phase is compared with how long each end takes: none (it closed), its session (it died), its
+`max.poll.interval.ms` (it polled too late, and *left*), or the rebalance timeout (it was waited for in vain). If one
+alone fits, that is the cause. A phase that ends just as the session does ended with that expiry. One that goes on for
+long after the others have rejoined, with one member missing, ends as that member goes: so its end tells an expiry
+from polls that came too late. Where nobody else came or went, the phase began with the member's end: if its session
+had run out by then since its last commit, and it had not polled too late, it *expired*, also if it had been silent as
+long before. Commits in transactions show when a member was at work as well; its session can have ended a heartbeat
+earlier than they tell. Otherwise it is *member departed*.
 
 A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
 it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and

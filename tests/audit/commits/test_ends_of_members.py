@@ -234,7 +234,7 @@ def test_a_slow_join_phase_does_not_make_a_leave_an_expiry() -> None:
         *commits(3, *range(6_000, 46_000, 5_000), 46_500),
         (60_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=59990"),
     )
-    assert cause["cause"] == "member_departed"
+    assert cause["cause"] == "member_left"
 
 
 @pytest.mark.parametrize(
@@ -287,14 +287,15 @@ def test_a_static_classic_member_leaves_for_good_only_as_it_closes(
     [
         (46_500, None, "member_left"),
         (49_900, None, "member_session_expired"),
-        (46_500, 46_000, "member_departed"),
+        (46_500, 46_000, "member_left"),
+        (51_000, 46_000, "member_session_expired"),
     ],
-    ids=["early", "in its rhythm", "the one before was for a join phase"],
+    ids=["early", "in its rhythm", "early in a generation", "in the rhythm of a generation"],
 )
 def test_a_commit_out_of_rhythm_is_one_on_closing(
     last_ms: int, rejoined_ms: int | None, how: str
 ) -> None:
-    """B, which never commits, then takes its time to join. Members commit before they join a generation as well."""
+    """B, which never commits, then takes its time to join. With a generation the timer starts anew."""
     members = "range A=0-2 B=3-5 session=10000 timeout=300000"
     again = [(rejoined_ms, f"2 2 {members} state_at={rejoined_ms}")] if rejoined_ms else []
     records = log(
@@ -334,7 +335,7 @@ def test_an_instance_that_comes_back_in_a_generation_of_its_own_had_been_dropped
     ("settings", "rejoined_ms", "ended_ms", "how"),
     [
         ("session=10000 timeout=60000", 22_000, 30_005, "member_session_expired"),
-        ("session=10000 timeout=60000", 22_000, 40_005, "member_departed"),
+        ("session=10000 timeout=60000", 22_000, 40_005, "member_left"),
         ("session=45000 timeout=30000", 52_000, 53_000, "member_left"),
         ("session=45000 timeout=15000", 22_000, 35_010, "member_left"),
         ("session=45000 timeout=15000", 29_000, 44_000, "member_rebalance_timeout"),

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from rebalance_audit.audit.causes.cause import DEPARTURES, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.commit_rules import (
     HEARTBEATS_PER_SESSION,
-    Silence,
     closed_first,
     held_up,
     may_have_held_up,
-    silence_of,
     stopped,
     stopped_before_fail_over,
     stopped_before_join_phase,
@@ -26,6 +24,7 @@ from rebalance_audit.audit.causes.departures import (
 )
 from rebalance_audit.audit.causes.join_phase import JoinPhase, Missed, Way
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.silence import Silence, silence_of
 from rebalance_audit.audit.causes.timers import can_have_fired
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import Position
@@ -121,15 +120,38 @@ def _absence_by_commits(
     if not silence.keeps_session:
         return _absence_by_transactions(watch, candidates, timeout_ms, silence, session_ms)
     early = silence.came_early(watch.last_life.record_timestamp_ms)
-    if early and not static and silence.silent_ms >= session_ms:
+    phase = _phase(watch, silence, missed)
+    if early is not False and not static and silence.silent_ms < session_ms:
+        if _TIMED_OUT in candidates:
+            reason = silence.told_early(name)
+            if early is None:
+                reason = f"{silence.told_close(name)} It closed, or rejoined and left later."
+            return Decision.among(candidates, _LEFT, reason)
+    elif early and not static:
+        if phase is not None and phase.ended_with_session:
+            if not phase.missed.only:
+                return None
+            return Decision.among(candidates, _EXPIRED, silence.told(name))
         return Decision.among(candidates, _LEFT, silence.told_early(name))
+    if static and _TIMED_OUT in candidates and phase is not None and phase.did_not_sync():
+        reason = (
+            f"{silence.told(name)} The join phase began as the time was up in which members have to fetch their "
+            "assignment."
+        )
+        return Decision.among(candidates, _TIMED_OUT, reason)
+    if not static and _TIMED_OUT in candidates and phase is not None and phase.worked_through():
+        reason = (
+            f"{silence.told_close(name)} The others had rejoined, and waited as long as the rebalance timeout lasts, "
+            "while it went on committing."
+        )
+        return Decision.among(candidates, _TIMED_OUT, reason)
     if (
         _TIMED_OUT in candidates
         and not static  # a join phase that ends drops dynamic members alone
         and timeout_ms is not None
         and may_have_held_up(silence, session_ms, timeout_ms)
     ):
-        if not held_up(silence, timeout_ms):
+        if not held_up(silence, timeout_ms) or not (missed is not None and missed.only):
             return None
         reason = f"{silence.told(name)} The others waited as long as its rebalance timeout lasts."
         return Decision.among(candidates, _TIMED_OUT, reason)
@@ -144,7 +166,7 @@ def _absence_by_commits(
     if (
         _EXPIRED in candidates
         and early is False
-        and _can_have_died(_phase(watch, silence, missed), static=static)
+        and _can_have_died(phase, static=static)
         and stopped_before_join_phase(
             silence, session_ms, identity.rebalance_timeout_ms, static=static
         )
@@ -247,6 +269,8 @@ def _removal(
     """Rule: a member that was at work and did not commit on closing, as its library does, was removed."""
     phase = _phase(watch, silence, missed)
     if phase is None or not silence.keeps_session or phase.ways() != {Way.WAS_REMOVED}:
+        return None
+    if watch.stint.identity.instance_id is None and not silence.evidence.is_empty:
         return None
     if silence.may_have_closed(watch.last_life.record_timestamp_ms):
         return None

@@ -18,6 +18,7 @@ from rebalance_audit.audit.causes.cause import (
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.company import (
     dropped_together,
+    may_have_stopped_with_others,
     removed_together,
     stopped_together,
 )
@@ -241,7 +242,7 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
     for verdict in verdicts.values():
         if together:
             yield of_batch(verdict, len(gone) - 1)
-        elif stopped:
+        elif stopped and may_have_stopped_with_others(scene, verdict.member_id):
             yield of_stop(verdict, len(gone) - 1)
         else:
             yield verdict

@@ -79,14 +79,15 @@ class ClassicScene(NamedTuple):
     def missed(self) -> Missed | None:
         """The join phase that members of the previous generation missed."""
         old, new = self.old, self.new
-        if self.skipped or old is None or old.joined_at_ms is None or new.joined_at_ms is None:
+        if old is None or old.joined_at_ms is None or new.joined_at_ms is None:
             return None
         return Missed(
             old.joined_at_ms,
             new.joined_at_ms,
             max(member.rebalance_timeout_ms for member in old.members.values()),
-            len(old.members.keys() ^ new.members.keys()) == 1,
+            not self.skipped and len(old.members.keys() ^ new.members.keys()) == 1,
             len(old.members.keys() - new.members.keys()) == 1,
+            self.skipped,
         )
 
     def committed(self, watch: MemberWatch) -> CommitEvidence | None:

@@ -9,7 +9,8 @@ it last committed.
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
-from rebalance_audit.audit.causes.commit_rules import CONSUMER_HEARTBEAT_MS, LATE_MS, Silence
+from rebalance_audit.audit.causes.commit_rules import CONSUMER_HEARTBEAT_MS
+from rebalance_audit.audit.causes.silence import LATE_MS, Silence
 from rebalance_audit.audit.findings.finding import spell_ms
 
 _LEFT = RebalanceCause.MEMBER_LEFT

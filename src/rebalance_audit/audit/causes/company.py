@@ -6,10 +6,12 @@ from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
-from rebalance_audit.audit.causes.commit_rules import Silence, silence_of
+from rebalance_audit.audit.causes.silence import Silence, silence_of
 
 _SEVERAL: Final = 3
 """So many processes do not die and start again by chance in one join phase."""
+_TIMERS: Final = 2
+"""So many do not close by chance just when their timers make them commit."""
 _SHOW_WORK: Final = (RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN)
 
 
@@ -27,6 +29,8 @@ def removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bo
     back = Counter((member.client_id, member.client_host) for member in new)
     back.subtract((member.client_id, member.client_host) for member in members)
     all_back = min(back.values()) >= 0
+    if not all_back and len(members) < len(scene.old.members):
+        return False  # Kafka's Admin removes all dynamic members of a group at once
     at_work, unsure = [], []
     for each, verdict in verdicts.items():
         silence = silence_of(scene.committed(scene.watches[each]), scene.new.position)
@@ -39,6 +43,14 @@ def removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bo
             verdict, silence, since_ms, several_back=all_back and len(members) >= _SEVERAL
         ):
             return False
+    if any(
+        silence.came_early(since_ms) is not False
+        or (silence.at_work_ms or silence.silent_ms) < silence.silent_ms
+        for _, silence in at_work
+    ):
+        return False
+    if sum(silence.is_on_time for _, silence in at_work) >= _TIMERS:
+        return True
     if any(silence.may_have_closed(since_ms) for _, silence in at_work):
         return False
     if any(
@@ -67,10 +79,21 @@ def _may_have_been_at_work(
 
 
 def stopped_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bool:
-    """Whether all members went, of which one at least left: somebody stopped the application."""
-    return not scene.new.members and any(
-        verdict.cause is RebalanceCause.MEMBER_LEFT for verdict in verdicts.values()
-    )
+    """Whether all members went, and all left of which anything is known: somebody stopped the application."""
+    known = {verdict.cause for verdict in verdicts.values()} - {RebalanceCause.MEMBER_DEPARTED}
+    return not scene.new.members and known == {RebalanceCause.MEMBER_LEFT}
+
+
+def may_have_stopped_with_others(scene: ClassicScene, member_id: str | None) -> bool:
+    """Whether a member can have been at work until the application was stopped: it missed no commit."""
+    watch = scene.watches.get(member_id or "")
+    silence = None if watch is None else silence_of(scene.committed(watch), scene.new.position)
+    if silence is None:
+        return True
+    at_work_ms = silence.at_work_ms
+    if at_work_ms is not None and silence.silent_ms > at_work_ms:
+        return False
+    return not (silence.is_unusual and silence.had_to_commit)
 
 
 def dropped_together(scene: ClassicScene) -> bool:

@@ -13,13 +13,12 @@ from rebalance_audit.audit.causes.cause import (
 from rebalance_audit.audit.causes.commit_rules import (
     CLOSES_WITHIN_MS,
     CONSUMER_HEARTBEAT_MS,
-    Silence,
     polled_late,
-    silence_of,
     stopped,
     too_recent,
 )
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.silence import Silence, silence_of
 from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import Position

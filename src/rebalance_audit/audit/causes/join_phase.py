@@ -16,13 +16,8 @@ Each way to go takes its own time since the member was last at work: none (it cl
 from enum import Enum
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.commit_rules import (
-    CLOSES_AT_LAST_MS,
-    HEARTBEAT_MS,
-    HEARTBEATS_PER_SESSION,
-    LATE_MS,
-    Silence,
-)
+from rebalance_audit.audit.causes.commit_rules import HEARTBEATS_PER_SESSION
+from rebalance_audit.audit.causes.silence import CLOSES_AT_LAST_MS, HEARTBEAT_MS, LATE_MS, Silence
 
 _LEAVES_WITHIN_MS: Final = 200
 """The same where nothing else is in the way."""
@@ -53,6 +48,8 @@ class Missed(NamedTuple):
     """Whether nobody else came or went."""
     only: bool
     """Whether nobody else went."""
+    skipped: int = 0
+    """How many phases before it left no record; the member may have missed one of these."""
 
 
 class JoinPhase(NamedTuple):
@@ -72,7 +69,7 @@ class JoinPhase(NamedTuple):
     def began_ms(self) -> tuple[int, int]:
         """Bounds on its begin."""
         evidence, ended_ms = self.silence.evidence, self.missed.ended_ms
-        earliest_ms = ended_ms - self.missed.longest_ms
+        earliest_ms = ended_ms - self.missed.longest_ms * (1 + self.missed.skipped)
         if evidence.is_empty:
             return (ended_ms if self.missed.alone else earliest_ms), ended_ms
         # Who committed longer ago than others did not do so as it rejoined: it had nothing to commit.
@@ -85,13 +82,21 @@ class JoinPhase(NamedTuple):
             return max(earliest_ms, rejoined_ms - self.heard_ms), rejoined_ms
         if evidence.others_ms:
             earliest_ms = max(earliest_ms, max(evidence.others_ms) - self.heard_ms)
-        return min(earliest_ms, ended_ms), ended_ms
+        return min(earliest_ms, ended_ms), min(max(self.stopped_by_ms, earliest_ms), ended_ms)
+
+    @property
+    def stopped_by_ms(self) -> int:
+        """When those that stayed would have committed again, by their timer, if the phase had not begun."""
+        evidence, timer_ms = self.silence.evidence, self.silence.evidence.timer_ms
+        if timer_ms is None or not evidence.timed_ms:
+            return self.missed.ended_ms
+        return max(evidence.timed_ms) + timer_ms + LATE_MS
 
     @property
     def is_bounded(self) -> bool:
         """Whether members that rejoined, or the lack of any, tell when it began."""
         earliest_ms, latest_ms = self.began_ms()
-        return latest_ms - earliest_ms <= self.heard_ms
+        return latest_ms - earliest_ms <= self.heard_ms + LATE_MS
 
     @property
     def ran_out(self) -> bool:
@@ -107,6 +112,13 @@ class JoinPhase(NamedTuple):
         return self.session_ms - self.heard_ms
 
     @property
+    def expires_at_most_ms(self) -> int:
+        """The most time for the same; a coordinator that loads the group starts all sessions anew."""
+        if self.silence.stayed_with_coordinator:
+            return self.session_ms
+        return max(self.session_ms, self.silence.silent_ms)
+
+    @property
     def was_waited_for(self) -> bool:
         """Whether the phase went on until this member was gone, as nobody else was missing any more.
 
@@ -115,7 +127,7 @@ class JoinPhase(NamedTuple):
         """
         evidence, ended_ms = self.silence.evidence, self.missed.ended_ms
         pause_ms = self.silence.longest_ms
-        if pause_ms is None or not self.missed.only or self.ran_out:
+        if pause_ms is None or not self.missed.only or self.ran_out or self.missed.skipped:
             return False
         if evidence.is_empty or not evidence.rejoined_ms:
             return False
@@ -129,17 +141,17 @@ class JoinPhase(NamedTuple):
         earliest_ms, latest_ms = self.began_ms()
         ended_ms, longest_ms = self.missed.ended_ms, self.missed.longest_ms
         gone_by_ms = latest_ms if self.missed.alone and not self.ran_out else ended_ms
-        pause_ms = self.silence.longest_ms
+        pause_ms = self.silence.even_ms or self.silence.longest_ms
         last_ms = self.silence.evidence.last.position.record_timestamp_ms
         here_ms = max(last_ms, self.missed.joined_ms)
         if pause_ms is None:
             pause_ms = self.session_ms
         at_most_ms = pause_ms + LATE_MS
-        closes = self.silence.on_timer
+        closes = self.silence.on_timer or self.silence.timed_pause_ms is not None
         since = {
             Way.CLOSED: (last_ms if closes else here_ms, 0, pause_ms),
             Way.WAS_REMOVED: (here_ms, 0, pause_ms),
-            Way.DIED: (here_ms, self.expires_after_ms, self.session_ms + at_most_ms),
+            Way.DIED: (here_ms, self.expires_after_ms, self.expires_at_most_ms + at_most_ms),
             Way.POLLED_LATE: (here_ms, self.poll_ms, self.poll_ms + at_most_ms),
         }
         if self.silence.is_due:
@@ -151,6 +163,10 @@ class JoinPhase(NamedTuple):
             for way, (from_ms, least_ms, most_ms) in since.items()
             if earliest_ms - from_ms <= most_ms and gone_by_ms - from_ms >= least_ms
         }
+        if self.silence.evidence.is_empty and ended_ms - here_ms > pause_ms + LATE_MS:
+            found.discard(
+                Way.WAS_REMOVED
+            )  # an administrator removes all at once, and so at the end
         # One that closes does not hold up others, but those may be slow by themselves.
         if self.was_waited_for:
             found -= {
@@ -168,6 +184,12 @@ class JoinPhase(NamedTuple):
     def way(self) -> Way | None:
         """The way to go that alone is likely; None if several are."""
         ways = self.ways()
+        if ways and ways <= {Way.CLOSED, Way.WAS_REMOVED} and self.silence.stayed_with_coordinator:
+            return Way.CLOSED
+        if not self.silence.evidence.is_empty:
+            ways -= {
+                Way.WAS_REMOVED
+            }  # Kafka's Admin removes all dynamic members of a group at once
         if len(ways) == 1:
             (only,) = ways
             if not self.silence.keeps_session and only not in (Way.DIED, Way.POLLED_LATE):
@@ -175,6 +197,15 @@ class JoinPhase(NamedTuple):
             if only is Way.WAS_REMOVED or (only is Way.DID_NOT_REJOIN and not self.ran_out):
                 return None
             return only
+        if (
+            not self.silence.stayed_with_coordinator
+            and self.silence.evidence.is_empty
+            and Way.DIED in ways
+            and not ways & {Way.CLOSED, Way.WAS_REMOVED}
+        ):
+            return (
+                Way.DIED
+            )  # nobody came back to the new coordinator, which started all sessions anew
         if not self.silence.keeps_session:
             return None
         if ways == {Way.POLLED_LATE, Way.DID_NOT_REJOIN} and self.ran_out:
@@ -182,10 +213,43 @@ class JoinPhase(NamedTuple):
         if Way.POLLED_LATE not in ways and self.died_within():
             return Way.DIED
         ran_ms = self.silence.evidence.last.position.record_timestamp_ms + self.missed.longest_ms
+        if self.ended_with_session:
+            return None
         if Way.CLOSED in ways and 0 <= self.missed.ended_ms - ran_ms <= _LEAVES_WITHIN_MS:
             # Its leave began a phase that then lasted as long as it may.
             return Way.CLOSED
         return None
+
+    def did_not_sync(self) -> bool:
+        """Whether the phase began as long after the last one as members may take to fetch their assignment.
+
+        Those that have not done so by then are dropped, static ones too (GroupMetadataManager.expirePendingSync). It
+        committed nothing since.
+        """
+        earliest_ms, latest_ms = self.began_ms()
+        last_ms = self.silence.evidence.last.position.record_timestamp_ms
+        dropped_ms = self.missed.joined_ms + self.missed.longest_ms
+        return (
+            last_ms <= self.missed.joined_ms
+            and self.is_bounded
+            and not self.missed.skipped
+            and earliest_ms - _EXACTLY_MS <= dropped_ms <= latest_ms + _EXACTLY_MS
+        )
+
+    def worked_through(self) -> bool:
+        """Whether it went on committing while the others, which had stopped to rejoin, waited as long as they may.
+
+        So it had not heard of the phase, and did not rejoin in time.
+        """
+        others_ms = self.silence.evidence.others_ms
+        last_ms = self.silence.evidence.last.position.record_timestamp_ms
+        if not others_ms or self.missed.skipped:
+            return False
+        waited_ms = self.missed.ended_ms - max(others_ms)
+        return (
+            abs(waited_ms - self.missed.longest_ms) <= self.heard_ms
+            and last_ms - max(others_ms) > self.heard_ms
+        )
 
     def may_have_begun_with_expiry(self) -> bool:
         """Whether nothing else happened, so that the phase began with its end, and its session had run out by then.
@@ -220,7 +284,7 @@ class JoinPhase(NamedTuple):
         here_ms = max(last_ms, self.missed.joined_ms)
         ended_ms = self.missed.ended_ms
         if self.ended_with_session:
-            return True
+            return self.missed.only or not self.silence.evidence.is_empty
         earliest_ms, latest_ms = self.began_ms()
         if not self.missed.alone:
             return False

@@ -90,7 +90,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
         Look(
-            "the member that stopped committing last, when nobody committed for as long as the rebalance timeout",
+            "the member that stopped committing last, when nobody committed for as long as the rebalance timeout, or "
+            "that went on while the others waited; a static one that fetched no assignment for as long",
             _PROBABLE,
         ),
     ),
@@ -100,8 +101,9 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
         Look(
-            "a static member that is gone before its session or rebalance timeout can have run out, or one that was "
-            "at work and did not commit on closing as its library does, or several that went and joined again at once",
+            "a static member that is gone before its session or rebalance timeout can have run out, or all members at "
+            "once, at work and without the commit that their library makes on closing, or several that went and joined "
+            "again at once",
             _PROBABLE,
         ),
     ),

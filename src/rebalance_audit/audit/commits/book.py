@@ -17,6 +17,9 @@ from rebalance_audit.wire.records import Undecodable, decode_record
 _PARSED_MAX: Final = 100_000
 """Number of keys whose partition is remembered, to bound memory."""
 
+COMMITS_OF_A_TIMER: Final = 6
+"""Number of commits at even pauses that nothing but a timer makes."""
+
 
 class CommitBook:
     """The commits of one group for the partitions that members own.
@@ -31,6 +34,8 @@ class CommitBook:
     """Last commit (epoch ms) of the owner before."""
     _of_round: dict[TopicPartition, CommitSummary] | None
     """The same since the last generation; None for groups without generations."""
+    interval_ms: int | None
+    """The interval of the timer by which members commit, of generations so far; None if none shows one."""
 
     def __init__(self, log_partition: int, *, is_whole: bool | None = None) -> None:
         """`is_whole`: whether the log partition lacks no record; None if nobody counted."""
@@ -38,7 +43,7 @@ class CommitBook:
         self._is_whole = is_whole
         self._of_partition = {}
         self._before = {}
-        self._of_round = None
+        self._of_round = self.interval_ms = None
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
     def take(
@@ -71,7 +76,20 @@ class CommitBook:
 
     def begin_round(self) -> None:
         """A generation begins. Java members start their interval anew, so its commits alone show their rhythm."""
+        self.interval_ms = self.timer_ms()
         self._of_round = {}
+
+    def timer_ms(self) -> int | None:
+        """The interval at which members commit on a timer, as all members of an application do alike."""
+        shown = [
+            summary.due_ms
+            for summary in (self._of_round or {}).values()
+            if summary.commits >= COMMITS_OF_A_TIMER and summary.is_exact and summary.due_ms
+        ]
+        known = self.interval_ms
+        if not shown or (known is not None and min(shown) > known):
+            return known
+        return min(shown)
 
     def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
@@ -87,7 +105,7 @@ class CommitBook:
         """The group is gone, and with it whatever was committed."""
         self._of_partition.clear()
         self._before.clear()
-        self._of_round = None
+        self._of_round = self.interval_ms = None
 
     def by_member(
         self, ownership: Ownership

@@ -1,7 +1,8 @@
 """What offset commits tell about the end of one member."""
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from enum import Enum, auto
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
@@ -9,6 +10,9 @@ from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.libraries import ClientLibrary, library_of_member_id
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.group.ownership import Ownership
+
+_JITTER_MS: Final = 100
+"""Difference between two pauses of a timer's rhythm that means nothing."""
 
 
 class CommitEvidence(NamedTuple):
@@ -24,9 +28,15 @@ class CommitEvidence(NamedTuple):
     others_ms: tuple[int, ...]
     """Time of the last commit of each member that stayed and ever committed (epoch ms)."""
     rejoined_ms: tuple[int, ...]
-    """The same of those that commit as they rejoin."""
+    """The same of those that committed last as they rejoined."""
+    timed_ms: tuple[int, ...]
+    """The same of those that committed last by their timer."""
     is_empty: bool
     """Nobody is left, not even members that are new."""
+    timer_ms: int | None
+    """The interval at which a classic group's members commit on a timer; None if no generation showed one."""
+    since_ms: int
+    """When the member last wrote a record (epoch ms): in a classic group the begin of its last generation."""
     library: ClientLibrary
     """The client library that the records show."""
 
@@ -55,6 +65,12 @@ def evidence_of(
         for other in others
         if other.last_commit is not None
     ]
+    timer_ms = None if stayed is None else book.timer_ms()
+    kinds = {
+        member_id: _kind(watches[member_id], at_ms, book, ownership, timer_ms)
+        for at_ms, member_id in at_work
+        if member_id in rejoin_commits
+    }
     owned = tuple(ownership.owned_by(watch.stint.member_id))
     return CommitEvidence(
         watch.last_commit,
@@ -62,7 +78,38 @@ def evidence_of(
         book.most_of_round(owned),
         book.most_of(ownership.owned_by(max(at_work)[1])) if at_work else None,
         tuple(at_ms for at_ms, _ in at_work),
-        tuple(at_ms for at_ms, member_id in at_work if member_id in rejoin_commits),
+        tuple(at_ms for at_ms, each in at_work if kinds.get(each) is _Kind.REJOINING),
+        tuple(at_ms for at_ms, each in at_work if kinds.get(each) is _Kind.TIMED),
         not (watches.keys() - {watch.stint.member_id} if stayed is None else stayed),
+        timer_ms,
+        watch.last_life.record_timestamp_ms,
         library,
     )
+
+
+class _Kind(Enum):
+    """Why a member with a library that commits on a timer, and as it rejoins, committed last."""
+
+    TIMED = auto()
+    REJOINING = auto()
+    UNKNOWN = auto()
+
+
+def _kind(
+    watch: MemberWatch, at_ms: int, book: CommitBook, ownership: Ownership, timer_ms: int | None
+) -> _Kind:
+    owned = tuple(ownership.owned_by(watch.stint.member_id))
+    usual, recent = book.most_of(owned), book.most_of_round(owned)
+    if timer_ms is None:
+        return _Kind.REJOINING if usual is not None and usual.is_steady else _Kind.UNKNOWN
+    if recent is None or recent.last_ms != at_ms:
+        return _Kind.UNKNOWN
+    pause_ms = recent.pause_ms
+    if pause_ms is None:
+        pause_ms = at_ms - watch.last_life.record_timestamp_ms
+    return _Kind.REJOINING if pause_ms < timer_ms - early_by_ms(timer_ms) else _Kind.TIMED
+
+
+def early_by_ms(timer_ms: int) -> int:
+    """How much earlier than a timer makes it a commit has another reason."""
+    return max(_JITTER_MS, timer_ms // 10)

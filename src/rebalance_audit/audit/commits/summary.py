@@ -13,6 +13,9 @@ _STEADY: Final = 1.5
 _TIMED: Final = 1.25
 """The same where it must be a timer."""
 
+_EXACT: Final = 1.1
+"""The same where not one commit was late."""
+
 _new = tuple.__new__
 """Makes a named tuple without a call of its `__new__`."""
 
@@ -78,6 +81,11 @@ class CommitSummary(NamedTuple):
     def is_timed(self) -> bool:
         """Whether no pause was much longer than the others, so that a timer made the commits; the last may be early."""
         return self.due_ms is not None and self.longest_ms <= _TIMED * self.due_ms
+
+    @property
+    def is_exact(self) -> bool:
+        """The same where all pauses but the last are alike."""
+        return self.due_ms is not None and self.longest_ms <= _EXACT * self.due_ms
 
     @property
     def is_steady(self) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
 from rebalance_audit.audit.causes.comebacks import Absence, after_return
-from rebalance_audit.audit.causes.commit_rules import silence_of
 from rebalance_audit.audit.causes.departures import after_another
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.silence import silence_of
 from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import MemberSubscribed, Position
 
