@@ -98,7 +98,8 @@ def consumer_writes(members: int, rounds: int, begin_ms: int) -> Iterator[Write]
     """A group of the consumer protocol."""
     names = [_name(number) for number in range(members)]
     shares = [_share(number) for number in range(members)]
-    yield begin_ms, [f"5 {name}" for name in names] + ["3 2"]
+    # Commits came before: brokers hold a group for them, and make it one of this protocol by a tombstone.
+    yield begin_ms, ["2t", *(f"5 {name}" for name in names), "3 2"]
     targets = [f"7 {name} {share}" for name, share in zip(names, shares, strict=True)]
     yield begin_ms, [*targets, "6 2"]
     for name, share in zip(names, shares, strict=True):

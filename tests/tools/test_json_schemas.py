@@ -18,9 +18,7 @@ LOG: Final = str(segments("consumer-protocol"))
 SCHEMAS: Final = {
     path.name.partition(".")[0]: json.loads(text) for path, text in json_schemas.due().items()
 }
-JUDGES: Final = {
-    name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()
-}
+JUDGES: Final = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 
 
 def test_the_schemas_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
