@@ -4,27 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim import fleet
 from rebalance_audit.sim.clients.client_config import Library
 from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, OffsetCommitKey
+from tests.sim.one_group import after_a_minute
 from tests.support.log_entries import records_of
-
-
-def after_a_minute(plan: GroupPlan) -> Simulation:
-    """One group that came to rest, with a topic of six partitions."""
-    options = draw_options(
-        1, Overrides(minutes=1, groups=1, partitions=1, faults=False, dialect=Dialect.R4_1)
-    )
-    options.groups[:] = [plan]
-    options.topics.clear()
-    options.topics["t"] = 6
-    simulation = Simulation(1, options)
-    simulation.run_faults()
-    return simulation
 
 
 def go_on(simulation: Simulation, duration_ms: int, folder: Path) -> list[int]:
@@ -43,7 +30,7 @@ def go_on(simulation: Simulation, duration_ms: int, folder: Path) -> list[int]:
 def test_a_callback_that_takes_its_time_lets_nothing_be_committed(tmp_path: Path) -> None:
     """An eager member commits, gives up its partitions for 4 s, and joins. Its timer starts anew with what it gets."""
     plan = GroupPlan("g", Protocol.CLASSIC, 1, ("t",), revoke_ms=4_000, commit_interval_ms=1_000)
-    simulation = after_a_minute(plan)
+    simulation = after_a_minute(plan, 6)
     (client,) = simulation.fleets[0].clients
     client.subscribe(("t", "other"))
     times = sorted(set(go_on(simulation, 6_000, tmp_path)))
@@ -54,7 +41,7 @@ def test_a_callback_that_takes_its_time_lets_nothing_be_committed(tmp_path: Path
 def test_a_busy_member_rejoins_with_its_next_poll(tmp_path: Path) -> None:
     """Both commit as they rejoin; the one that works for 8 s does so afterwards."""
     plan = GroupPlan("g", Protocol.CLASSIC, 2, ("t",), commit_interval_ms=1_000)
-    simulation = after_a_minute(plan)
+    simulation = after_a_minute(plan, 6)
     idle, busy = simulation.fleets[0].clients
     busy.process_slowly(8_000)
     idle.subscribe(("t", "other"))
@@ -69,7 +56,7 @@ def test_an_administrator_removes_dynamic_members_all_at_once(
 ) -> None:
     """Kafka's Admin names members by their instance id, or none at all. They join again."""
     monkeypatch.setattr(fleet, "_BY_OTHER_TOOLS", 0.0)
-    simulation = after_a_minute(GroupPlan("g", Protocol.CLASSIC, 4, ("t",)))
+    simulation = after_a_minute(GroupPlan("g", Protocol.CLASSIC, 4, ("t",)), 6)
     now_ms = simulation.scheduler.now_ms
     simulation.fleets[0].remove_by_admin()
     go_on(simulation, 20_000, tmp_path)
@@ -84,7 +71,7 @@ def test_an_administrator_removes_dynamic_members_all_at_once(
 @pytest.mark.parametrize(("traffic", "is_busy"), [(Traffic.STEADY, True), (Traffic.IDLE, False)])
 def test_who_polled_nothing_has_nothing_to_process(traffic: Traffic, is_busy: bool) -> None:
     """No application takes long over no messages."""
-    simulation = after_a_minute(GroupPlan("g", Protocol.CLASSIC, 1, ("t",), traffic=traffic))
+    simulation = after_a_minute(GroupPlan("g", Protocol.CLASSIC, 1, ("t",), traffic=traffic), 6)
     simulation.fleets[0].poll_slowly()
     (client,) = simulation.fleets[0].clients
     assert (client.busy_until_ms > simulation.scheduler.now_ms) is is_busy

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.clients.client_config import Committing, Library
 from rebalance_audit.sim.clients.traffic import Traffic
-from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
-from rebalance_audit.sim.scenario import Simulation
+from rebalance_audit.sim.options import GroupPlan, Protocol
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
+from tests.sim.one_group import after_a_minute
 from tests.support.log_entries import records_of
 
 JAVA, RDKAFKA, AUTO, MANUAL = Library.JAVA, Library.LIBRDKAFKA, Committing.AUTO, Committing.MANUAL
@@ -41,14 +40,7 @@ def test_clients_commit_as_their_library_does(
     plan = GroupPlan(
         "g", protocol, 1, ("t",), library=library, committing=committing, traffic=traffic
     )
-    options = draw_options(
-        1, Overrides(minutes=1, groups=1, partitions=1, faults=False, dialect=Dialect.R4_1)
-    )
-    options.groups[:] = [plan]
-    options.topics.clear()
-    options.topics["t"] = 3
-    simulation = Simulation(1, options)
-    simulation.run_faults()
+    simulation = after_a_minute(plan, 3)
     stopped_ms = simulation.scheduler.now_ms
     simulation.fleets[0].clients[0].stop()
     simulation.cluster.flush()
@@ -76,14 +68,7 @@ def test_java_clients_commit_nothing_while_they_wait_for_a_generation(
         library=library,
         commit_interval_ms=1_000,
     )
-    options = draw_options(
-        1, Overrides(minutes=1, groups=1, partitions=1, faults=False, dialect=Dialect.R4_1)
-    )
-    options.groups[:] = [plan]
-    options.topics.clear()
-    options.topics["t"] = 3
-    simulation = Simulation(1, options)
-    simulation.run_faults()
+    simulation = after_a_minute(plan, 3)
     stays, leaves, stands_still = simulation.fleets[0].clients
     stays.config.library = library
     stands_still.freeze()

@@ -7,6 +7,7 @@ from typing import Final
 
 from rebalance_audit.cli.live_source import LiveSource
 from rebalance_audit.cli.rounds import rounds
+from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
 from rebalance_audit.report import words
@@ -82,7 +83,7 @@ class Watch:
     def _tell_of_problem(self) -> None:
         problem, before = self._source.log.problem, self._problem
         self._problem = problem
-        now_ms = int(time.time() * 1000)
+        now_ms = clock_ms()
         if problem and not before:
             self.unread_since_ms = now_ms
             self._tell(self._lost(problem))

@@ -33,9 +33,14 @@ class Moment(click.ParamType[int]):
         return found
 
 
+def clock_ms() -> int:
+    """The time (epoch ms)."""
+    return int(time.time() * 1000)
+
+
 def now_for_people() -> int | None:
     """The time (epoch ms) for a person at a terminal, who is told how long ago things were; None elsewhere.
 
     What a file or a program gets does not depend on when it was made.
     """
-    return int(time.time() * 1000) if sys.stdout.isatty() else None
+    return clock_ms() if sys.stdout.isatty() else None

@@ -1,6 +1,5 @@
 """The full-screen view of `watch`: what goes on and who is waited for, groups by trouble, what ended last."""
 
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, MEMBERS, Row
+from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.names import MemberNames
@@ -82,7 +82,7 @@ class WatchScreen:
     def refresh(self, live: Live) -> None:
         """Draw it now."""
         size = live.console.size
-        drawn = self.drawn(int(time.time() * 1000), size.width, size.height)
+        drawn = self.drawn(clock_ms(), size.width, size.height)
         live.update(drawn, refresh=True)
 
 
@@ -142,7 +142,7 @@ def _doing(row: Row, names: MemberNames, now_ms: int) -> str:
 
 def _ago(moment_ms: int | None, now_ms: int) -> str:
     if moment_ms is None:
-        return "an unknown time"
+        return words.UNKNOWN_TIME
     return f"{words.clock(moment_ms)} ({words.duration(max(0, now_ms - moment_ms))})"
 
 

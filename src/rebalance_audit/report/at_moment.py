@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rebalance_audit.report import words
-from rebalance_audit.report.summary import TableRow, Tables, is_classic
+from rebalance_audit.report.summary import TableRow, Tables, is_classic, is_share
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 MEMBERS_SHOWN = 20
@@ -23,7 +23,7 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
         yield f"The group did not exist: it was deleted at {words.utc(last['to_at'])}."
         return
     yield _state(own, last, moment_ms)
-    shared = last["protocol"] == "share"
+    shared = is_share(last)
     yield from _members(own, last["incarnation"], moment_ms, shared=shared)
 
 

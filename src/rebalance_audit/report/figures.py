@@ -12,6 +12,7 @@ from rebalance_audit.extras import require_extra
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.report.bars import Bar
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import is_share
 from rebalance_audit.tables.gold_rows import GoldRows
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def plot_group(
     left_out = len(rows) - len(below)
     title = f"{drawing.shortened(group_id)}: members and the partitions that they owned"
     above.set_title(title, loc="left", parse_math=False)
-    shared = any(row["protocol"] == "share" for row in epochs)
+    shared = any(map(is_share, epochs))
     whose = "the member that got them last; others may have them, too" if shared else "their owner"
     under.set_title(f"partitions, in the colour of {whose}", loc="left", fontsize="small")
     drawing.explain_colours(figure, MEANINGS, HATCHED)

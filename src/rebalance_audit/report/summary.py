@@ -62,6 +62,11 @@ def is_classic(row: TableRow) -> bool:
     return protocol == "classic"
 
 
+def is_share(row: TableRow) -> bool:
+    """Whether a row is of a share group, whose members have partitions in common."""
+    return bool(row["protocol"] == "share")
+
+
 def epoch_noun(rows: Iterable[TableRow]) -> str:
     """`generation` where all rows are of the classic protocol, else `epoch`."""
     return "generation" if all(map(is_classic, rows)) else "epoch"

@@ -140,6 +140,11 @@ def clock(timestamp_ms: int | None) -> str:
     return moment(timestamp_ms).rpartition(" ")[2]
 
 
+def ago(passed_ms: int) -> str:
+    """`3 min 20 s ago`, in whole seconds."""
+    return f"{duration(passed_ms // _SECOND_MS * _SECOND_MS)} ago"
+
+
 def aged(text: str, now_ms: int | None) -> str:
     """A sentence with the age of the first moment in it; as it is where nobody says what time it is."""
     found = None if now_ms is None else _MOMENT.search(text)
@@ -148,8 +153,9 @@ def aged(text: str, now_ms: int | None) -> str:
     passed = timedelta(milliseconds=now_ms) - (datetime.fromisoformat(found[1]) - _EPOCH)
     if passed < timedelta():
         return text
-    ago = duration(passed // timedelta(seconds=1) * _SECOND_MS)
-    return f"{text[: found.end()]} ({ago} ago){text[found.end() :]}"
+    return (
+        f"{text[: found.end()]} ({ago(passed // timedelta(milliseconds=1))}){text[found.end() :]}"
+    )
 
 
 def iso(timestamp_ms: int | None) -> str | None:

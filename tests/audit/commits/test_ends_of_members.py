@@ -54,6 +54,14 @@ def with_rack(records: Log, rack: str | None) -> Log:
     return written
 
 
+def with_fail_over(records: Log, at_ms: int) -> Log:
+    """The records with another coordinator after a moment (epoch ms)."""
+    return [
+        (record, position._replace(leader_epoch=7 if position.record_timestamp_ms > at_ms else 6))
+        for record, position in records
+    ]
+
+
 def _with_rack(subscription: bytes, rack: str | None) -> bytes:
     said = decode_subscription(subscription)
     assert said is not None

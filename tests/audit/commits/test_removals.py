@@ -4,7 +4,13 @@ import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
-from tests.audit.commits.test_ends_of_members import CLASSIC, commits, end_of, with_rack
+from tests.audit.commits.test_ends_of_members import (
+    CLASSIC,
+    commits,
+    end_of,
+    with_fail_over,
+    with_rack,
+)
 from tests.dsl import TOPIC_NAMES, log
 
 
@@ -20,13 +26,7 @@ def test_a_member_that_stopped_before_a_fail_over_expired() -> None:
             )
         )
     )
-    moved = [
-        (
-            record,
-            position._replace(leader_epoch=7 if position.record_timestamp_ms > 30_000 else 6),
-        )
-        for record, position in records
-    ]
+    moved = with_fail_over(records, 30_000)
     causes = audit_log(moved, AuditOptions(topic_name=TOPIC_NAMES.get))["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == (
         "member_session_expired"

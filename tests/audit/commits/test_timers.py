@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
-from tests.audit.commits.test_ends_of_members import commits, with_rack
+from tests.audit.commits.test_ends_of_members import commits, with_fail_over, with_rack
 from tests.dsl import TOPIC_NAMES, Log, log
 
 EVERY_5_S = range(6_000, 42_000, 5_000)
@@ -97,11 +97,7 @@ def test_nobody_who_comes_back_to_the_next_coordinator_expired() -> None:
         *commits(3, *EVERY_5_S),
         (58_000, "2 2 - state_at=58000"),
     )
-    moved = [
-        (each, position._replace(leader_epoch=7 if position.record_timestamp_ms > 45_000 else 6))
-        for each, position in records
-    ]
-    assert end_of_a(moved) == ("member_session_expired", "probable")
+    assert end_of_a(with_fail_over(records, 45_000)) == ("member_session_expired", "probable")
 
 
 def test_the_timer_is_known_in_the_next_generation_as_well() -> None:

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from rebalance_audit.audit.causes.silence import (
-    COMMITS_FOR_A_RHYTHM,
     HEARTBEAT_MS,
     LATE_MS,
     Silence,
@@ -34,14 +33,10 @@ CONSUMER_HEARTBEAT_MS: Final = 5_000
 def too_recent(silence: Silence, session_ms: int) -> bool:
     """Whether a member committed so recently that its session can hardly have run out, though it restarted no timer.
 
-    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass. A single transaction can be
-    that of a producer that has nothing to do with the member, as the coordinator asks old ones for no member id.
+    It can where heartbeats are lost, or come as seldom as sessions end, and commits pass.
     """
-    usual = silence.evidence.usual
-    is_its_own = not silence.evidence.last.position.is_transactional or (
-        usual is not None and usual.commits >= COMMITS_FOR_A_RHYTHM
-    )
-    return is_its_own and silence.silent_ms < session_ms - session_ms // HEARTBEATS_PER_SESSION
+    least_ms = session_ms - session_ms // HEARTBEATS_PER_SESSION
+    return silence.is_its_own and silence.silent_ms < least_ms
 
 
 def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None) -> bool:

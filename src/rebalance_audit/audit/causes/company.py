@@ -44,8 +44,7 @@ def removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bo
         ):
             return False
     if any(
-        silence.came_early(since_ms) is not False
-        or (silence.at_work_ms or silence.silent_ms) < silence.silent_ms
+        silence.came_early(since_ms) is not False or silence.missed_its_timer
         for _, silence in at_work
     ):
         return False
@@ -90,10 +89,7 @@ def may_have_stopped_with_others(scene: ClassicScene, member_id: str | None) -> 
     silence = None if watch is None else silence_of(scene.committed(watch), scene.new.position)
     if silence is None:
         return True
-    at_work_ms = silence.at_work_ms
-    if at_work_ms is not None and silence.silent_ms > at_work_ms:
-        return False
-    return not (silence.is_unusual and silence.had_to_commit)
+    return not (silence.missed_its_timer or (silence.is_unusual and silence.had_to_commit))
 
 
 def dropped_together(scene: ClassicScene) -> bool:

@@ -20,7 +20,7 @@ from rebalance_audit.audit.causes.commit_rules import HEARTBEATS_PER_SESSION
 from rebalance_audit.audit.causes.silence import CLOSES_AT_LAST_MS, HEARTBEAT_MS, LATE_MS, Silence
 
 _LEAVES_WITHIN_MS: Final = 200
-"""The same where nothing else is in the way."""
+"""How late a client leaves where nothing is in the way."""
 _EXACTLY_MS: Final = 100
 """How late a timer fires that ends a phase."""
 
@@ -163,10 +163,9 @@ class JoinPhase(NamedTuple):
             for way, (from_ms, least_ms, most_ms) in since.items()
             if earliest_ms - from_ms <= most_ms and gone_by_ms - from_ms >= least_ms
         }
-        if self.silence.evidence.is_empty and ended_ms - here_ms > pause_ms + LATE_MS:
-            found.discard(
-                Way.WAS_REMOVED
-            )  # an administrator removes all at once, and so at the end
+        if self.silence.evidence.is_empty and ended_ms - here_ms > at_most_ms:
+            # An administrator removes all at once, and so at the end.
+            found.discard(Way.WAS_REMOVED)
         # One that closes does not hold up others, but those may be slow by themselves.
         if self.was_waited_for:
             found -= {
@@ -187,9 +186,8 @@ class JoinPhase(NamedTuple):
         if ways and ways <= {Way.CLOSED, Way.WAS_REMOVED} and self.silence.stayed_with_coordinator:
             return Way.CLOSED
         if not self.silence.evidence.is_empty:
-            ways -= {
-                Way.WAS_REMOVED
-            }  # Kafka's Admin removes all dynamic members of a group at once
+            # Kafka's Admin removes all dynamic members of a group at once.
+            ways -= {Way.WAS_REMOVED}
         if len(ways) == 1:
             (only,) = ways
             if not self.silence.keeps_session and only not in (Way.DIED, Way.POLLED_LATE):
@@ -203,9 +201,8 @@ class JoinPhase(NamedTuple):
             and Way.DIED in ways
             and not ways & {Way.CLOSED, Way.WAS_REMOVED}
         ):
-            return (
-                Way.DIED
-            )  # nobody came back to the new coordinator, which started all sessions anew
+            # Nobody came back to the new coordinator, which started all sessions anew.
+            return Way.DIED
         if not self.silence.keeps_session:
             return None
         if ways == {Way.POLLED_LATE, Way.DID_NOT_REJOIN} and self.ran_out:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.commits.book import COMMITS_OF_A_TIMER
-from rebalance_audit.audit.commits.evidence import CommitEvidence, early_by_ms
+from rebalance_audit.audit.commits.evidence import JITTER_MS, CommitEvidence, early_by_ms
 from rebalance_audit.audit.commits.libraries import HABITS
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.finding import spell_ms
@@ -16,7 +16,7 @@ COMMITS_FOR_A_RHYTHM: Final = 3
 _COMMITS_FOR_A_BEAT: Final = 8
 """Number of commits, all of them in time, after which one that does not come tells something."""
 CLOSES_AT_LAST_MS: Final = 500
-"""The same where it has to wait for the answer to the commit."""
+"""A client that closes leaves so soon after it has committed, where it has to wait for the answer."""
 HEARTBEAT_MS: Final = 3000
 """Default of `heartbeat.interval.ms`: classic members hear of a join phase with their next heartbeat."""
 LATE_MS: Final = 500
@@ -29,8 +29,6 @@ _TWICE: Final = 2.1
 """So for one in which one commit failed or came late."""
 _TICK_MS: Final = 20
 """How exactly a timer keeps its time."""
-_JITTER_MS: Final = 100
-"""Difference between two pauses of a timer's rhythm that means nothing."""
 
 
 class Silence(NamedTuple):
@@ -49,8 +47,7 @@ class Silence(NamedTuple):
     @property
     def keeps_session(self) -> bool:
         """Whether the last commit restarted the session timer of a classic member, by the clock of the same broker."""
-        last = self.evidence.last.position
-        return not last.is_transactional and last.leader_epoch == self.gone.leader_epoch
+        return not self.evidence.last.position.is_transactional and self.stayed_with_coordinator
 
     @property
     def is_its_own(self) -> bool:
@@ -123,7 +120,7 @@ class Silence(NamedTuple):
         if usual.pause_ms is None or usual.interval_ms is None:
             return None
         if usual.longest_ms <= _EXACT * usual.interval_ms:
-            return usual.pause_ms >= usual.longest_ms - max(_JITTER_MS, usual.longest_ms // 20)
+            return usual.pause_ms >= usual.longest_ms - max(JITTER_MS, usual.longest_ms // 20)
         return usual.pause_ms >= usual.interval_ms - usual.interval_ms // 5
 
     @property
@@ -152,7 +149,7 @@ class Silence(NamedTuple):
         if recent is not None and recent.longest_ms > _NEARLY * timer_ms:
             return False
         least_ms = timer_ms - max(_TICK_MS, timer_ms // 50)
-        return least_ms <= timed_ms <= timer_ms + max(_JITTER_MS, timer_ms // 20)
+        return least_ms <= timed_ms <= timer_ms + max(JITTER_MS, timer_ms // 20)
 
     @property
     def is_due(self) -> bool:
@@ -194,10 +191,7 @@ class Silence(NamedTuple):
             or usual.commits <= COMMITS_FOR_A_RHYTHM
             or usual.last_ms != self.evidence.last.position.record_timestamp_ms
             or usual.last_ms - usual.pause_ms < since_ms
-            or any(
-                usual.last_ms - HEARTBEAT_MS < each < usual.last_ms
-                for each in self.evidence.rejoined_ms
-            )
+            or self.rejoined_with_others
             or not HABITS[self.evidence.library].on_close
         ):
             return False
@@ -209,12 +203,12 @@ class Silence(NamedTuple):
         return None if usual.pause_ms < due_ms // 2 else False
 
     @property
-    def at_work_ms(self) -> int | None:
-        """For how long after its last commit it can have been at work, by its timer; None if it shows none."""
+    def missed_its_timer(self) -> bool:
+        """Whether its timer would have made one commit more, had it been at work to the end; False if it has none."""
         timer_ms = self.evidence.timer_ms
         if self.timed_pause_ms is None or timer_ms is None:
-            return None
-        return timer_ms + early_by_ms(timer_ms)
+            return False
+        return self.silent_ms > timer_ms + early_by_ms(timer_ms)
 
     @property
     def rejoined_with_others(self) -> bool:

@@ -11,7 +11,7 @@ from rebalance_audit.audit.commits.libraries import ClientLibrary, library_of_me
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.group.ownership import Ownership
 
-_JITTER_MS: Final = 100
+JITTER_MS: Final = 100
 """Difference between two pauses of a timer's rhythm that means nothing."""
 
 
@@ -112,4 +112,4 @@ def _kind(
 
 def early_by_ms(timer_ms: int) -> int:
     """How much earlier than a timer makes it a commit has another reason."""
-    return max(_JITTER_MS, timer_ms // 10)
+    return max(JITTER_MS, timer_ms // 10)

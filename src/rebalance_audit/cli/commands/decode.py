@@ -79,10 +79,10 @@ def decode(
     """
     folder = open_log_folder(segments)
     wanted = record_filter(group_ids, record_types, from_ms, to_ms)
-    written = 0
+    written, tells = 0, not sys.stdout.isatty()
     with bad_arguments(), slow_progress() as tell:
         for lines in decoded_lines(folder, wanted, log_partitions):
             sys.stdout.buffer.write(lines)
-            if not sys.stdout.isatty():
+            if tells:
                 written += len(lines)
                 tell(f"decoded: {words.size(written)} of JSON")

@@ -20,6 +20,7 @@ from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
+from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.told_file import ToldFile
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
@@ -125,7 +126,7 @@ def watch(
         topic_shapes=names.shapes_of,
         findings=settings.finding_rules,
     )
-    since_ms = int(time.time() * 1000) - RECENT_MS if since_ms is None else since_ms
+    since_ms = clock_ms() - RECENT_MS if since_ms is None else since_ms
     told = None if state_file is None else ToldFile(state_file, spec, since_ms)
     if told is not None:
         since_ms = told.since_ms
@@ -250,6 +251,6 @@ def _notes(invocation: Invocation) -> Tell:
 
     def tell(note: str) -> None:
         if not invocation.quiet:
-            click.echo(f"{words.clock(int(time.time() * 1000))}  {note}", err=True)
+            click.echo(f"{words.clock(clock_ms())}  {note}", err=True)
 
     return tell

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, epoch_noun, is_classic
+from rebalance_audit.report.summary import TableRow, epoch_noun, is_classic, is_share
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 LANES_MAX: Final = 60
@@ -54,7 +54,8 @@ def gantt(
     origin = min(known, default=0)
     end = max([*known, *([log_end_ms] if log_end_ms else [])], default=0)
     lanes = _lanes(own)
-    at_least = _is_shared(own["epochs"])
+    # Then the rows of `owned` show the newest member that got a partition.
+    at_least = any(map(is_share, own["epochs"]))
     number = {key: place for place, key in enumerate(lanes)}
     partitions = _partitions(own["owned"])
     return {
@@ -144,11 +145,6 @@ def _partitions(rows: Sequence[TableRow]) -> dict[tuple[str, int], int]:
     changes = Counter(map(_partition, rows))
     told = sorted(partition for partition, _ in changes.most_common(LANES_MAX))
     return {partition: place for place, partition in enumerate(told)}
-
-
-def _is_shared(epochs: Sequence[TableRow]) -> bool:
-    """Whether members had partitions in common: then the rows of `owned` show the newest member that got one."""
-    return any(row["protocol"] == "share" for row in epochs)
 
 
 def _owned_text(rows: Sequence[TableRow], *, at_least: bool) -> str:

@@ -91,8 +91,7 @@ def _read(layout: ConsoleReport, facts: LogFacts, now_ms: int | None) -> None:
         first, last = words.moment(facts.first_ms), words.moment(facts.last_ms)
         counts += f", {first[:-4]} to {last[11:-4] if first[:10] == last[:10] else last[:-4]} UTC"
         if now_ms is not None and now_ms >= facts.last_ms:
-            seconds = (now_ms - facts.last_ms) // 1000
-            counts += f" ({words.duration(seconds * 1000)} ago)"
+            counts += f" ({words.ago(now_ms - facts.last_ms)})"
     layout.line(counts)
 
 
