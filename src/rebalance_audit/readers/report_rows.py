@@ -275,18 +275,16 @@ select group_id, epoch_ms(from_at) as to_at, unowned_before_ms, previous_member_
         order by topic, topic_id, topic_partition) as partitions
 from ownership where group_id in (select unnest($group_ids)) and unowned_before_ms > 0
 group by group_id, from_at, unowned_before_ms, previous_member_id, member_id
-qualify row_number() over (
-    partition by group_id order by unowned_before_ms desc, from_at, member_id, previous_member_id
-) <= $limit
+qualify row_number() over (partition by group_id
+    order by unowned_before_ms desc, from_at, member_id, previous_member_id) <= $limit
 order by group_id, unowned_before_ms desc, to_at, member_id, previous_member_id
 """,
     # What lanes of members and partitions are made of: the latest stretches, and members' ways to epochs.
     "owned": """
 select group_id, member_id, instance_id, topic, topic_id, topic_partition, at_ms as from_at, epoch_ms(to_at) as to_at
 from ownership where group_id in (select unnest($group_ids)) and at_ms is not null
-qualify row_number() over (
-    partition by group_id order by incarnation desc, from_offset desc, topic, topic_id, topic_partition
-) <= $limit
+qualify row_number() over (partition by group_id
+    order by incarnation desc, from_offset desc, topic, topic_id, topic_partition) <= $limit
 order by group_id, incarnation, from_offset, topic, topic_id, topic_partition
 """,
     "progress": """
@@ -373,10 +371,7 @@ class ReportRows:
         Raises what `open_gold` raises.
         """
         self._sql = duckdb.connect(":memory:", config=dict(OFFLINE))
-        bounds = (
-            FIRST_MS if from_ms is None else from_ms,
-            LAST_MS if to_ms is None else to_ms,
-        )
+        bounds = (FIRST_MS if from_ms is None else from_ms, LAST_MS if to_ms is None else to_ms)
         self._lacking: dict[str, dict[str, str]] = {}
         """Table -> columns that came with a later release than the lake's, with their types."""
         for name in GOLD_OF_GROUP:
