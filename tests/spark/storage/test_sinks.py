@@ -167,6 +167,38 @@ def test_whoever_was_slower_tries_again_or_gives_way(
     assert named(lake, "blue") == {"a": "theirs" if cluster == "blue" else "mine"}
 
 
+def test_rows_that_others_laid_anew_are_found_again(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the rows and the write they came into another file."""
+    blue = Sink(lake, "blue", FIRST_RUN)
+    blue.append(TOPICS, topics(spark, a="one"))
+    blue.append(TOPICS, topics(spark, b="two"))
+
+    def after_the_other(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        lake.delta_table(TOPICS).optimize().executeCompaction()
+        return private_spark.begin_transaction(*arguments)
+
+    monkeypatch.setattr(small_tables, "begin_transaction", after_the_other)
+    assert blue.upsert(TOPICS, topics(spark, b="second", c="three")).rows == 2
+    assert len(table(Path(lake.path), TOPICS, "blue")) == 3
+    assert named(lake, "blue") == {"a": "one", "b": "second", "c": "three"}
+    assert operations(lake)[-2:] == ["OPTIMIZE", "UPDATE"]
+
+
+def test_whatever_a_group_is_called_its_rows_are_found(spark: SparkSession) -> None:
+    """Quotes, escapes and what looks like a variable of Spark's mean nothing in a group id."""
+    ids = ["plain-1", "it's", "a\\'b", "${spark.master}", "группа", "", "-- x"]
+    frame = spark.createDataFrame([(each,) for each in [*ids, "other"]], "group_id string")
+
+    def found(keys: KeyRange) -> list[str]:
+        return [row["group_id"] for row in frame.where(keys.condition()).collect()]
+
+    assert found(KeyRange(groups=ids)) == ids
+    assert [found(KeyRange(group_ends=(each, each))) for each in ids] == [[each] for each in ids]
+
+
 @pytest.mark.parametrize("bytes_max", [small_tables.SMALL_BYTES, 0], ids=["small", "by MERGE"])
 def test_a_change_feed_tells_what_has_changed(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, bytes_max: int

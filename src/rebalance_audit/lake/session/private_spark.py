@@ -8,6 +8,7 @@ its place: nothing; each new worker would take a second longer.
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +25,9 @@ SAVE_MODE: Final = "org.apache.spark.sql.SaveMode"
 OPTION: Final = "scala.Option"
 SOME: Final = "scala.Some"
 PYTHON_UTILS: Final = "org.apache.spark.api.python.PythonUtils"
+
+
+_hadoop_confs: Final[WeakKeyDictionary[SparkSession, Any]] = WeakKeyDictionary()
 
 
 def check_is_classic(environment: Collection[str]) -> None:
@@ -66,9 +70,12 @@ def hadoop_conf(spark: SparkSession) -> Any:
 
     For the newest version of a table without a job, for files beside a stream's checkpoint, and for rows that a cluster
     keeps. In its place: `DeltaTable.history()`, which takes a job each time; `SparkContext.hadoopConfiguration`, which
-    is private to Python too and lacks what the session has set.
+    is private to Python too and lacks what the session has set. Made once for each session: it copies some thousand
+    settings, and a run asks for it some hundred times.
     """
-    return java_session(spark).sessionState().newHadoopConf()
+    if spark not in _hadoop_confs:
+        _hadoop_confs[spark] = java_session(spark).sessionState().newHadoopConf()
+    return _hadoop_confs[spark]
 
 
 def newest_snapshot(spark: SparkSession, logs: Any, path: str) -> tuple[Any, Any]:

@@ -26,6 +26,7 @@ from rebalance_audit.lake.session.private_spark import (
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
+NOT_FOUND: Final = "FileNotFoundException:"
 FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
 ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"
 WRITES: Final = frozenset({"UPDATE", "WRITE"})
@@ -46,12 +47,13 @@ def version_or_none(spark: SparkSession, path: str) -> int | None:
     """Newest version of the table at a path, None if there is none. Raises OSError for a failing file system."""
     log = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log")
     try:
-        system = log.getFileSystem(hadoop_conf(spark))
-        if not system.exists(log):
-            return None
-        files = java_class(spark, FILE_UTIL).stat2Paths(system.listStatus(log))
+        listed = log.getFileSystem(hadoop_conf(spark)).listStatus(log)
+        files = java_class(spark, FILE_UTIL).stat2Paths(listed)
     except Py4JJavaError as error:
-        raise OSError(java_message(error)) from None
+        message = java_message(error)
+        if message.startswith(NOT_FOUND):
+            return None
+        raise OSError(message) from None
     # All names in one call: each costs as much as the listing.
     names = java_class(spark, ARRAYS).toString(files)
     return max(map(int, COMMIT_NAME.findall(names)), default=None)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import and_
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.storage.sql_text import text_literal
 from rebalance_audit.tables.schemas import TableSchema
 
 RANGED: Final = frozenset({"int", "bigint"})
@@ -30,16 +29,15 @@ class KeyRange:
 
     def condition(self, prefix: str = "") -> Column:
         """What every row with one of the keys meets, in literals; the prefix goes before each column's name."""
-        parts = [F.lit(True)]
-        for name, (low, high) in self.numbers.items():
-            parts.append(F.col(f"{prefix}{name}").between(F.lit(low), F.lit(high)))
-        group_id = F.col(f"{prefix}group_id")
+        parts = [
+            f"{prefix}{name} BETWEEN {low} AND {high}" for name, (low, high) in self.numbers.items()
+        ]
         if self.groups:
-            parts.append(group_id.isin(list(self.groups)))
+            parts.append(f"{prefix}group_id IN ({', '.join(map(text_literal, self.groups))})")
         if self.group_ends is not None:
-            first, last = self.group_ends
-            parts.append(group_id.between(F.lit(first), F.lit(last)))
-        return reduce(and_, parts)
+            first, last = map(text_literal, self.group_ends)
+            parts.append(f"{prefix}group_id BETWEEN {first} AND {last}")
+        return F.expr(" AND ".join(parts) or "true")
 
 
 def range_of_keys(schema: TableSchema, rows: DataFrame) -> KeyRange:

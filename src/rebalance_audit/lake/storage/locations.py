@@ -4,7 +4,7 @@ In a catalog every read and write uses the table's name, since a governed catalo
 name.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 
@@ -89,8 +89,16 @@ class Location(Protocol):
         catalog only if that is of the same application.
         """
 
+    def load_small(self, schema: TableSchema) -> DataFrame | None:
+        """The table as it is, with FILE, if it is small, see `small_table_rows`; else None."""
+
     def change_small(
-        self, schema: TableSchema, changes: DataFrame, match: Column, version: int
+        self,
+        schema: TableSchema,
+        changes: DataFrame,
+        match: Column,
+        version: int,
+        files: Collection[str],
     ) -> bool:
         """Do what a MERGE would do if the table is small; whether it was, see `change_small_table`.
 
@@ -201,11 +209,20 @@ class Folder:
             # Another release of Delta, whose transactions are begun in another way.
             return _append_once(self, schema, rows, version, run_id, application)
 
+    def load_small(self, schema: TableSchema) -> DataFrame | None:
+        """By the table's log."""
+        return small_table_rows(self._spark, self.address(schema), with_files=True)
+
     def change_small(
-        self, schema: TableSchema, changes: DataFrame, match: Column, version: int
+        self,
+        schema: TableSchema,
+        changes: DataFrame,
+        match: Column,
+        version: int,
+        files: Collection[str],
     ) -> bool:
         """By the table's log."""
-        return change_small_table(self._spark, self.address(schema), changes, match, version)
+        return change_small_table(self._spark, self.address(schema), changes, match, version, files)
 
     def delta_table(self, schema: TableSchema) -> DeltaTable:
         """By path."""
@@ -318,12 +335,17 @@ class Catalog:
         """By name."""
         return _append_once(self, schema, rows, version, run_id, application)
 
+    def load_small(self, schema: TableSchema) -> DataFrame | None:  # noqa: ARG002
+        """Never, as `replace_newest_rows`."""
+        return None
+
     def change_small(
         self,
         schema: TableSchema,  # noqa: ARG002 - as in every location
         changes: DataFrame,  # noqa: ARG002
         match: Column,  # noqa: ARG002
         version: int,  # noqa: ARG002
+        files: Collection[str],  # noqa: ARG002
     ) -> bool:
         """Never, as `replace_newest_rows`."""
         return False

@@ -5,10 +5,9 @@ version as it is, and a change data feed shows only what has really changed. Com
 range of the new rows' keys, so that Delta skips the files that cannot have them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from typing import Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
@@ -20,12 +19,15 @@ from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
+from rebalance_audit.lake.storage.small_tables import FILE
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 HOURS: Final = "_hours"
 WENT_ON: Final = "_went_on"
 """Whether the row in the table may still change, see `clustering`."""
+FEW_CHANGES: Final = 20_000
+"""Up to this many rows are broadcast: some MB in every task."""
 
 Footprint: TypeAlias = Callable[[str], Column]
 """Takes the name of a struct column with a row; gives the hours of gold.group_hours to which the row belongs."""
@@ -84,7 +86,11 @@ class Sink:
         missing = rows.alias("new").join(
             there.alias("old"), _same_key(schema, "new", "old"), "left_anti"
         )
-        inserted = {CHANGE: F.lit(INSERT), WENT_ON: F.lit(False)}
+        inserted = {
+            CHANGE: F.lit(INSERT),
+            WENT_ON: F.lit(False),
+            FILE: F.lit(None).cast("string"),
+        }
         return self._apply(schema, missing.withColumns(inserted))
 
     def upsert(self, name: str, rows: DataFrame) -> Written:
@@ -94,8 +100,7 @@ class Sink:
         self._make_way(name)
         if self.is_empty(name):
             return self._append(schema, rows)
-        key_range = range_of_keys(schema, rows)
-        old = self.of_cluster(name).where(key_range.condition())
+        old, key_range = self._in_files(schema, rows)
         return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), key_range)
 
     def put(self, name: str, rows: DataFrame, count: int, key_range: KeyRange) -> Written:
@@ -108,7 +113,7 @@ class Sink:
         if self.is_empty(name):
             return self._append(schema, rows)
         change = F.lit(UPDATE).alias(CHANGE)
-        self._merge(schema, kept(rows.select(change, "*"), at_once=True), key_range)
+        self._merge(schema, kept(rows.select(change, "*"), at_once=True), key_range=key_range)
         return Written(updated=count)
 
     def replace(
@@ -160,17 +165,13 @@ class Sink:
                 schema, new if rebuilt is None else new.union(self._shaped(schema, rebuilt))
             )
         keys = handed if keys is None else keys.withColumn("cluster", F.lit(self.cluster))
-        if key_range is None:
-            key_range = range_of_keys(schema, keys)
-        old = self.of_cluster(name).where(key_range.condition())
+        old, key_range = self._in_files(schema, keys, key_range)
         # The table has few rows with these keys: they are picked first, without a shuffle of the table.
         picked = old.alias("old").join(
             keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
         )
-        fields = [F.col("row").getField(column.name) for column in schema.columns[1:]]
-        row = F.when(
-            F.col("row").isNotNull(), F.struct(F.lit(self.cluster).alias("cluster"), *fields)
-        )
+        fields = (f"row.{column.name}" for column in schema.columns[1:])
+        row = F.expr(f"CASE WHEN row IS NOT NULL THEN struct(cluster, {', '.join(fields)}) END")
         changes = _changes(
             schema, handed.select(*schema.key, row.alias("row")), picked, "left", footprint
         )
@@ -187,7 +188,7 @@ class Sink:
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
-        return self.lake.is_unwritten(name)
+        return not self._based_on.get(name) and self.lake.is_unwritten(name)
 
     def of_cluster(self, name: str) -> DataFrame:
         """The cluster's rows in a table. Raises LakeNotReadable."""
@@ -201,11 +202,27 @@ class Sink:
         groups: DataFrame | None,
         footprint: Footprint | None = None,
     ) -> DataFrame:
-        old = self.of_cluster(schema.full_name).where(scope)
+        old = self._in_files(schema, rows, KeyRange())[0].where(scope)
         if groups is not None:
             old = old.join(groups.select("group_id"), "group_id", "left_semi")
-            old = old.select(*schema.column_names)
+            old = old.select(*schema.column_names, FILE)
         return _changes(schema, _keyed(schema, rows), old, "full", footprint)
+
+    def _in_files(
+        self, schema: TableSchema, keys: DataFrame, key_range: KeyRange | None = None
+    ) -> tuple[DataFrame, KeyRange | None]:
+        """The cluster's rows in the range of the keys, with FILE, null if the table is not small; and the range.
+
+        Of a small table all rows, if the range is not known.
+        """
+        small = self.lake.read_small(schema.full_name)
+        if small is None and key_range is None:
+            key_range = range_of_keys(schema, keys)
+        if small is None:
+            rows = self.of_cluster(schema.full_name).withColumn(FILE, F.lit(None).cast("string"))
+        else:
+            rows = small.where(F.col("cluster") == self.cluster)
+        return rows if key_range is None else rows.where(key_range.condition()), key_range
 
     def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
         """The rows with the columns in the table's order, the cluster first."""
@@ -237,7 +254,9 @@ class Sink:
         # Without its lineage: MERGE plans its source again and again. The count below computes it.
         changes = kept(changes)
         found = changes.groupBy(CHANGE).agg(
-            F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
+            F.count(F.lit(1)).alias("rows"),
+            F.bool_and(WENT_ON).alias(WENT_ON),
+            F.collect_set(FILE).alias(FILE),
         )
         counted = {row[CHANGE]: row for row in found.collect()}
         counts = {change: row["rows"] for change, row in counted.items()}
@@ -249,30 +268,35 @@ class Sink:
         )
         if written.updated or written.deleted:
             all_went_on = all(row[WENT_ON] for change, row in counted.items() if change != INSERT)
+            changes = changes.drop(HOURS, WENT_ON, FILE)
+            if written.rows <= FEW_CHANGES:
+                # Spark does not know how few there are, and would shuffle both sides of the join.
+                changes = F.broadcast(changes)
             self._merge(
                 schema,
-                changes.drop(HOURS, WENT_ON),
-                key_range or range_of_keys(schema, changes),
+                changes,
+                {file for row in counted.values() for file in row[FILE]},
+                key_range,
                 goes_on(schema, "target.") if all_went_on else None,
             )
         elif written.inserted:
-            self._append(schema, changes.drop(CHANGE, HOURS, WENT_ON))
+            self._append(schema, changes.drop(CHANGE, HOURS, WENT_ON, FILE))
         return written
 
     def _merge(
         self,
         schema: TableSchema,
         changes: DataFrame,
-        key_range: KeyRange,
+        files: Collection[str] = (),
+        key_range: KeyRange | None = None,
         among: Column | None = None,
     ) -> None:
-        """`among` is a condition on the target that every row to be updated or deleted meets."""
-        values: dict[str, str | Column] = {
-            name: F.col(f"source.{name}") for name in schema.column_names
-        }
+        """`among` is a condition on the target that every row to be updated or deleted meets; `files` have them."""
         # The literals let Delta skip files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
-        match = of_cluster & key_range.condition("target.") & _same_key(schema, "target", "source")
+        match = of_cluster & _same_key(schema, "target", "source")
+        if key_range is not None:
+            match &= key_range.condition("target.")
         if among is not None:
             match &= among
         change = F.col(f"source.{CHANGE}")
@@ -281,12 +305,16 @@ class Sink:
 
         def merge() -> None:
             self._make_way(name)
-            if self.lake.change_small(name, changes, match, self._based_on[name]):
+            if self.lake.change_small(name, changes, match, self._based_on[name], files):
                 return
+            limits = range_of_keys(schema, changes) if key_range is None else KeyRange()
+            values: dict[str, str | Column] = {
+                name: F.col(f"source.{name}") for name in schema.column_names
+            }
             (
                 self.lake.delta_table(name)
                 .alias("target")
-                .merge(changes.alias("source"), match)
+                .merge(changes.alias("source"), match & limits.condition("target."))
                 .whenMatchedDelete(change == DELETE)
                 .whenMatchedUpdate(change == UPDATE, set=values)
                 # An update of a row that the table does not have adds it.
@@ -319,7 +347,7 @@ def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> Data
     columns = [column for column in schema.column_names if column != "cluster"]
     # A finding has an id of its own, but is of a group too.
     keys = [column for column in columns if column in schema.key or column == "group_id"]
-    rows = new.select(*keys, F.struct(*columns).alias("row"))
+    rows = new.select(*keys, _struct(columns).alias("row"))
     if gone is None:
         return rows
     return rows.unionByName(gone.select(*keys), allowMissingColumns=True)
@@ -334,33 +362,40 @@ def _changes(
 ) -> DataFrame:
     """What turns the old rows into the new ones; with `how` left, rows that exist only among the old ones stay.
 
-    `new` has the key and `row`, a struct of all columns, null for a row to delete.
+    `new` has the key and `row`, a struct of all columns, null for a row to delete; `old` has FILE beside the table's
+    columns.
     """
-    olds = old.select(*schema.key, F.struct(*schema.column_names).alias("row"))
-    change = (
-        F.when(F.col("new.row").isNull() & F.col("old.row").isNull(), None)
-        .when(F.col("old.row").isNull(), INSERT)
-        .when(F.col("new.row").isNull(), DELETE)
-        .when(~F.col("new.row").eqNullSafe(F.col("old.row")), UPDATE)
+    olds = old.select(*schema.key, FILE, _struct(schema.column_names).alias("row"))
+    change = F.expr(
+        "CASE WHEN new.row IS NULL AND old.row IS NULL THEN NULL"
+        f" WHEN old.row IS NULL THEN '{INSERT}'"
+        f" WHEN new.row IS NULL THEN '{DELETE}'"
+        f" WHEN NOT (new.row <=> old.row) THEN '{UPDATE}' END"
     )
     found = (
         new.alias("new")
         .join(olds.alias("old"), _same_key(schema, "new", "old"), how)
         .select(
             change.alias(CHANGE),
-            F.coalesce("new.row", "old.row").alias("row"),
+            F.expr("coalesce(new.row, old.row) AS row"),
             goes_on(schema, "old.row.").alias(WENT_ON),
+            f"old.{FILE}",
             *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
         )
     )
     return found.where(F.col(CHANGE).isNotNull()).select(
-        CHANGE, WENT_ON, *([] if footprint is None else [HOURS]), "row.*"
+        CHANGE, WENT_ON, FILE, *([] if footprint is None else [HOURS]), "row.*"
     )
 
 
 def _keyed(schema: TableSchema, rows: DataFrame) -> DataFrame:
     """The rows in the form in which `_changes` takes new ones."""
-    return rows.select(*schema.key, F.struct(*schema.column_names).alias("row"))
+    return rows.select(*schema.key, _struct(schema.column_names).alias("row"))
+
+
+def _struct(names: Iterable[str]) -> Column:
+    """In one expression: to build one in Python takes Java some calls for each column."""
+    return F.expr(f"struct({', '.join(names)})")
 
 
 def _hours_of(footprint: Footprint) -> Column:
@@ -373,7 +408,9 @@ def _hours_of(footprint: Footprint) -> Column:
 def _same_key(schema: TableSchema, left: str, right: str) -> Column:
     """Equality of the table's key, null-safe where a key column may be null."""
     nullable = {column.name for column in schema.columns if column.nullable}
-    pairs = [(name, F.col(f"{left}.{name}"), F.col(f"{right}.{name}")) for name in schema.key]
-    return reduce(
-        and_, (one.eqNullSafe(two) if name in nullable else one == two for name, one, two in pairs)
+    return F.expr(
+        " AND ".join(
+            f"{left}.{name} {'<=>' if name in nullable else '='} {right}.{name}"
+            for name in schema.key
+        )
     )

@@ -4,6 +4,7 @@ For every version of a table Delta makes that list anew from the log, by three q
 the tables of an increment that was most of its time. Where there is no such list, Delta does all of it in its own way.
 """
 
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Final
 
@@ -31,14 +32,16 @@ CHANGE_TYPE: Final = "_change_type"
 """Delta's column by which rows of the change feed are told from the table's own, which have null in it."""
 FILE: Final = "_file"
 ROW: Final = "_row"
+BEFORE: Final = "_before"
+AFTER: Final = "_after"
 
 
 def small_table_rows(
-    spark: SparkSession, path: str, version: int | None = None
+    spark: SparkSession, path: str, version: int | None = None, *, with_files: bool = False
 ) -> DataFrame | None:
     """The table at a path if it is small, and if `version` is the newest one; else None.
 
-    Of few bytes all are read. Later commits are not seen.
+    Of few bytes all are read. Later commits are not seen. With a column FILE, if wanted: the name of each row's file.
     """
     classes = partial(java_class, spark)
     try:
@@ -46,20 +49,30 @@ def small_table_rows(
         if snapshot.version() < 0 or version not in {None, snapshot.version()}:
             return None
         table = small_table(log, snapshot, SMALL_BYTES)
-        return None if table is None else rows_of_files(spark, classes, table, table.files)
+        if table is None:
+            return None
+        rows = rows_of_files(spark, classes, table, table.files)
     except Py4JError:
         # A damaged log, of which Spark's reader tells, or a Delta that has no such list.
         return None
+    return _with_files(rows) if with_files else rows
 
 
 def change_small_table(
-    spark: SparkSession, path: str, changes: DataFrame, match: Column, version: int
+    spark: SparkSession,
+    path: str,
+    changes: DataFrame,
+    match: Column,
+    version: int,
+    files: Collection[str] = (),
 ) -> bool:
     """Do with the table at a path what MERGE would do; False, with nothing done, if it is not small.
 
     `changes` has the table's columns and CHANGE; its rows are few, and it is read several times. `match` tells which
     row of the table, `target`, a change, `source`, is about. An update of a row that the table does not have adds it.
-    Raises one of CONFLICTS if `version` is not the newest one, or another commit comes first.
+    `files`, where they are known, have the rows to update and to delete, as FILE of `small_table_rows`: then `changes`
+    says of exactly the rows which the table does not have that they are to be inserted. Raises one of CONFLICTS if
+    `version` is not the newest one, or another commit comes first.
     """
     classes = partial(java_class, spark)
     try:
@@ -75,44 +88,68 @@ def change_small_table(
         has_feed = table.property(CHANGE_FEED) == "true"
     except Py4JError:
         return False  # as in `small_table_rows`
-    named = target.select("*", F.col("_metadata.file_name").alias(FILE)).alias("target")
     source = changes.alias("source")
-    found = named.join(source, match, "left_semi").select(FILE).distinct().collect()
-    touched = table.named(row[FILE] for row in found)
+    touched = table.named(files)
+    # A run of another cluster may have laid its rows and these into other files meanwhile.
+    is_known = bool(files) and len(touched) == len(files)
+    if not is_known:
+        named = _with_files(target).alias("target")
+        found = named.join(source, match, "left_semi").select(FILE).distinct().collect()
+        touched = table.named(row[FILE] for row in found)
     old = rows_of_files(spark, classes, table, sequence(classes, touched))
-    rows = _changed(old, source, match, has_feed=has_feed)
+    pairs = _pairs(old, source, match, is_exact=is_known)
+    rows = _changed(pairs, old.columns, has_feed=has_feed)
     exchange_files(transaction, touched, rows.coalesce(1), classes)
     return True
 
 
-def _changed(old: DataFrame, source: DataFrame, match: Column, *, has_feed: bool) -> DataFrame:
-    """The rows of the files that take the place of those with the old rows, and rows of the change feed."""
-    columns = old.columns
+def _with_files(rows: DataFrame) -> DataFrame:
+    return rows.select("*", F.col("_metadata.file_name").alias(FILE))
+
+
+def _pairs(old: DataFrame, source: DataFrame, match: Column, *, is_exact: bool) -> DataFrame:
+    """Each row of the files, as BEFORE, beside what is to be done with it: CHANGE, and AFTER; null for what is not."""
     target = old.select("*", F.lit(True).alias(ROW)).alias("target")
-    change = F.col(f"source.{CHANGE}")
-    before, after = (
-        F.struct(*(F.col(f"{side}.{name}") for name in columns)) for side in ("target", "source")
+    columns = {
+        side: f"struct({', '.join(f'{side}.{name}' for name in old.columns)})"
+        for side in ("target", "source")
+    }
+    before = F.expr(f"CASE WHEN target.{ROW} THEN {columns['target']} END AS {BEFORE}")
+    after, change = F.expr(f"{columns['source']} AS {AFTER}"), F.col(f"source.{CHANGE}")
+
+    def joined(changes: DataFrame, how: str) -> DataFrame:
+        return target.join(changes, match, how).select(before, change, after)
+
+    if not is_exact:
+        return joined(source, "full")
+    # Without a shuffle: what is to be inserted has no row to look for.
+    inserted = source.where(change == INSERT).select(change, after)
+    return joined(source.where(change != INSERT), "left").unionByName(
+        inserted, allowMissingColumns=True
     )
 
-    def row(values: Column, kind: str | None) -> Column:
-        return F.struct(F.lit(kind).cast("string").alias(CHANGE_TYPE), values.alias("row"))
 
-    is_new = F.col(f"target.{ROW}").isNull()
-    kept = F.array(row(before, None))
-    inserted = F.array(row(after, None), row(after, "insert"))
-    updated = F.array(
-        row(after, None), row(before, "update_preimage"), row(after, "update_postimage")
+def _changed(pairs: DataFrame, columns: Sequence[str], *, has_feed: bool) -> DataFrame:
+    """The rows that take the place of those of the files, and rows of the change feed."""
+
+    def row(side: str, kind: str | None = None) -> str:
+        told = "CAST(NULL AS STRING)" if kind is None else f"'{kind}'"
+        return f"struct({told} AS {CHANGE_TYPE}, {side} AS row)"
+
+    kept = f"array({row(BEFORE)})"
+    inserted = f"array({row(AFTER)}, {row(AFTER, 'insert')})"
+    updated = (
+        f"array({row(AFTER)}, {row(BEFORE, 'update_preimage')}, {row(AFTER, 'update_postimage')})"
     )
-    deleted = F.array(row(before, "delete"))
-    nothing = F.filter(kept, lambda _: F.lit(False))
+    deleted = f"array({row(BEFORE, 'delete')})"
     told = (
-        F.when(is_new & (change == DELETE), nothing)
-        .when(is_new, inserted)
-        .when(change.isNull() | (change == INSERT), kept)
-        .when(change == UPDATE, updated)
-        .otherwise(deleted)
+        f"CASE WHEN {BEFORE} IS NULL AND {CHANGE} = '{DELETE}' THEN filter({kept}, row -> false)"
+        f" WHEN {BEFORE} IS NULL THEN {inserted}"
+        f" WHEN {CHANGE} IS NULL OR {CHANGE} = '{INSERT}' THEN {kept}"
+        f" WHEN {CHANGE} = '{UPDATE}' THEN {updated}"
+        f" ELSE {deleted} END"
     )
-    out = target.join(source, match, "full").select(F.inline(told)).select(CHANGE_TYPE, "row.*")
+    out = pairs.selectExpr(f"inline({told})").select(CHANGE_TYPE, "row.*")
     if has_feed:
         return out.select(*columns, CHANGE_TYPE)
     return out.where(F.col(CHANGE_TYPE).isNull()).select(*columns)

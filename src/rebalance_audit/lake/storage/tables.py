@@ -6,7 +6,7 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
@@ -26,6 +26,7 @@ from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.small_tables import CHANGE_FEED
+from rebalance_audit.lake.storage.sql_text import text_literal
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
@@ -231,9 +232,8 @@ class Lake:
         commit, and for few rows much less work than a MERGE; tried again if another program committed first. `check`
         is called before each attempt.
         """
-        quoted = value.replace("\\", "\\\\").replace("'", "\\'")
         writer = rows.write.format("delta").mode("overwrite")
-        writer = writer.option("replaceWhere", f"{column} = '{quoted}'")
+        writer = writer.option("replaceWhere", f"{column} = {text_literal(value)}")
 
         def replace() -> None:
             check()
@@ -271,9 +271,15 @@ class Lake:
             found += there
         return found
 
-    def change_small(self, name: str, changes: DataFrame, match: Column, version: int) -> bool:
+    def read_small(self, name: str) -> DataFrame | None:
+        """A small table as it is now, and the FILE that has each row; None for others."""
+        return self._location.load_small(table_schemas()[name])
+
+    def change_small(
+        self, name: str, changes: DataFrame, match: Column, version: int, files: Collection[str]
+    ) -> bool:
         """Change a small table without a MERGE, see `change_small_table`; False, and nothing is done, for others."""
-        return self._location.change_small(table_schemas()[name], changes, match, version)
+        return self._location.change_small(table_schemas()[name], changes, match, version, files)
 
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
