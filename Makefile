@@ -131,11 +131,12 @@ WITH_SPARK := $(IN_TWO) --no-loadscope-reorder
 # One session for all tests that need one, and the other process for those that need a broker alone.
 WITH_BROKER := -n 2 --dist loadgroup
 
-SWARM := $(PY) -m pytest tests/sim/test_simulations.py -k every_seed -n 2 -q
+# Simulations and damaged logs, whose number is a matter of patience.
+SWARM := $(PY) -m pytest -m swarm -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site --ignore=tests/page
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site --ignore=tests/page
 
 .PHONY: test-spec
 test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
@@ -172,8 +173,8 @@ test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a
 	$(PY) -m pytest tests/dashboards
 
 .PHONY: test-swarm
-test-swarm: $(INSTALLED) ## Simulate a few hundred seeds
-	SWARM_SEEDS=300 $(SWARM)
+test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, break rules, and read damaged logs
+	SWARM_SEEDS=300 $(SWARM) tests/accuracy tests/fuzz tests/sim
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
@@ -206,7 +207,7 @@ test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAG
 
 .PHONY: swarm
 swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0), and try many examples of each property (EXAMPLES=20)
-	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) $(SWARM)
+	SWARM_SEEDS=$(or $(SEEDS),2000) SWARM_FIRST_SEED=$(or $(FROM),0) $(SWARM) -k every_seed tests/sim/test_simulations.py
 	EXAMPLES=$(or $(EXAMPLES),20) $(PY) -m pytest -m hypothesis -n 2 $(NEEDS_JVM:%=--ignore=%)
 
 .PHONY: spec

@@ -14,6 +14,8 @@ from tests.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
 from tests.accuracy.tally import Measure, Tally, merged
 from tests.accuracy.verdicts import judge_epoch
 
+pytestmark = pytest.mark.swarm
+
 SEEDS = (12, 25, 31, 54, 75)
 """Seeds with static members under the same id, expressions, conversions in both directions, and all protocols."""
 

@@ -20,6 +20,8 @@ from tests.accuracy.scripts import SCRIPTS, churn
 from tests.accuracy.stage import BYSTANDER, SUBJECT
 from tests.accuracy.tally import Tally, merged
 
+pytestmark = pytest.mark.swarm
+
 QUICK = (
     "8 minutes to give up partitions",
     "an assignor that forgets a partition",

@@ -2,6 +2,8 @@ import pytest
 
 from tests.fuzz.mutate import fuzz_logs, fuzz_records, fuzz_segments
 
+pytestmark = pytest.mark.swarm
+
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_records(seed: int) -> None:

@@ -22,6 +22,8 @@ from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import NotConvergedError, simulate
 from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue
 
+pytestmark = pytest.mark.swarm
+
 Patch = Callable[[pytest.MonkeyPatch], None]
 SEEDS = (0, 11, 4, *range(40))
 CAUGHT = (InvariantBrokenError, ReplayError, NotConvergedError)

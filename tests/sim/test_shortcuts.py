@@ -24,6 +24,8 @@ from rebalance_audit.wire.records import Record, decode_record
 from tests.sim.test_simulations import written
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.swarm
+
 
 class HeartbeatCounter:
     """Counts the heartbeats that coordinators serve in full."""

@@ -21,6 +21,8 @@ from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.support.log_entries import apply_entry, entries_of
 
+pytestmark = pytest.mark.swarm
+
 SHORT = Overrides(minutes=1)
 SEEDS = int(os.environ.get("SWARM_SEEDS", "24"))
 FIRST_SEED = int(os.environ.get("SWARM_FIRST_SEED", "0"))
