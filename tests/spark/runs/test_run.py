@@ -1,6 +1,7 @@
 """Runs end to end: from a log of several releases, with transactions and damage, to the tables of a lake."""
 
 import shutil
+import time
 from pathlib import Path
 
 import orjson
@@ -12,6 +13,7 @@ from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.runs.request import GOLD_ONLY
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
+from rebalance_audit.lake.session.private_spark import queries_since
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.tables.schemas import GOLD_TABLES
@@ -165,7 +167,11 @@ def test_a_second_run_changes_nothing(spark: SparkSession, whole: Whole, tmp_pat
     before = {name: table(whole.lake, name) for name in (*GOLD_TABLES, *SILVER_TABLES)}
     lake = Path(shutil.copytree(whole.lake, tmp_path / "lake"))
     request = request_of(f"segments:{whole.log}", lake)
+    began_ms = time.time() * 1000
     report = run_audit(spark, request)
+    # What Spark's page shows, which remembers the last queries only.
+    told = {query.description for query in queries_since(spark, began_ms)}
+    assert {"counting new records", "writing meta.progress"} <= told
     assert (report.counts.read, report.groups) == (0, 0)
     assert report.versions == whole.report.versions
     assert {name for name, rows in report.rows.items() if rows} == {"meta.progress"}

@@ -17,6 +17,7 @@ from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.step_costs import Timeline
+from rebalance_audit.lake.session.named_jobs import named_jobs
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
@@ -62,7 +63,7 @@ class RunContext:
             self.tell(what)
         began = time.monotonic()
         try:
-            with self._timeline.part_of(what):
+            with self._timeline.part_of(what), named_jobs(self.spark, what):
                 yield
         finally:
             seconds[what] = seconds.get(what, 0.0) + time.monotonic() - began

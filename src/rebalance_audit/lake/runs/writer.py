@@ -38,6 +38,7 @@ from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
+from rebalance_audit.lake.session.named_jobs import named_jobs
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.sinks import Written, patch_rows
 from rebalance_audit.lake.storage.tables import WRITERS
@@ -68,23 +69,31 @@ class Writer:
         """Write all tables. Raises LakeNotWritable."""
         changed = self._write_outputs()
         try:
-            self._write_hours(changed)
-            self._write_commit_findings()
+            self._named(TableName.GROUP_HOURS, partial(self._write_hours, changed))
+            self._named(TableName.FINDINGS, self._write_commit_findings)
         finally:
             if self._hours is not None:
                 self._hours.unpersist()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
-        self._write_snapshots()
-        self._write_topics()
+        self._named(TableName.SNAPSHOTS, self._write_snapshots)
+        self._named(TableName.TOPICS, self._write_topics)
         if self._plan.reached is not None:
-            self._write_progress(self._plan.reached)
+            reached = self._plan.reached
+            self._named(TableName.PROGRESS, partial(self._write_progress, reached))
+
+    def _named(self, table: str, write: Callable[[], None]) -> None:
+        """Write a table in jobs that say so."""
+        with named_jobs(self._context.spark, f"writing {table}"):
+            write()
 
     # -- silver and gold ------------------------------------------------------------------------
 
     def _write_outputs(self) -> Sequence[DataFrame]:
         """What the reducer made; returns group and hour of what differs, for gold.group_hours."""
         outputs = (*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._request.with_silver else []))
-        writes: list[Callable[[], Written | None]] = [self._write_quarantine]
+        writes: list[Callable[[], Written | None]] = [
+            partial(self._named, TableName.QUARANTINE, self._write_quarantine)
+        ]
         writes += [
             partial(self._write_output, output)
             for output in outputs
@@ -100,7 +109,8 @@ class Writer:
 
     def _write_output(self, output: str) -> Written:
         write = self._replace_output if self._since is None else self._patch_output
-        written = write(output)
+        with named_jobs(self._context.spark, f"writing {OUTPUTS[output]}"):
+            written = write(output)
         self._context.note(OUTPUTS[output], written)
         return written
 
