@@ -165,15 +165,11 @@ class Sink:
                 schema, new if rebuilt is None else new.union(self._shaped(schema, rebuilt))
             )
         keys = handed if keys is None else keys.withColumn("cluster", F.lit(self.cluster))
-        old, key_range = self._in_files(schema, keys, key_range)
-        # The table has few rows with these keys: they are picked first, without a shuffle of the table.
-        picked = old.alias("old").join(
-            keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
-        )
+        old, key_range = self._in_files(schema, keys, key_range, are_few=True)
         fields = (f"row.{column.name}" for column in schema.columns[1:])
         row = F.expr(f"CASE WHEN row IS NOT NULL THEN struct(cluster, {', '.join(fields)}) END")
         changes = _changes(
-            schema, handed.select(*schema.key, row.alias("row")), picked, "left", footprint
+            schema, handed.select(*schema.key, row.alias("row")), old, "left", footprint
         )
         if rebuilt is None:
             return self._apply(schema, changes, key_range)
@@ -209,20 +205,30 @@ class Sink:
         return _changes(schema, _keyed(schema, rows), old, "full", footprint)
 
     def _in_files(
-        self, schema: TableSchema, keys: DataFrame, key_range: KeyRange | None = None
+        self,
+        schema: TableSchema,
+        keys: DataFrame,
+        key_range: KeyRange | None = None,
+        *,
+        are_few: bool = False,
     ) -> tuple[DataFrame, KeyRange | None]:
         """The cluster's rows in the range of the keys, with FILE, null if the table is not small; and the range.
 
-        Of a small table all rows, if the range is not known.
+        Of a small table all rows, if the range is not known; of another those with the keys, if these `are_few`.
         """
         small = self.lake.read_small(schema.full_name)
-        if small is None and key_range is None:
-            key_range = range_of_keys(schema, keys)
-        if small is None:
-            rows = self.of_cluster(schema.full_name).withColumn(FILE, F.lit(None).cast("string"))
-        else:
+        if small is not None:
             rows = small.where(F.col("cluster") == self.cluster)
-        return rows if key_range is None else rows.where(key_range.condition()), key_range
+            return rows if key_range is None else rows.where(key_range.condition()), key_range
+        if key_range is None:
+            key_range = range_of_keys(schema, keys)
+        rows = self.of_cluster(schema.full_name).where(key_range.condition())
+        if are_few:
+            # They are picked first, without a shuffle of the table.
+            rows = rows.alias("old").join(
+                keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
+            )
+        return rows.withColumn(FILE, F.lit(None).cast("string")), key_range
 
     def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
         """The rows with the columns in the table's order, the cluster first."""
