@@ -4,7 +4,7 @@ For every version of a table Delta makes that list anew from the log, by three q
 the tables of an increment that was most of its time. Where there is no such list, Delta does all of it in its own way.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
@@ -98,7 +98,7 @@ def change_small_table(
         touched = table.named(row[FILE] for row in found)
     old = rows_of_files(spark, classes, table, sequence(classes, touched))
     pairs = _pairs(old, source, match, is_exact=is_known)
-    rows = _changed(pairs, old.columns, has_feed=has_feed)
+    rows = _changed(pairs, has_feed=has_feed)
     exchange_files(transaction, touched, rows.coalesce(1), classes)
     return True
 
@@ -129,7 +129,7 @@ def _pairs(old: DataFrame, source: DataFrame, match: Column, *, is_exact: bool) 
     )
 
 
-def _changed(pairs: DataFrame, columns: Sequence[str], *, has_feed: bool) -> DataFrame:
+def _changed(pairs: DataFrame, *, has_feed: bool) -> DataFrame:
     """The rows that take the place of those of the files, and rows of the change feed."""
 
     def row(side: str, kind: str | None = None) -> str:
@@ -149,7 +149,5 @@ def _changed(pairs: DataFrame, columns: Sequence[str], *, has_feed: bool) -> Dat
         f" WHEN {CHANGE} = '{UPDATE}' THEN {updated}"
         f" ELSE {deleted} END"
     )
-    out = pairs.selectExpr(f"inline({told})").select(CHANGE_TYPE, "row.*")
-    if has_feed:
-        return out.select(*columns, CHANGE_TYPE)
-    return out.where(F.col(CHANGE_TYPE).isNull()).select(*columns)
+    out = pairs.selectExpr(f"inline({told})").select("row.*", CHANGE_TYPE)
+    return out if has_feed else out.where(f"{CHANGE_TYPE} IS NULL").drop(CHANGE_TYPE)
