@@ -39,6 +39,14 @@ class Whole(NamedTuple):
     report: RunReport
 
 
+class Earlier(NamedTuple):
+    """A lake after two runs that found parts of a log."""
+
+    lake: Path
+    first: RunReport
+    second: RunReport
+
+
 def request_of(source: str | Source | None, lake: Path, **fields: Any) -> RunRequest:
     """A run over a source or the SPEC of one, or over what bronze holds."""
     given = parse_source(source) if isinstance(source, str) else source

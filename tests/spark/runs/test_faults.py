@@ -13,27 +13,13 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG
-from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, empty_lake, request_of, table
-from tests.spark.mixed_log import write_log
-
-SHARES = (0.4, 0.7)
-"""How much of the log the runs before the fault find."""
-
-
-@pytest.fixture(scope="module")
-def earlier(spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake after two runs over growing parts of the log."""
-    folder = tmp_path_factory.mktemp("earlier")
-    lake = empty_lake(folder / "lake", whole.lake)
-    for share in SHARES:
-        run_audit(spark, request_of(f"segments:{write_log(folder / 'log', share)}", lake))
-    return lake
+from tests.spark.lakes import CLUSTER, TABLES, Earlier, Whole, difference, request_of, table
 
 
 @pytest.fixture
-def lake(earlier: Path, tmp_path: Path) -> Iterator[Path]:
-    """A copy of it."""
-    yield shutil.copytree(earlier, tmp_path / "lake")
+def lake(earlier: Earlier, tmp_path: Path) -> Iterator[Path]:
+    """One after two runs over parts of the log, for one test alone."""
+    yield shutil.copytree(earlier.lake, tmp_path / "lake")
     shutil.rmtree(tmp_path / "lake")
 
 

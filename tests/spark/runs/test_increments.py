@@ -1,8 +1,9 @@
-"""Runs over what is new: however a log comes, the tables are those of one run over all of it."""
+"""Runs over what is new: however a log comes, and its brokers' logs, the tables are those of one run over all of it."""
 
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,11 +14,13 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.local.audit import audit_segments
-from tests.spark.in_process import in_order
+from tests.spark.broker_lines import LOGGED, broker_log
+from tests.spark.in_process import Rows, in_order
 from tests.spark.lakes import (
     OF_THE_AUDIT,
     SILVER_TABLES,
     TABLES,
+    Earlier,
     Whole,
     difference,
     empty_lake,
@@ -28,36 +31,91 @@ from tests.spark.lakes import (
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION, PARTS, write_log
 from tests.spark.pieces import Pieces
 
+SEED = 2
+TWO_HOURS_MS = 2 * 3_600_000
 
-@pytest.mark.parametrize("seed", [1])
-def test_pieces_of_a_log_give_the_tables_of_the_whole(
-    spark: SparkSession, whole: Whole, tmp_path: Path, seed: int
+
+@pytest.fixture(scope="module")
+def logged(spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The lake of one run over all of the mixed log that is given all that the brokers logged."""
+    lake = empty_lake(tmp_path_factory.mktemp("logged") / "lake", whole.lake)
+    request = request_of(f"segments:{whole.log}", lake, broker_log=broker_log(*LOGGED))
+    report = run_audit(spark, request)
+    assert report.rebuilt == report.groups == whole.report.groups
+    assert difference("gold.rebalance_causes", lake, whole.lake)
+    return lake
+
+
+def assert_same(lake: Path, logged: Path) -> None:
+    """Every table that a log decides is as in the lake of one run."""
+    for name in TABLES:
+        assert not difference(name, lake, logged), name
+
+
+def lines_of(lake: Path) -> Rows:
+    """What is kept of the brokers' lines."""
+    columns = ("line_id", "at", "place", "group_id")
+    return [{name: row[name] for name in columns} for row in table(lake, "meta.broker_log")]
+
+
+def assert_nothing_new(report: RunReport) -> None:
+    """A run that has found nothing to audit and has changed no row."""
+    assert (report.counts.read, report.groups) == (0, 0)
+    assert not any(rows for name, rows in report.rows.items() if name != "meta.progress")
+
+
+def test_however_records_and_lines_come(
+    spark: SparkSession, whole: Whole, earlier: Earlier, logged: Path, tmp_path: Path
 ) -> None:
-    """Cut inside of writes and transactions, limited runs in between, holes filled later, bronze laid out anew."""
-    pieces = Pieces(spark, whole.lake, tmp_path, seed)
-    lake = empty_lake(tmp_path / "lake", whole.lake)
+    """The tables are those of one run over all records and all lines of the brokers.
 
-    def audit(source: Source | str | None, **fields: Any) -> RunReport:
-        return run_audit(spark, request_of(source, lake, **fields))
+    Records are cut inside of writes and transactions, with limited runs in between, holes that are filled later, and
+    bronze laid out anew. Lines come before their records or after them, or with a run of some groups, yesterday's last.
+    The brokers' clocks are two hours ahead, which the first lines are too few to show.
+    """
+    pieces = Pieces(spark, whole.lake, tmp_path, SEED)
+    line, later = sorted(Random(SEED).sample(range(5, 60), 2))
+    lake = Path(shutil.copytree(earlier.lake, tmp_path / "lake"))
 
-    first = audit(pieces.until(0.3))
+    def audit(source: Source | str | None, *parts: slice, **fields: Any) -> RunReport:
+        log = broker_log(*LOGGED, shift_ms=TWO_HOURS_MS, parts=parts) if parts else None
+        return run_audit(spark, request_of(source, lake, broker_log=log, **fields))
+
+    first, second = earlier.first, earlier.second
     assert first.rebuilt == first.groups > 0
-    second = audit(pieces.until(0.6))
     assert second.resumed == second.groups > 0
     assert 0 < second.counts.read < first.counts.read + second.counts.read
     # Gold of some groups runs ahead of their snapshots.
-    audit(pieces.until(0.75), groups_regex="^mov|^fleet")
+    audit(pieces.until(0.75), slice(later, later + 3), groups_regex="^mov|^fleet")
     spark.sql(f"OPTIMIZE delta.`{lake}/bronze/records`")
     third = audit(None)
     assert third.rebuilt == third.groups > 0
-    again = audit(None)
-    assert (again.counts.read, again.groups) == (0, 0)
-    assert not any(rows for name, rows in again.rows.items() if name != "meta.progress")
-    audit(pieces.holes(0.5))
-    last = audit(f"segments:{whole.log}")
-    assert last.rebuilt > 0
-    for name in TABLES:
-        assert not difference(name, lake, whole.lake), name
+    assert_nothing_new(audit(None))
+    audit(pieces.holes(0.5), slice(line, 2 * later))
+    filled = audit(f"segments:{whole.log}")
+    assert filled.rebuilt > 0
+    last = audit(None, slice(0, line), slice(later, None))
+    assert 0 < last.rebuilt == last.groups
+    assert any("2 h ahead of the records" in note for note in last.notes)
+    assert_same(lake, logged)
+
+
+def test_logs_that_come_later_settle_what_is_audited(
+    spark: SparkSession, whole: Whole, logged: Path, tmp_path: Path
+) -> None:
+    """Groups with lines are replayed, others are not; later runs and rebuilds without the logs still know them."""
+    lake = Path(shutil.copytree(whole.lake, tmp_path / "lake"))
+    log = broker_log(*LOGGED)
+    report = run_audit(spark, request_of(None, lake, broker_log=log))
+    groups = {row["group_id"] for row in table(lake, "meta.snapshots")}
+    assert report.rebuilt == report.groups == len(groups & log.by_group.keys()) < len(groups)
+    assert report.notes == []
+    assert_same(lake, logged)
+    assert lines_of(lake) == lines_of(logged)
+    assert_nothing_new(run_audit(spark, request_of(None, lake, broker_log=log)))
+    run_audit(spark, request_of(None, lake, full=True))
+    assert_same(lake, logged)
+    assert lines_of(lake) == lines_of(logged)
 
 
 def test_pieces_without_transactions(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
