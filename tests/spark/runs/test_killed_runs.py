@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -15,13 +16,13 @@ from rebalance_audit.cli.exit_codes import UNFORESEEN
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.run import run_audit
 from tests.cli.call import PROGRAM
-from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, empty_lake, request_of, table
+from tests.spark.lakes import CLUSTER, TABLES, Earlier, Whole, difference, request_of, table
 from tests.spark.mixed_log import write_log
 from tests.support.processes import javas_below, kill
 from tests.support.spark_sessions import configuration
 
 SEED = 7
-KILLS = ((0.7, "all"), (1.0, "java"))
+KILLS = ((0.85, "all"), (1.0, "java"))
 """How much of the log a run finds, and what of its processes is killed."""
 COMMITS = (2, 16)
 """A run over what is new makes about this many: it is killed after one of them."""
@@ -35,16 +36,14 @@ def commits(lake: Path) -> int:
 
 
 def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
-    spark: SparkSession, whole: Whole, tmp_path: Path
+    spark: SparkSession, whole: Whole, earlier: Earlier, tmp_path: Path
 ) -> None:
     """Driver and workers are killed after some commit, then Java alone; then the tables are those of one run.
 
     While a run is at work, another one over the same cluster is turned away. Without its Java a run tells so, and ends.
     """
     random = Random(SEED)
-    lake = empty_lake(tmp_path / "lake", whole.lake)
-    log = write_log(tmp_path / "log", share=0.4)
-    run_audit(spark, request_of(f"segments:{log}", lake))
+    lake, log = Path(shutil.copytree(earlier.lake, tmp_path / "lake")), tmp_path / "log"
     config = configuration(tmp_path)
     for share, victim in KILLS:
         write_log(log, share=share)
