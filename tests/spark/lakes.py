@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,11 +93,13 @@ def without_commits(rows: Rows) -> Rows:
     return [row for row in rows if row.get("kind") not in OF_COMMITS]
 
 
-def difference(name: str, one: Path, other: Path) -> list[tuple[str, ...]]:
-    """Rows that one of two lakes has, or has more often than the other, a few of each."""
+def difference(
+    name: str, one: Path, other: Path, among: Callable[[Mapping[str, Any]], bool] = bool
+) -> list[tuple[str, ...]]:
+    """Rows that one of two lakes has, or has more often than the other, a few of each; of all, or of some."""
     sides = []
     for lake in (one, other):
-        rows = table(lake, name)
+        rows = [row for row in table(lake, name) if among(row)]
         for row in rows:
             for column in OF_RUNS.get(name, ()):
                 row.pop(column, None)

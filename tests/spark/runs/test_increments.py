@@ -28,7 +28,7 @@ from tests.spark.lakes import (
     table,
     without_commits,
 )
-from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION, PARTS, write_log
+from tests.spark.mixed_log import write_log
 from tests.spark.pieces import Pieces
 
 SEED = 2
@@ -116,22 +116,6 @@ def test_logs_that_come_later_settle_what_is_audited(
     run_audit(spark, request_of(None, lake, full=True))
     assert_same(lake, logged)
     assert lines_of(lake) == lines_of(logged)
-
-
-def test_pieces_without_transactions(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:
-    """Commits that no marker decides, at their end some that cannot be decoded, in one run or in two."""
-    parts = [part for part in PARTS if part.becomes == DAMAGED_PARTITION]
-    lakes = []
-    for shares in (1.0,), (0.5, 1.0):
-        lake = empty_lake(tmp_path / f"lake-{len(shares)}", whole.lake)
-        for share in shares:
-            log = write_log(tmp_path / "log", share, parts)
-            report = run_audit(spark, request_of(f"segments:{log}", lake))
-        lakes.append(lake)
-    assert (report.rebuilt, report.counts.quarantined) == (0, len(BAD_RECORDS))
-    assert report.resumed
-    for name in TABLES:
-        assert not difference(name, *lakes), name
 
 
 def test_other_thresholds_and_another_cluster(
