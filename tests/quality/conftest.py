@@ -4,7 +4,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, SHORT_LIVED
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.quality.check import CheckRequest, run_check
+from tests.quality.judged import EVERY_KEY, LIMITS, Judged, write_rows
+from tests.spark.lakes import request_of
+from tests.spark.mixed_log import write_log
 from tests.support.spark_sessions import SETTINGS, spark_session
 
 
@@ -33,3 +40,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     with spark_session(settings) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """One check of a lake with everything in it; what a run made is of a real log with damage and holes."""
+    folder = tmp_path_factory.mktemp("judged")
+    made, lake = folder / "made", folder / "lake"
+    run_audit(spark, request_of(f"segments:{write_log(folder / 'log')}", made))
+    write_rows(lake, made)
+    request = CheckRequest(Scope(limits=LIMITS), sample_keys=EVERY_KEY)
+    return Judged(lake, run_check(Lake(spark, str(lake)), request))

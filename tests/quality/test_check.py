@@ -1,61 +1,30 @@
 """Every expectation of every table catches what it is there for, and nothing else."""
 
 import json
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from rebalance_audit.cli.commands import check as command
-from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
-from tests.quality.planted import Row, violations
-from tests.support.lake_without_spark import arrow_table
+from rebalance_audit.quality.check import CheckReport
+from tests.quality.judged import Judged
+from tests.quality.planted import violations
 from tests.tools.test_json_schemas import checked_summary
-from tests.wire.golden import CAPTURE_NAMES, capture
-
-HOUR_MS = 3_600_000
-LIMITS = {"run_age_ms": HOUR_MS, "record_age_ms": HOUR_MS}
-EVERY_KEY = 10_000
+from tests.wire.golden import CAPTURE_NAMES
 
 
-def healthy_rows() -> dict[str, list[Row]]:
-    """What the audit makes of every captured log, each in a cluster of its own."""
-    rows: dict[str, list[Row]] = defaultdict(list)
-    for name in CAPTURE_NAMES:
-        for table, found in audit_segments(capture(name).segments).tables.items():
-            rows[f"gold.{table}"] += [{**row, "cluster": name} for row in found]
-    return rows
-
-
-def write(lake: Path, tables: dict[str, list[Row]]) -> None:
-    """Delta tables without constraints, which would not let every violation in."""
-    for name, rows in tables.items():
-        write_deltalake(str(lake / name.replace(".", "/")), arrow_table(name, rows, None))
-
-
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def lake(judged: Judged) -> Path:
     """Every table: healthy rows, and rows that break each expectation."""
-    folder = tmp_path_factory.mktemp("lake")
-    rows = healthy_rows()
-    for planted in violations():
-        rows[planted.table] += planted.rows
-        for name, row in planted.beside:
-            rows[name].append(row)
-    write(folder, rows)
-    return folder
+    return judged.lake
 
 
-@pytest.fixture(scope="module")
-def report(spark: SparkSession, lake: Path) -> CheckReport:
+@pytest.fixture
+def report(judged: Judged) -> CheckReport:
     """One check of everything."""
-    request = CheckRequest(Scope(limits=LIMITS), sample_keys=EVERY_KEY)
-    return run_check(Lake(spark, str(lake)), request)
+    return judged.report
 
 
 def test_every_expectation_catches_its_planted_violation(report: CheckReport) -> None:

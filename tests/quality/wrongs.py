@@ -22,6 +22,11 @@ class Wrong(NamedTuple):
     """The table whose rows `check` points at."""
 
 
+def cluster_of(wrong: Wrong) -> str:
+    """The cluster whose rows have it."""
+    return f"wrong: {wrong.name}"
+
+
 def _any(_: dict[str, Any]) -> bool:
     return True
 
