@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.tables.schemas import TableName
-from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG
-from tests.spark.lakes import CLUSTER, TABLES, Earlier, Whole, difference, request_of, table
+from tests.spark.faults import SEEN_IN_LOG
+from tests.spark.lakes import CLUSTER, TABLES, Earlier, Whole, difference, request_of
 
 
 @pytest.fixture
@@ -69,30 +68,3 @@ def test_lost_commits_are_noticed_after_others_took_their_numbers(
     as_it_was.rename(ledger)
     run_ingest(spark, request)
     assert difference(TableName.RECORDS, lake, whole.lake) == []
-
-
-def test_files_in_another_order_are_no_change(
-    spark: SparkSession, whole: Whole, lake: Path
-) -> None:
-    """OPTIMIZE and VACUUM keep the rows, so the run goes on from the last one."""
-    SEEN_IN_LOG["vacuumed"](spark, folder_of(lake, "gold.members"))
-    report = run_audit(spark, request_of(f"segments:{whole.log}", lake))
-    assert differences(lake, whole) == {}
-    assert report.resumed
-    assert report.notes == []
-
-
-def test_full_runs_mend_damaged_files(spark: SparkSession, whole: Whole, lake: Path) -> None:
-    """A run that needs a damaged file names it; a full run makes gold and silver again, whatever they look like."""
-    faults = {"gold.rebalances": "file damaged", "silver.offset_commits": "file lost"}
-    for name, fault in faults.items():
-        SEEN_IN_FILES[fault](spark, folder_of(lake, name))
-    source = f"segments:{whole.log}"
-    with pytest.raises(LakeNotReadable, match="is gone or damaged: run with --full, which makes"):
-        run_audit(spark, request_of(source, lake))
-    report = run_audit(spark, request_of(source, lake, full=True))
-    assert differences(lake, whole) == {}
-    for name in faults:
-        assert [note for note in report.notes if f"of {name} is gone or damaged" in note]
-    runs = sorted(table(lake, TableName.RUNS), key=lambda row: row["run_number"])
-    assert [(row["outcome"], row["retries"]) for row in runs[-2:]] == [("failed", 0), ("done", 2)]

@@ -10,11 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.causes.departures import DepartureRules
+from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.local.audit import audit_segments
 from tests.spark.broker_lines import LOGGED, broker_log
+from tests.spark.faults import SEEN_IN_FILES
 from tests.spark.in_process import Rows, in_order
 from tests.spark.lakes import (
     OF_THE_AUDIT,
@@ -100,22 +102,49 @@ def test_however_records_and_lines_come(
     assert_same(lake, logged)
 
 
+@pytest.fixture(scope="module")
+def settled(
+    spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, RunReport]:
+    """A lake whose second run was given all lines and nothing else, and what that run did."""
+    lake = Path(shutil.copytree(whole.lake, tmp_path_factory.mktemp("settled") / "lake"))
+    return lake, run_audit(spark, request_of(None, lake, broker_log=broker_log(*LOGGED)))
+
+
 def test_logs_that_come_later_settle_what_is_audited(
-    spark: SparkSession, whole: Whole, logged: Path, tmp_path: Path
+    spark: SparkSession, settled: tuple[Path, RunReport], logged: Path
 ) -> None:
-    """Groups with lines are replayed, others are not; later runs and rebuilds without the logs still know them."""
-    lake = Path(shutil.copytree(whole.lake, tmp_path / "lake"))
+    """Groups with lines are replayed, others are not; a run with the same lines changes nothing."""
+    lake, report = settled
     log = broker_log(*LOGGED)
-    report = run_audit(spark, request_of(None, lake, broker_log=log))
     groups = {row["group_id"] for row in table(lake, "meta.snapshots")}
     assert report.rebuilt == report.groups == len(groups & log.by_group.keys()) < len(groups)
     assert report.notes == []
     assert_same(lake, logged)
     assert lines_of(lake) == lines_of(logged)
     assert_nothing_new(run_audit(spark, request_of(None, lake, broker_log=log)))
-    run_audit(spark, request_of(None, lake, full=True))
+
+
+def test_full_runs_mend_damaged_files(
+    spark: SparkSession, settled: tuple[Path, RunReport], logged: Path, tmp_path: Path
+) -> None:
+    """A run that needs a damaged file names it; a full run makes gold and silver again, whatever they look like.
+
+    It is not given the brokers' lines, and still knows them.
+    """
+    lake = Path(shutil.copytree(settled[0], tmp_path / "lake"))
+    faults = {"gold.rebalances": "file damaged", "silver.offset_commits": "file lost"}
+    for name, fault in faults.items():
+        SEEN_IN_FILES[fault](spark, lake.joinpath(*name.split(".")))
+    with pytest.raises(LakeNotReadable, match="is gone or damaged: run with --full, which makes"):
+        run_audit(spark, request_of(None, lake, groups_regex="^mov"))
+    report = run_audit(spark, request_of(None, lake, full=True))
     assert_same(lake, logged)
     assert lines_of(lake) == lines_of(logged)
+    for name in faults:
+        assert [note for note in report.notes if f"of {name} is gone or damaged" in note]
+    runs = sorted(table(lake, "meta.runs"), key=lambda row: row["run_number"])
+    assert [(row["outcome"], row["retries"]) for row in runs[-2:]] == [("failed", 0), ("done", 2)]
 
 
 def test_other_thresholds_and_another_cluster(
