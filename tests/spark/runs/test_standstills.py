@@ -20,7 +20,9 @@ def test_runs_over_new_commits_alone_find_what_one_run_finds(
     spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
     """A process stops working for 40 minutes and goes on. Nothing else happens, so no run has a new group record."""
-    setting = Setting(members=2, hours=2, commit_interval_ms=5_000, max_poll_interval_ms=36_000_000)
+    setting = Setting(
+        members=2, hours=2, commit_interval_ms=30_000, max_poll_interval_ms=36_000_000
+    )
     stage = Stage(setting, Protocol.CLASSIC, 1)
     stage.at(60, partial(stage.stall, (0,), 40 * MINUTE_MS))
     for minute in LOOKS:
