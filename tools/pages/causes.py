@@ -85,7 +85,11 @@ protocol, the first rule that applies decides:
 4. The member went exactly as the timer of its last recorded heartbeat fires, at most 100 ms later: after the session of
    `audit.consumer_session_timeout_ms`, or, if that is not set, the default of 45 s or the shortest. It did not just
    commit as clients do that close. *member session expired*
-5. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
+5. The member went some heartbeat intervals of 5 s, the default, and a session after its last recorded heartbeat, at
+   most 100 ms later, and at most 12 intervals: delays add up. Nor did it just commit as clients do that close. It may
+   have committed less than a session before if its session is no longer than `request.timeout.ms` (30 s by default): a
+   client that waits for the answer to a heartbeat sends no other. *member session expired*
+6. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
    come more often than that. It *left*, or was *removed by an administrator* if it is static. If it had stopped
    committing for longer than ever before, and than two thirds of a session, while the others went on, and wrote no
    record for as long as a session: *member session expired*. A single commit in a transaction does not count, since
@@ -95,18 +99,16 @@ protocol, the first rule that applies decides:
    their rebalance timeout. Not if a session may have ended just then.
    A member that always had something to commit, in many commits of which none was late, has stopped if one is missing
    and another member was at work since.
-6. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
+7. The member wrote a record more recently than its session lasts: it *left*, or was *removed by an administrator* if it
    is static, since static members only leave for a while. The broker's `group.consumer.session.timeout.ms` is not in
    the log; set it with `audit.consumer_session_timeout_ms` (or
    `REBALANCE_AUDIT_AUDIT__CONSUMER_SESSION_TIMEOUT_MS`). Otherwise no session is taken to be shorter
    than {shortest} ms (`audit.shortest_session_ms`).
-7. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
+8. The member had not answered a new target for {answer} ms (`audit.answer_within_ms`) or more, while the coordinator
    was available: each living member does so with its next heartbeat. *member session expired*
-8. There was exactly one younger member of the same client and host: the process had been restarted without
+9. There was exactly one younger member of the same client and host: the process had been restarted without
    leaving. *member session expired*
-9. The member is static: on closing it would have left for a while. *member session expired*
-10. The member went some heartbeat intervals of 5 s, the default, and a session after its last recorded heartbeat, at
-    most 100 ms later, and at most 12 intervals: delays add up. *member session expired*
+10. The member is static: on closing it would have left for a while. *member session expired*
 11. Otherwise *member departed*, with what is not excluded as alternatives: a member of a stable group writes nothing
     but commits, so without them a leave and an expiry look alike.
 
@@ -132,36 +134,41 @@ end of a join phase drops dynamic members alone. A static member that comes back
 no new generation: so if nothing else explains one, it had *expired* or been *removed* before. Three or more that come
 back in one generation were *removed* together, also where other static members joined or stay away.
 All members of an application commit on one timer, whose interval long generations show; clients that commit all
-positions start it anew with each assignment. So a commit that comes before its time has a reason of its own: the
-member closed, or it rejoined. It *left*, unless its session ended to the tick as the phase did (then it had died as
-it rejoined, and *expired*), or the others worked on for longer than a heartbeat. Who rejoined waits without a
-session, so where its commit may be one of these, and its session had not run out since, it *left* too. A member whose
-last commit came when it was due did not close. If it came after those of all others, it *expired*. Kafka's Admin
-removes dynamic members of a classic group all at once, static ones each (`MemberToRemove` holds an instance id). So
-where nobody stays, and timers went on to the end, they were *removed by an administrator*: two that committed to the
-tick show it, or one that was at work for half a second more and did not commit on closing. So were several that all
-joined again at once, where none of them can have closed; a session that ran out during the join phase is no
-objection, if the others made no commit more before it. The same goes for static members that come back together. One
-that goes alone without a commit on closing *left*: `unsubscribe` commits nothing. A member that had stopped before a
-fail-over, with the others at work before and after it, *expired*, and so did all of whom none came back to the next
-coordinator. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all waited for
-about as long as the rebalance timeout, the one member that is missing may be the one they waited for; it was, if it
-went on committing meanwhile. A static member that committed nothing in a generation which ended as long after its
-join phase as the rebalance timeout did not fetch its assignment in time: *member rebalance timeout*. A dynamic member
-that went with all others, all of which left as far as anything is known, *left* too, if it missed no commit: the
-application was stopped.
+positions start it anew with each assignment. So a commit that comes before its time has a reason of its own: the member
+closed, or it rejoined. It *left*, unless its session ended to the tick as the phase did (then it had died as it
+rejoined, and *expired*), or the others worked on for longer than a heartbeat. Who rejoined waits without a session, so
+where its commit may be one of these, and its session had not run out since, it *left* too. A member whose last commit
+came when it was due did not close. If it came after those of all others, it *expired*. Kafka's Admin removes dynamic
+members of a classic group all at once, static ones each (`MemberToRemove` holds an instance id). So where nobody stays,
+and timers went on to the end, they were *removed by an administrator*: two that committed to the tick show it, or one
+that was at work for half a second more and did not commit on closing. So were several that all joined again at once,
+where none of them can have closed (two of a larger group are rather instances that somebody restarts); a session that
+ran out during the join phase is no objection, if the others made no commit more before it. The same goes for static
+members that come back together. One that goes alone without a commit on closing *left*: `unsubscribe` commits nothing.
+A member that had stopped before a fail-over, with the others at work before and after it, *expired*, and so did all of
+whom none came back to the next coordinator. One that did not come back there, though others did, *expired* too if it
+cannot have closed and its session is shorter than its `max.poll.interval.ms`: the next coordinator starts all sessions
+anew. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all waited for about as long
+as the rebalance timeout, the one member that is missing may be the one they waited for; it was, if it went on
+committing meanwhile. A static member that committed nothing in a generation which ended as long after its join phase as
+the rebalance timeout did not fetch its assignment in time: *member rebalance timeout*. A dynamic member that went with
+all others, all of which left as far as anything is known, *left* too, if it missed no commit: the application was
+stopped.
 
 The commits of the members that stay bound when the join phase began: Java members commit as they rejoin, and then not
 before they have their assignment. A timer's commit that does not come bounds it as well. Where generations before it
 left no record, the member may have missed any of their phases. So where all else is open, the time from the member's
 last commit to the join phase is compared with how long each end takes: none (it closed), its session (it died), its
 `max.poll.interval.ms` (it polled too late, and *left*), or the rebalance timeout (it was waited for in vain). If one
-alone fits, that is the cause. A phase that ends just as the session does ended with that expiry. One that goes on for
-long after the others have rejoined, with one member missing, ends as that member goes: so its end tells an expiry
-from polls that came too late. Where nobody else came or went, the phase began with the member's end: if its session
-had run out by then since its last commit, and it had not polled too late, it *expired*, also if it had been silent as
-long before. Commits in transactions show when a member was at work as well; its session can have ended a heartbeat
-earlier than they tell. Otherwise it is *member departed*.
+alone fits, that is the cause. A phase that ends just as the session does ended with that expiry, also where late polls
+fit (unless they take as long as a session); of several that are gone not with that of one whose last commit came out of
+time. One that goes on for long after the others have rejoined, with one member missing, ends as that member goes: so
+its end tells an expiry from polls that came too late. A leader assigns as soon as a phase is over, which is what makes
+a generation leave a record: if one left none, and the leader of the one before is gone alone, for longer than its
+session, it had *expired*. Where nobody else came or went, the phase began with the member's end: if its session had run
+out by then since its last commit, and it had not polled too late, it *expired*, also if it had been silent as long
+before. Commits in transactions show when a member was at work as well; its session can have ended a heartbeat earlier
+than they tell. Otherwise it is *member departed*.
 
 A commit names no member. It counts for the member that owned the partition at that moment; commits while nobody owned
 it count for nobody. Silence tells nothing where there may have been nothing to commit: only the Java client and

@@ -64,6 +64,7 @@ def judge_absence(
             _absence_by_commits(watch, gone, candidates, timeout_ms, silence, missed)
             or _by_join_phase(watch, candidates, silence, missed)
             or _by_expiry_alone(watch, candidates, silence, missed)
+            or _by_lost_generation(watch, candidates, silence, missed)
             or decision
         )
         if decision.cause is _LEFT:
@@ -250,6 +251,25 @@ def _by_expiry_alone(
     reason = (
         f"{silence.told(watch.stint.member_id)} Nobody else came or went, so its end began the join phase, and its "
         "session had run out by then."
+    )
+    return Decision.among(candidates, _EXPIRED, reason)
+
+
+def _by_lost_generation(
+    watch: MemberWatch,
+    candidates: Sequence[RebalanceCause],
+    silence: Silence,
+    missed: Missed | None,
+) -> Decision | None:
+    """Rule: a leader that is gone after a generation that nobody assigned was dead when it should have done so."""
+    phase = _phase(watch, silence, missed)
+    if phase is None or watch.stint.identity.instance_id is not None:
+        return None
+    if _EXPIRED not in candidates or not phase.did_not_assign():
+        return None
+    reason = (
+        f"{silence.told(watch.stint.member_id)} It led the group, and the generation before left no record, as nobody "
+        "assigned: its session ran out."
     )
     return Decision.among(candidates, _EXPIRED, reason)
 

@@ -73,11 +73,16 @@ class ClassicScene(NamedTuple):
             elapsed_ms = new.joined_at_ms - old.joined_at_ms
             timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
         return judge_absence(
-            watch, new.position, elapsed_ms, timeout_ms, self.committed(watch), self.missed()
+            watch,
+            new.position,
+            elapsed_ms,
+            timeout_ms,
+            self.committed(watch),
+            self.missed(member_id),
         )
 
-    def missed(self) -> Missed | None:
-        """The join phase that members of the previous generation missed."""
+    def missed(self, member_id: str) -> Missed | None:
+        """The join phase that a member of the previous generation missed."""
         old, new = self.old, self.new
         if old is None or old.joined_at_ms is None or new.joined_at_ms is None:
             return None
@@ -88,6 +93,7 @@ class ClassicScene(NamedTuple):
             not self.skipped and len(old.members.keys() ^ new.members.keys()) == 1,
             len(old.members.keys() - new.members.keys()) == 1,
             self.skipped,
+            old.leader_member_id == member_id,
         )
 
     def committed(self, watch: MemberWatch) -> CommitEvidence | None:

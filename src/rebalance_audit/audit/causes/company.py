@@ -28,8 +28,8 @@ def removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bo
     new = [member for each, member in scene.new.members.items() if each not in scene.old.members]
     back = Counter((member.client_id, member.client_host) for member in new)
     back.subtract((member.client_id, member.client_host) for member in members)
-    all_back = min(back.values()) >= 0
-    if not all_back and len(members) < len(scene.old.members):
+    all_back, all_gone = min(back.values()) >= 0, len(members) == len(scene.old.members)
+    if not all_back and not all_gone:
         return False  # Kafka's Admin removes all dynamic members of a group at once
     at_work, unsure = [], []
     for each, verdict in verdicts.items():
@@ -57,6 +57,8 @@ def removed_together(scene: ClassicScene, verdicts: Mapping[str, Verdict]) -> bo
         for verdict, silence in at_work
     ):
         return True
+    if len(at_work) == len(members) < _SEVERAL and not all_gone:
+        return False  # rather two instances that somebody restarts
     return all_back and not unsure
 
 

@@ -34,6 +34,8 @@ _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
 _BEATS_MAX: Final = 12
 """For so many heartbeats in a row their times stay those of the interval."""
+_REQUEST_MS: Final = 30_000
+"""Default of `request.timeout.ms`: for so long a client waits for the answer to a heartbeat, and sends none."""
 _STOP_WITHIN_MS: Final = 100
 """Members of an application that is stopped leave in requests of their own, this close to each other."""
 
@@ -190,10 +192,10 @@ def _decide(
     silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
     decided = (
         _by_timer(watch, gone, rules, silence, others)
+        or _by_beats(watch, gone, rules, silence, others)
         or _by_commits(watch, gone, rules, silence, others)
         or _by_session(watch, gone, rules, others)
         or _by_silence(watch, silent_ms, rules, around, others, silence)
-        or _by_beats(watch, gone, rules, silence, others)
     )
     if decided is not None:
         return decided
@@ -219,6 +221,11 @@ def _since_heartbeat_ms(watch: MemberWatch, gone: Position) -> int | None:
     return gone.record_timestamp_ms - last.record_timestamp_ms
 
 
+def _closed(silence: Silence | None) -> bool:
+    """Whether its last commit may be the one on closing."""
+    return silence is not None and silence.silent_ms <= CLOSES_WITHIN_MS
+
+
 def _by_timer(
     watch: MemberWatch,
     gone: Position,
@@ -231,8 +238,7 @@ def _by_timer(
     Which sessions are likely: the known one, or the default and the shortest. Not if it committed as it closed.
     """
     silent_ms, name = _since_heartbeat_ms(watch, gone), watch.stint.member_id
-    closed = silence is not None and silence.silent_ms <= CLOSES_WITHIN_MS
-    if closed or silent_ms is None:
+    if silent_ms is None or _closed(silence):
         return None
     if not any(fired_then(silent_ms, session_ms) for session_ms in rules.likely_sessions_ms):
         return None
@@ -350,7 +356,8 @@ def _by_beats(
     for session_ms in rules.likely_sessions_ms:
         beats, late_ms = divmod(silent_ms - session_ms, CONSUMER_HEARTBEAT_MS)
         here = silence is not None and silence.silent_ms < session_ms - CONSUMER_HEARTBEAT_MS
-        if not here and 0 < beats <= _BEATS_MAX and fired_then(late_ms, 0):
+        may_wait = session_ms <= _REQUEST_MS and not _closed(silence)
+        if (not here or may_wait) and 0 < beats <= _BEATS_MAX and fired_then(late_ms, 0):
             reason = (
                 f"Member {name} went {silent_ms} ms after its last heartbeat that left a record: {beats} heartbeats "
                 f"and a session of {session_ms} ms later."

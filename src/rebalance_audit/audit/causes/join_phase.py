@@ -50,6 +50,8 @@ class Missed(NamedTuple):
     """Whether nobody else went."""
     skipped: int = 0
     """How many phases before it left no record; the member may have missed one of these."""
+    led: bool = False
+    """Whether the member led its last generation; it leads the next one too, unless it misses that."""
 
 
 class JoinPhase(NamedTuple):
@@ -190,23 +192,25 @@ class JoinPhase(NamedTuple):
             ways -= {Way.WAS_REMOVED}
         if len(ways) == 1:
             (only,) = ways
+            if only is Way.DID_NOT_REJOIN and self.ran_out:
+                return only
             if not self.silence.keeps_session and only not in (Way.DIED, Way.POLLED_LATE):
                 return None
-            if only is Way.WAS_REMOVED or (only is Way.DID_NOT_REJOIN and not self.ran_out):
-                return None
-            return only
+            return None if only in (Way.WAS_REMOVED, Way.DID_NOT_REJOIN) else only
         if (
             not self.silence.stayed_with_coordinator
-            and self.silence.evidence.is_empty
+            and (self.silence.evidence.is_empty or self.session_ms < self.poll_ms)
             and Way.DIED in ways
             and not ways & {Way.CLOSED, Way.WAS_REMOVED}
         ):
-            # Nobody came back to the new coordinator, which started all sessions anew.
+            # It did not come back to the new coordinator, which started all sessions anew.
             return Way.DIED
-        if not self.silence.keeps_session:
-            return None
         if ways == {Way.POLLED_LATE, Way.DID_NOT_REJOIN} and self.ran_out:
             return Way.DID_NOT_REJOIN
+        if not self.silence.keeps_session:
+            return None
+        if self.ended_with_session and self.missed.only and not self.ran_out and self.timers_differ:
+            return Way.DIED
         if Way.POLLED_LATE not in ways and self.died_within():
             return Way.DIED
         ran_ms = self.silence.evidence.last.position.record_timestamp_ms + self.missed.longest_ms
@@ -263,6 +267,27 @@ class JoinPhase(NamedTuple):
         )
 
     @property
+    def timers_differ(self) -> bool:
+        """Whether its session and its `max.poll.interval.ms` end apart, after whatever they began with."""
+        return abs(self.session_ms - self.poll_ms) > self.heard_ms
+
+    def did_not_assign(self) -> bool:
+        """Whether a generation left no record as its leader was dead: nobody else is gone, and its session was over.
+
+        A leader assigns as soon as the phase is over, and that writes the record (handleSyncGroup).
+        """
+        here_ms = max(
+            self.silence.evidence.last.position.record_timestamp_ms, self.missed.joined_ms
+        )
+        return (
+            self.missed.led
+            and self.missed.skipped > 0
+            and self.missed.only
+            and self.silence.stayed_with_coordinator
+            and self.missed.ended_ms - here_ms >= self.expires_after_ms
+        )
+
+    @property
     def ended_with_session(self) -> bool:
         """Whether the phase ended exactly as its session did, and not as the last of the others rejoined."""
         evidence, ended_ms = self.silence.evidence, self.missed.ended_ms
@@ -281,17 +306,21 @@ class JoinPhase(NamedTuple):
         here_ms = max(last_ms, self.missed.joined_ms)
         ended_ms = self.missed.ended_ms
         if self.ended_with_session:
-            return self.missed.only or not self.silence.evidence.is_empty
+            if self.missed.only:
+                return True
+            # Of several that are gone it was another one whose session ended, if this one committed on closing.
+            closed = self.silence.came_early(self.missed.joined_ms)
+            return not self.silence.evidence.is_empty and closed is not True
         earliest_ms, latest_ms = self.began_ms()
-        if not self.missed.alone:
-            return False
         if (
-            not self.silence.evidence.is_empty
+            self.missed.only
+            and not self.silence.evidence.is_empty
             and ended_ms - latest_ms > self.heard_ms
             and 0 <= ended_ms - here_ms - self.session_ms <= self.heard_ms
         ):
             return True
         return (
-            earliest_ms - last_ms > CLOSES_AT_LAST_MS
+            self.missed.alone
+            and earliest_ms - last_ms > CLOSES_AT_LAST_MS
             and 0 <= latest_ms - here_ms - self.session_ms <= self.heard_ms
         )
