@@ -217,10 +217,10 @@ spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold captures (of a folder: CAPT
 	SPEC_FULL=1 $(PY) -m pytest tests/spec
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=800 SWEEPS=4 SWEEP_SEEDS=100)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=800 SWEEPS=4 SWEEP_SEEDS=100 ORDINARY=200)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense $(DENSE)) $(if $(SWEEPS),--sweeps $(SWEEPS)) \
-	  $(if $(SWEEP_SEEDS),--sweep-seeds $(SWEEP_SEEDS)) $(if $(WORKERS),--workers $(WORKERS)) \
+	  $(if $(SWEEP_SEEDS),--sweep-seeds $(SWEEP_SEEDS)) $(if $(ORDINARY),--ordinary $(ORDINARY)) $(if $(WORKERS),--workers $(WORKERS)) \
 	  --page docs/accuracy.md
 
 .PHONY: lint

@@ -1,11 +1,11 @@
 """How right the audit is, in figures.
 
-    python -m tests.accuracy --seeds 200 --dense 800 --from 0 [--minutes 3] [--json] [--page docs/accuracy.md]
+    python -m tests.accuracy --seeds 200 --dense 800 --ordinary 200 --from 0 [--minutes 3] [--json] [--page FILE]
 
 Simulates seeds, audits their logs, and compares with what really happened; audits the captures of real brokers and
-compares with what those logged; damages logs of both kinds. No seed is simulated twice: those of `--seeds` come first,
-then those of `--dense`, then those of the sweeps. Prints a table; progress goes to stderr. Exit code 4 when a cause
-that was called proven is wrong, or when a damaged log proves what the whole one does not have.
+compares with what those logged; damages logs of both kinds. No seed is simulated twice: those of `--seeds` come
+first, then those of `--dense`, of the sweeps and of `--ordinary`. Prints a table; progress goes to stderr. Exit code
+4 when a cause that was called proven is wrong, or when a damaged log proves what the whole one does not have.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.accuracy import findings
 from tests.accuracy.captured import capture_names, tally_of_capture
 from tests.accuracy.figures import as_json, page, proven_and_wrong, text
 from tests.accuracy.scripts import SCRIPTS, churn
-from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
+from tests.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, sweep_of_capture, sweep_of_seed
 from tests.accuracy.tally import Tally
 
@@ -52,6 +52,12 @@ def main(arguments: list[str] | None = None) -> int:
         help="simulated logs in the sweeps, beside the captures",
     )
     parser.add_argument(
+        "--ordinary",
+        type=int,
+        default=200,
+        help="how many more simulations of clusters in which as little happens as in ordinary ones",
+    )
+    parser.add_argument(
         "--plays",
         type=int,
         default=3,
@@ -67,6 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     dense = asked.first + asked.seeds
     swept = dense + asked.dense
+    ordinary = swept + asked.sweep_seeds
     work: list[Callable[[], Tally]] = [
         *(partial(tally_of_capture, name) for name in capture_names()),
         *(
@@ -76,6 +83,10 @@ def main(arguments: list[str] | None = None) -> int:
         *(
             partial(dense_tally_of_seed, seed, asked.minutes)
             for seed in range(dense, dense + asked.dense)
+        ),
+        *(
+            partial(ordinary_tally_of_seed, seed, asked.minutes)
+            for seed in range(ordinary, ordinary + asked.ordinary)
         ),
     ]
     if asked.sweeps:
@@ -109,6 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
             "DENSE": asked.dense or None,
             "SWEEPS": asked.sweeps,
             "SWEEP_SEEDS": asked.sweep_seeds,
+            "ORDINARY": asked.ordinary,
         }
         told = " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
         asked.page.write_text(page(total, f"`make accuracy {told}`"), "utf-8")

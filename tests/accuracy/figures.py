@@ -9,6 +9,7 @@ from tests.accuracy.tally import Tally, measures, share
 
 SOURCES: Final = (
     simulated.WHOLE,
+    simulated.ORDINARY,
     simulated.WITH_BROKER_LOG,
     simulated.COMPACTED,
     simulated.APPEND_TIME,
@@ -16,6 +17,8 @@ SOURCES: Final = (
     captured.WITH_BROKER_LOG,
     captured.COMPACTED,
 )
+FROM_SEEDS: Final = frozenset({simulated.WHOLE, simulated.ORDINARY, simulated.APPEND_TIME})
+"""Sources of which each seed has one."""
 CERTAINTIES: Final = ("proven", "probable", "possible")
 HEARTBEAT_MS: Final = 5_000
 
@@ -175,15 +178,28 @@ def ends_table(tally: Tally, source: str) -> Table:
     """How members ended, by what they committed."""
     rows: Table = [("protocol", "commits", "traffic", "ends", *members.RESULTS)]
     for protocol in tally.next_names("end", source):
-        of_committers: Counter[str] = Counter()
         for commits in tally.next_names("end", source, protocol):
             for traffic in tally.next_names("end", source, protocol, commits):
-                what = ("end", source, protocol, commits, traffic)
-                counts = Counter({each: tally.get(*what, each) for each in members.RESULTS})
-                rows.append(_end_row(protocol, commits, traffic, counts))
-                if commits != members.NO_COMMIT:
-                    of_committers += counts
-        rows.append(_end_row(protocol, "all that committed", "any", of_committers))
+                counts = _ends_of(tally, source, protocol, commits, traffic)
+                rows.append((protocol, commits, traffic, *_end_cells(counts)))
+        of_committers = _ends_of_committers(tally, source, protocol)
+        rows.append((protocol, "all that committed", "any", *_end_cells(of_committers)))
+    return rows
+
+
+def densities_table(tally: Tally) -> Table:
+    """How members that committed ended, by how much happened in their clusters."""
+    rows: Table = [
+        ("source", "clusters", "faults a day in each group", "protocol", "ends", *members.RESULTS)
+    ]
+    for source in (simulated.WHOLE, simulated.ORDINARY):
+        clusters = tally.get("density", source, "clusters")
+        if not clusters:
+            continue
+        faults = str(round(tally.get("density", source, "faults a day") / clusters))
+        for protocol in tally.next_names("end", source):
+            counts = _ends_of_committers(tally, source, protocol)
+            rows.append((source, str(clusters), faults, protocol, *_end_cells(counts)))
     return rows
 
 
@@ -203,10 +219,22 @@ def departures_table(tally: Tally) -> Table:
     return rows
 
 
-def _end_row(protocol: str, commits: str, traffic: str, counts: Counter[str]) -> Row:
+def _ends_of(tally: Tally, *what: str) -> Counter[str]:
+    return Counter({each: tally.get("end", *what, each) for each in members.RESULTS})
+
+
+def _ends_of_committers(tally: Tally, source: str, protocol: str) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for commits in tally.next_names("end", source, protocol):
+        if commits != members.NO_COMMIT:
+            for traffic in tally.next_names("end", source, protocol, commits):
+                total += _ends_of(tally, source, protocol, commits, traffic)
+    return total
+
+
+def _end_cells(counts: Counter[str]) -> Row:
     ends = counts.total()
-    shares = (share(counts[each], ends) for each in members.RESULTS)
-    return (protocol, commits, traffic, str(ends), *shares)
+    return (str(ends), *(share(counts[each], ends) for each in members.RESULTS))
 
 
 def _ends(tally: Tally, source: str) -> list[str]:
@@ -278,6 +306,22 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             ends_table(tally, simulated.WHOLE),
         ),
         (
+            "Ends of members by how much happens",
+            (
+                f"Members that committed at least once. *{simulated.WHOLE}*: clusters in which something happens all "
+                "the time, so that most ends fall into a join phase that something else began, on a network that "
+                f"loses, doubles and delays messages; *{simulated.ORDINARY}*: the same mixture on a sound network, a "
+                f"fault every {24 * 60 // simulated.ORDINARY_FAULTS} minutes in each group. A deploy counts as one, "
+                "and ends all members of its group, one after another."
+            ),
+            densities_table(tally),
+        ),
+        (
+            f"Ends of members ({simulated.ORDINARY})",
+            f"As above, of the {simulated.ORDINARY.removeprefix('simulated, ')}.",
+            ends_table(tally, simulated.ORDINARY),
+        ),
+        (
             "Departures in the captures",
             (
                 "Members that are gone, by the records alone, against what the brokers logged of them; by whether a "
@@ -338,7 +382,7 @@ def page(tally: Tally, command: str) -> str:
     epochs = sum(
         times
         for what, times in tally.counts.items()
-        if what[0] == "epochs" and what[1] in {simulated.WHOLE, simulated.APPEND_TIME}
+        if what[0] == "epochs" and what[1] in FROM_SEEDS
     )
     lines = [
         "# Accuracy",

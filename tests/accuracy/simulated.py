@@ -14,7 +14,13 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.local.survey import survey
 from rebalance_audit.sim.brokers.compaction import Cleaner
 from rebalance_audit.sim.brokers.server_log import SERVER_LOG
-from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
+from rebalance_audit.sim.options import (
+    GROUP_FAULTS,
+    MINUTES_A_DAY,
+    Overrides,
+    SimulationOptions,
+    draw_options,
+)
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.metadata_log import read_topic_names
@@ -33,6 +39,10 @@ WHOLE: Final = "simulated"
 APPEND_TIME: Final = "simulated, LogAppendTime"
 COMPACTED: Final = "simulated, compacted"
 WITH_BROKER_LOG: Final = "simulated, with broker logs"
+ORDINARY: Final = "simulated, ordinary clusters"
+ORDINARY_FAULTS: Final = 240
+"""Faults a day in each group."""
+ORDINARY_MINUTES: Final = 30
 SEGMENT_BYTES: Final = 20_000
 """So small that the cleaner finds something to do."""
 DENSE_GROUPS: Final = 6
@@ -63,6 +73,7 @@ def tally_of_seed(seed: int, minutes: int | None) -> Tally:
     source = APPEND_TIME if options.cluster.log.stamps_append_time else WHOLE
     tally = Tally()
     tally.count("seeds", options.coordinator.dialect.value)
+    _note_density(tally, WHOLE, options)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         simulation.write(folder)
@@ -78,6 +89,25 @@ def tally_of_seed(seed: int, minutes: int | None) -> Tally:
             simulation.write(Path(name))
             found = audit_folder(Path(name))
             judge(tally, COMPACTED, found, truth, about, with_times=source == WHOLE)
+    return tally
+
+
+def ordinary_tally_of_seed(seed: int, minutes: int | None) -> Tally:
+    """The same of a cluster in which as much happens as in one that people run: its log as it was written."""
+    overrides = Overrides(minutes=minutes or ORDINARY_MINUTES, faults_per_day=ORDINARY_FAULTS)
+    options = _with_small_segments(draw_options(seed, overrides))
+    options.cluster.log.stamps_append_time = False
+    simulation = Simulation(seed, options, with_broker_log=False, with_checks=False)
+    with _named(seed):
+        simulation.run()
+    tally = Tally()
+    tally.count("seeds", options.coordinator.dialect.value)
+    _note_density(tally, ORDINARY, options)
+    with tempfile.TemporaryDirectory() as name:
+        simulation.write(Path(name))
+        tables = audit_folder(Path(name))
+    about = _about(seed, options)
+    judge(tally, ORDINARY, tables, truth_of(simulation), about, with_times=False)
     return tally
 
 
@@ -104,10 +134,20 @@ def dense_tally_of_seed(seed: int, minutes: int | None) -> Tally:
 
 def _options(seed: int, minutes: int | None, groups: int | None = None) -> SimulationOptions:
     """What the seed draws, with small segments that nobody cleans meanwhile."""
-    options = draw_options(seed, Overrides(minutes=minutes, groups=groups))
+    return _with_small_segments(draw_options(seed, Overrides(minutes=minutes, groups=groups)))
+
+
+def _with_small_segments(options: SimulationOptions) -> SimulationOptions:
     options.faults.cleanings = 0.0
     options.cluster.log.segment_bytes = SEGMENT_BYTES
     return options
+
+
+def _note_density(tally: Tally, source: str, options: SimulationOptions) -> None:
+    """Count a cluster, and how many faults a day each of its groups has."""
+    per_minute = sum(getattr(options.faults, name) for name in GROUP_FAULTS)
+    tally.count("density", source, "clusters")
+    tally.count("density", source, "faults a day", times=round(MINUTES_A_DAY * per_minute))
 
 
 def _about(seed: int, options: SimulationOptions) -> str:

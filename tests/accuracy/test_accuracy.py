@@ -8,8 +8,8 @@ import pytest
 from tests.accuracy import simulated
 from tests.accuracy.__main__ import main
 from tests.accuracy.damage import DAMAGES
-from tests.accuracy.figures import proven_and_wrong
-from tests.accuracy.simulated import dense_tally_of_seed, tally_of_seed
+from tests.accuracy.figures import densities_table, proven_and_wrong
+from tests.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
 from tests.accuracy.tally import Measure, Tally, merged
 from tests.accuracy.verdicts import judge_epoch
@@ -120,6 +120,18 @@ def test_members_that_a_downgrade_takes_along_have_not_left() -> None:
     assert not found.examples["member end proven and wrong"]
 
 
+def test_ordinary_clusters_are_counted_apart_with_their_faults(tally: Tally) -> None:
+    """Members that committed end there too, at a rate that the page tells beside that of the other clusters."""
+    found = merged([tally, ordinary_tally_of_seed(986_002, 4)])
+    head, *rows = densities_table(found)
+    faults = {row[0]: int(row[head.index("faults a day in each group")]) for row in rows}
+    assert faults[simulated.ORDINARY] == simulated.ORDINARY_FAULTS
+    assert faults[simulated.WHOLE] > 4 * simulated.ORDINARY_FAULTS
+    assert all(int(row[head.index("ends")]) for row in rows)
+    assert found.get("density", simulated.ORDINARY, "clusters") == 1
+    assert not proven_and_wrong(found)
+
+
 def test_the_command_prints_counts_of_captures_and_seeds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -127,7 +139,7 @@ def test_the_command_prints_counts_of_captures_and_seeds(
     monkeypatch.setattr("tests.accuracy.__main__.capture_names", lambda: ["failover"])
     page = tmp_path / "accuracy.md"
     asked = ["--seeds", "1", "--from", "12", "--minutes", "1", "--workers", "1", "--json"]
-    asked += ["--sweeps", "0", "--plays", "0"]
+    asked += ["--sweeps", "0", "--ordinary", "0", "--plays", "0"]
     assert main([*asked, "--page", str(page)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["proven_and_wrong"] == 0
