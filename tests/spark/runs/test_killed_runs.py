@@ -16,7 +16,16 @@ from rebalance_audit.cli.exit_codes import UNFORESEEN
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.run import run_audit
 from tests.cli.call import PROGRAM
-from tests.spark.lakes import CLUSTER, TABLES, Earlier, Whole, difference, request_of, table
+from tests.spark.lakes import (
+    CLUSTER,
+    FINDINGS,
+    TABLES,
+    Earlier,
+    Whole,
+    difference,
+    request_of,
+    table,
+)
 from tests.spark.mixed_log import write_log
 from tests.support.processes import javas_below, kill
 from tests.support.spark_sessions import configuration
@@ -44,7 +53,8 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
     """
     random = Random(SEED)
     lake, log = Path(shutil.copytree(earlier.lake, tmp_path / "lake")), tmp_path / "log"
-    config = configuration(tmp_path)
+    # Thresholds of the runs before: with others everything would be made anew.
+    config = configuration(tmp_path, f"[findings]\ngrowth_records = {FINDINGS.growth_records}")
     for share, victim in KILLS:
         write_log(log, share=share)
         before = commits(lake)
