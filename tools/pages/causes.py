@@ -138,22 +138,23 @@ positions start it anew with each assignment. So a commit that comes before its 
 closed, or it rejoined. It *left*, unless its session ended to the tick as the phase did (then it had died as it
 rejoined, and *expired*), or the others worked on for longer than a heartbeat. Who rejoined waits without a session, so
 where its commit may be one of these, and its session had not run out since, it *left* too. A member whose last commit
-came when it was due did not close. If it came after those of all others, it *expired*. Kafka's Admin removes dynamic
-members of a classic group all at once, static ones each (`MemberToRemove` holds an instance id). So where nobody stays,
-and timers went on to the end, they were *removed by an administrator*: two that committed to the tick show it, or one
-that was at work for half a second more and did not commit on closing. So were several that all joined again at once,
-where none of them can have closed (two of a larger group are rather instances that somebody restarts); a session that
-ran out during the join phase is no objection, if the others made no commit more before it. The same goes for static
-members that come back together. One that goes alone without a commit on closing *left*: `unsubscribe` commits nothing.
-A member that had stopped before a fail-over, with the others at work before and after it, *expired*, and so did all of
-whom none came back to the next coordinator. One that did not come back there, though others did, *expired* too if it
-cannot have closed and its session is shorter than its `max.poll.interval.ms`: the next coordinator starts all sessions
-anew. Where its session and its `max.poll.interval.ms` are equally long, both remain. Where all waited for about as long
-as the rebalance timeout, the one member that is missing may be the one they waited for; it was, if it went on
-committing meanwhile. A static member that committed nothing in a generation which ended as long after its join phase as
-the rebalance timeout did not fetch its assignment in time: *member rebalance timeout*. A dynamic member that went with
-all others, all of which left as far as anything is known, *left* too, if it missed no commit: the application was
-stopped.
+came when it was due did not close. librdkafka commits on its timer what is new: a last commit that came some intervals
+after the one before, to the tick, was none on closing either, though it may close without one. If it came after those
+of all others, it *expired*. Kafka's Admin removes dynamic members of a classic group all at once, static ones each
+(`MemberToRemove` holds an instance id). So where nobody stays, and timers went on to the end, they were *removed by an
+administrator*: two that committed to the tick show it, or one that was at work for half a second more and did not
+commit on closing. So were several that all joined again at once, where none of them can have closed (two of a larger
+group are rather instances that somebody restarts); a session that ran out during the join phase is no objection, if the
+others made no commit more before it. The same goes for static members that come back together. One that goes alone
+without a commit on closing *left*: `unsubscribe` commits nothing. A member that had stopped before a fail-over, with
+the others at work before and after it, *expired*, and so did all of whom none came back to the next coordinator. One
+that did not come back there, though others did, *expired* too if it cannot have closed and its session is shorter than
+its `max.poll.interval.ms`: the next coordinator starts all sessions anew. Where its session and its
+`max.poll.interval.ms` are equally long, both remain. Where all waited for about as long as the rebalance timeout, the
+one member that is missing may be the one they waited for; it was, if it went on committing meanwhile. A static member
+that committed nothing in a generation which ended as long after its join phase as the rebalance timeout did not fetch
+its assignment in time: *member rebalance timeout*. A dynamic member that went with all others, all of which left as far
+as anything is known, *left* too, if it missed no commit: the application was stopped.
 
 The commits of the members that stay bound when the join phase began: Java members commit as they rejoin, and then not
 before they have their assignment. A timer's commit that does not come bounds it as well. Where generations before it

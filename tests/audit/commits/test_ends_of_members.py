@@ -6,7 +6,7 @@ from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.wire.consumer_protocol import decode_subscription, encode_subscription
-from rebalance_audit.wire.generated.messages import GroupMetadataValue
+from rebalance_audit.wire.generated.messages import GroupMetadataMember, GroupMetadataValue
 from tests.dsl import TOPIC_NAMES, Log, log
 
 TWO_JOIN = (1_000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
@@ -39,15 +39,15 @@ def end_of(member_id: str, *writes: tuple[int, str]) -> Row:
     return cause
 
 
-def with_rack(records: Log, rack: str | None) -> Log:
-    """The records with this rack in the subscription of all members."""
+def with_rack(records: Log, rack: str | None, only: str = "") -> Log:
+    """The records with this rack in the subscription of all members, or of one."""
     written = []
     for record, position in records:
         value = record.value
         if isinstance(value, GroupMetadataValue):
             members = [
-                member._replace(subscription=_with_rack(member.subscription, rack))
-                for member in value.members
+                _with_rack(each, rack) if only in ("", each.member_id) else each
+                for each in value.members
             ]
             value = value._replace(members=tuple(members))
         written.append((record._replace(value=value), position))
@@ -62,10 +62,10 @@ def with_fail_over(records: Log, at_ms: int) -> Log:
     ]
 
 
-def _with_rack(subscription: bytes, rack: str | None) -> bytes:
-    said = decode_subscription(subscription)
+def _with_rack(member: GroupMetadataMember, rack: str | None) -> GroupMetadataMember:
+    said = decode_subscription(member.subscription)
     assert said is not None
-    return encode_subscription(said._replace(rack_id=rack))
+    return member._replace(subscription=encode_subscription(said._replace(rack_id=rack)))
 
 
 def test_a_member_that_committed_just_before_it_went_left() -> None:

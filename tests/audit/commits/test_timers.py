@@ -113,3 +113,25 @@ def test_the_timer_is_known_in_the_next_generation_as_well() -> None:
         (59_005, f"2 3 range B=2-3 C=4-5 D=0-1 {settings} state_at=59000"),
     )
     assert end_of_a(records) == ("member_left", "probable")
+
+
+@pytest.mark.parametrize(
+    ("last_ms", "how"),
+    [(61_050, "member_removed_by_admin"), (60_300, "member_left")],
+    ids=["on a tick", "between two"],
+)
+def test_a_commit_on_a_tick_of_the_timer_is_none_on_closing_though_ticks_before_had_none(
+    last_ms: int, how: str
+) -> None:
+    """A and B are Java clients, C is one of librdkafka, which commits on its timer if there is something new.
+
+    All go at once, right after timers that went on to the end.
+    """
+    records = of_java(
+        (1_000, "2 1 range A=0-1 B=2-3 C=4-5 session=45000 timeout=60000 state_at=1000"),
+        *commits(0, *range(6_000, 62_000, 5_000)),
+        *commits(2, *range(6_020, 62_000, 5_000)),
+        *commits(4, 6_050, 11_050, 16_050, 56_050, last_ms),
+        (61_355, "2 2 - state_at=61350"),
+    )
+    assert end_of_a(with_rack(records, "", only="C")) == (how, "probable")

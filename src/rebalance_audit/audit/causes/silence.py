@@ -172,6 +172,22 @@ class Silence(NamedTuple):
             and shown.longest_ms <= _TWICE * due_ms  # a generation may begin with a longer pause
         )
 
+    @property
+    def is_on_tick(self) -> bool:
+        """Whether its last commit came some intervals of the timer after the one before, to the tick.
+
+        So for a library that commits by its timer what is new, and nothing where nothing is.
+        """
+        shown, timer_ms = self.evidence.recent, self.evidence.timer_ms
+        habit = HABITS[self.evidence.library]
+        last_ms = self.evidence.last.position.record_timestamp_ms
+        if timer_ms is None or habit.commits_unchanged or not habit.on_close:
+            return False
+        if shown is None or shown.pause_ms is None or shown.last_ms != last_ms:
+            return False
+        off_ms = shown.pause_ms - max(1, round(shown.pause_ms / timer_ms)) * timer_ms
+        return abs(off_ms) <= max(_TICK_MS, timer_ms // 50)
+
     def came_early(self, since_ms: int) -> bool | None:
         """Whether the last commit came before it was due, as on closing; None if it may have.
 
@@ -185,6 +201,8 @@ class Silence(NamedTuple):
             if went_on_ms is not None and went_on_ms > HEARTBEAT_MS + LATE_MS:
                 return False  # the others would have heard of a join phase
             return None if self.rejoined_with_others else True
+        if self.is_on_tick:
+            return False
         if (
             usual is None
             or usual.pause_ms is None
