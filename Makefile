@@ -122,6 +122,8 @@ test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
+NEEDS_MORE := $(NEEDS_JVM) tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
+PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
 # Two processes, each of which has what the tests of a file share: their logs, audits, lakes.
 IN_TWO := -n 2 --dist loadfile
@@ -135,8 +137,8 @@ WITH_BROKER := -n 2 --dist loadgroup
 SWARM := $(PY) -m pytest -m swarm -n 2 -q
 
 .PHONY: test-fast
-test-fast: $(INSTALLED) ## Run the tests that need no JVM
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(NEEDS_JVM:%=--ignore=%) --ignore=tests/spec --ignore=tests/alerts --ignore=tests/agents/test_server.py --ignore=tests/dashboards --ignore=tests/site --ignore=tests/page
+test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random clusters and damaged logs
+	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(PLAIN)
 
 .PHONY: test-spec
 test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
@@ -174,7 +176,7 @@ test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, break rules, and read damaged logs
-	SWARM_SEEDS=300 $(SWARM) tests/accuracy tests/fuzz tests/sim
+	SWARM_SEEDS=300 $(SWARM) $(PLAIN)
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark

@@ -25,6 +25,8 @@ from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.records import Record
 from tests.support.log_entries import records_of
 
+pytestmark = pytest.mark.swarm
+
 Key = tuple[str, int, int]
 OF_NO_USE = (
     "Static member which joins during Stable stage",

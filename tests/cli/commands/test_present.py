@@ -151,6 +151,7 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
     require_alike(everything_told(segments(capture), cells), expected, not_told)
 
 
+@pytest.mark.swarm
 @pytest.mark.usefixtures("shared_audits")
 @pytest.mark.parametrize("seed", [10, 17, 32])
 def test_every_place_says_what_state_says_of_groups_with_many_lives(
