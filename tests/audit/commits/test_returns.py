@@ -38,13 +38,13 @@ def cause_of_end(last_commits: list[int], gone_ms: int, *later: tuple[int, str])
         (20_600, [(22_000, JOINS.format("A"))], "member_removed_by_admin"),
         (20_600, [(22_000, JOINS.format("C"))], "member_left"),
         (
-            24_500,
-            [(25_000, "3 5"), (26_000, JOINS.format("A").replace("3 5", "3 6"))],
+            27_000,
+            [(27_500, "3 5"), (28_500, JOINS.format("A").replace("3 5", "3 6"))],
             "member_departed",
         ),
         (
-            24_500,
-            [(25_000, "7 B 0-5; 6 4; 8 B 4/3 0-5"), (26_000, JOINS.format("A"))],
+            27_000,
+            [(27_500, "7 B 0-5; 6 4; 8 B 4/3 0-5"), (28_500, JOINS.format("A"))],
             "member_departed",
         ),
     ],

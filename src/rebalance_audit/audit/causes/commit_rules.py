@@ -39,17 +39,30 @@ def too_recent(silence: Silence, session_ms: int) -> bool:
     return silence.is_its_own and silence.silent_ms < least_ms
 
 
+def was_at_work(silence: Silence, shortest_session_ms: int) -> bool:
+    """Whether a member committed within the shortest session, and had not been silent for longer than before.
+
+    Where the session is not known, nothing speaks for one that short, and nothing for a member that had stopped.
+    """
+    at_work = silence.longest_ms is not None and not silence.is_unusual
+    return at_work and silence.is_its_own and silence.silent_ms < shortest_session_ms
+
+
 def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None) -> bool:
     """Whether a member of a consumer group had stopped working about as long before as its session lasts.
 
-    Not if its rebalance timeout has passed too. Clients set it to `max.poll.interval.ms`, after which a member that no
-    longer polls leaves by itself.
+    Not if its rebalance timeout passed then. Clients set it to `max.poll.interval.ms`, after which a member that no
+    longer polls leaves by itself: by up to one pause of its rhythm later than after its last commit. Who goes still
+    later did not leave.
     """
     return (
         silence.silent_ms >= session_ms - session_ms // HEARTBEATS_PER_SESSION
         and silence.is_unusual
         and silence.had_to_commit
-        and not _polls_too_late(silence, rebalance_timeout_ms)
+        and not (
+            _polls_too_late(silence, rebalance_timeout_ms)
+            and silence.silent_ms <= (rebalance_timeout_ms or 0) + _late_poll_ms(silence)
+        )
     )
 
 
@@ -68,7 +81,7 @@ def polled_late(
         return True
     if not (silence.is_unusual and silence.had_to_commit):
         return False
-    later_ms = (silence.longest_ms or 0) + LATE_MS
+    later_ms = _late_poll_ms(silence)
     return 0 <= silence.silent_ms - rebalance_timeout_ms <= later_ms and not any(
         session_ms - min(session_ms // HEARTBEATS_PER_SESSION, CONSUMER_HEARTBEAT_MS)
         <= silence.silent_ms
@@ -150,6 +163,11 @@ def held_up(silence: Silence, rebalance_timeout_ms: int) -> bool:
         and silence.is_unusual
         and silence.silent_ms <= rebalance_timeout_ms
     )
+
+
+def _late_poll_ms(silence: Silence) -> int:
+    """How much later than after its last commit a member leaves that no longer polls: it polled once more."""
+    return (silence.longest_ms or 0) + LATE_MS
 
 
 def _polls_too_late(silence: Silence, rebalance_timeout_ms: int | None) -> bool:

@@ -16,6 +16,7 @@ from rebalance_audit.audit.causes.commit_rules import (
     polled_late,
     stopped,
     too_recent,
+    was_at_work,
 )
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.silence import Silence, silence_of
@@ -288,7 +289,7 @@ def _by_commits(
     identity, name = watch.stint.identity, watch.stint.member_id
     known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
     session_ms = rules.shortest_session_ms if known_ms is None else known_ms
-    if too_recent(silence, session_ms):
+    if too_recent(silence, session_ms) or (known_ms is None and was_at_work(silence, session_ms)):
         cause = _LEFT if identity.instance_id is None else _REMOVED
         return Decision.among((_LEFT, *others, _EXPIRED), cause, silence.told_close(name))
     poll_ms = identity.rebalance_timeout_ms
