@@ -76,24 +76,6 @@ def test_a_member_that_committed_just_before_it_went_left() -> None:
     assert "last commit of A, for foo-0" in [fact["fact"] for fact in cause["evidence"]]
 
 
-@pytest.mark.parametrize(
-    ("every_ms", "gone_ms", "how"),
-    [
-        (5_000, 19_600, "member_left"),
-        (4_000, 19_600, "member_departed"),
-        (5_000, 21_100, "member_departed"),
-    ],
-    ids=["as usual", "silent for longer than before", "for a session at least"],
-)
-def test_a_member_that_was_at_work_within_the_shortest_session_left(
-    every_ms: int, gone_ms: int, how: str
-) -> None:
-    """Where the session is not known: a later end may be that of the shortest one."""
-    at_work = commits(0, *(15_000 - before * every_ms for before in (2, 1, 0)))
-    cause = end_of("A", *SETTLED, *at_work, (gone_ms, A_GOES))
-    assert cause["cause"] == how
-
-
 def test_a_member_that_stopped_committing_while_another_went_on_expired() -> None:
     """A rhythm, then nothing for the default session: a process that died."""
     others = commits(3, *range(6_000, 60_000, 5_000))
