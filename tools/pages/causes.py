@@ -89,12 +89,12 @@ protocol, the first rule that applies decides:
    most 100 ms later, and at most 12 intervals: delays add up. Nor did it just commit as clients do that close. It may
    have committed less than a session before if its session is no longer than `request.timeout.ms` (30 s by default): a
    client that waits for the answer to a heartbeat sends no other. *member session expired*
-6. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and heartbeats
-   come more often than that. Where the session is not known, less than the shortest session does, if the member had
-   not been silent for longer than before. It *left*, or was *removed by an administrator* if it is static. If it had stopped
-   committing for longer than ever before, and than two thirds of a session, while the others went on, and wrote no
-   record for as long as a session: *member session expired*. A single commit in a transaction does not count, since
-   the coordinator takes those of old producers without a member id.
+6. The member committed offsets less than two thirds of a session before it went. Who commits is alive, and
+   heartbeats come more often than that. Where the session is not known, less than the shortest session does, if the
+   member had not been silent for longer than before. It *left*, or was *removed by an administrator* if it is
+   static. If it had stopped committing for longer than ever before, and than two thirds of a session, while the
+   others went on, and wrote no record for as long as a session: *member session expired*. A single commit in a
+   transaction does not count, since the coordinator takes those of old producers without a member id.
    If its last commit is as old as its rebalance timeout, exactly or by up to one pause of its rhythm more, it *left* by
    itself: clients commit as they poll, and leave if they have not polled for `max.poll.interval.ms`, which they send as
    their rebalance timeout. Not if a session may have ended just then. Who goes still later did not leave by itself.
