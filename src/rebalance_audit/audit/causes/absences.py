@@ -63,8 +63,7 @@ def judge_absence(
         decision = (
             _absence_by_commits(watch, gone, candidates, timeout_ms, silence, missed)
             or _by_join_phase(watch, candidates, silence, missed)
-            or _by_expiry_alone(watch, candidates, silence, missed)
-            or _by_lost_generation(watch, candidates, silence, missed)
+            or _by_expiry(watch, candidates, silence, missed)
             or decision
         )
         if decision.cause is _LEFT:
@@ -236,41 +235,33 @@ def _by_join_phase(
     return Decision.among(candidates, cause, reason)
 
 
-def _by_expiry_alone(
+def _by_expiry(
     watch: MemberWatch,
     candidates: Sequence[RebalanceCause],
     silence: Silence,
     missed: Missed | None,
 ) -> Decision | None:
-    """Rule: a join phase that a member's end alone began, with its session over by then, began with its expiry."""
-    phase = _phase(watch, silence, missed)
-    if watch.stint.identity.instance_id is not None:
-        return None
-    if phase is None or _EXPIRED not in candidates or not phase.may_have_begun_with_expiry():
-        return None
-    reason = (
-        f"{silence.told(watch.stint.member_id)} Nobody else came or went, so its end began the join phase, and its "
-        "session had run out by then."
-    )
-    return Decision.among(candidates, _EXPIRED, reason)
+    """Rule: the join phase shows that the session of a dynamic member was over, where nothing tells how it went.
 
-
-def _by_lost_generation(
-    watch: MemberWatch,
-    candidates: Sequence[RebalanceCause],
-    silence: Silence,
-    missed: Missed | None,
-) -> Decision | None:
-    """Rule: a leader that is gone after a generation that nobody assigned was dead when it should have done so."""
+    A join phase that its end alone began, with its session over by then, began with its expiry. And a leader that is
+    gone after a generation that nobody assigned was dead when it should have done so.
+    """
     phase = _phase(watch, silence, missed)
-    if phase is None or watch.stint.identity.instance_id is not None:
+    if phase is None or watch.stint.identity.instance_id is not None or _EXPIRED not in candidates:
         return None
-    if _EXPIRED not in candidates or not phase.did_not_assign():
+    if phase.may_have_begun_with_expiry():
+        why = (
+            "Nobody else came or went, so its end began the join phase, and its session had run out "
+            "by then."
+        )
+    elif phase.did_not_assign():
+        why = (
+            "It led the group, and the generation before left no record, as nobody assigned: its "
+            "session ran out."
+        )
+    else:
         return None
-    reason = (
-        f"{silence.told(watch.stint.member_id)} It led the group, and the generation before left no record, as nobody "
-        "assigned: its session ran out."
-    )
+    reason = f"{silence.told(watch.stint.member_id)} {why}"
     return Decision.among(candidates, _EXPIRED, reason)
 
 

@@ -59,10 +59,7 @@ def stopped(silence: Silence, session_ms: int, rebalance_timeout_ms: int | None)
         silence.silent_ms >= session_ms - session_ms // HEARTBEATS_PER_SESSION
         and silence.is_unusual
         and silence.had_to_commit
-        and not (
-            _polls_too_late(silence, rebalance_timeout_ms)
-            and silence.silent_ms <= (rebalance_timeout_ms or 0) + _late_poll_ms(silence)
-        )
+        and not _fits_late_poll(silence, rebalance_timeout_ms)
     )
 
 
@@ -82,7 +79,7 @@ def polled_late(
     if not (silence.is_unusual and silence.had_to_commit):
         return False
     later_ms = _late_poll_ms(silence)
-    return 0 <= silence.silent_ms - rebalance_timeout_ms <= later_ms and not any(
+    return _fits_late_poll(silence, rebalance_timeout_ms) and not any(
         session_ms - min(session_ms // HEARTBEATS_PER_SESSION, CONSUMER_HEARTBEAT_MS)
         <= silence.silent_ms
         <= session_ms + later_ms
@@ -168,6 +165,14 @@ def held_up(silence: Silence, rebalance_timeout_ms: int) -> bool:
 def _late_poll_ms(silence: Silence) -> int:
     """How much later than after its last commit a member leaves that no longer polls: it polled once more."""
     return (silence.longest_ms or 0) + LATE_MS
+
+
+def _fits_late_poll(silence: Silence, rebalance_timeout_ms: int | None) -> bool:
+    return (
+        rebalance_timeout_ms is not None
+        and rebalance_timeout_ms > 0
+        and (0 <= silence.silent_ms - rebalance_timeout_ms <= _late_poll_ms(silence))
+    )
 
 
 def _polls_too_late(silence: Silence, rebalance_timeout_ms: int | None) -> bool:
