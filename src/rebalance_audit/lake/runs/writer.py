@@ -81,10 +81,10 @@ class Writer:
             reached = self._plan.reached
             self._named(TableName.PROGRESS, partial(self._write_progress, reached))
 
-    def _named(self, table: str, write: Callable[[], None]) -> None:
+    def _named(self, table: str, write: Callable[[], Written | None]) -> Written | None:
         """Write a table in jobs that say so."""
         with named_jobs(self._context.spark, f"writing {table}"):
-            write()
+            return write()
 
     # -- silver and gold ------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Writer:
             partial(self._named, TableName.QUARANTINE, self._write_quarantine)
         ]
         writes += [
-            partial(self._write_output, output)
+            partial(self._named, OUTPUTS[output], partial(self._write_output, output))
             for output in outputs
             if not (output == FINDINGS and self._has_no_findings)
             and (
@@ -109,8 +109,7 @@ class Writer:
 
     def _write_output(self, output: str) -> Written:
         write = self._replace_output if self._since is None else self._patch_output
-        with named_jobs(self._context.spark, f"writing {OUTPUTS[output]}"):
-            written = write(output)
+        written = write(output)
         self._context.note(OUTPUTS[output], written)
         return written
 

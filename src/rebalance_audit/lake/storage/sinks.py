@@ -301,8 +301,6 @@ class Sink:
         # The literals let Delta skip files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
         match = of_cluster & _same_key(schema, "target", "source")
-        if key_range is not None:
-            match &= key_range.condition("target.")
         if among is not None:
             match &= among
         change = F.col(f"source.{CHANGE}")
@@ -313,7 +311,7 @@ class Sink:
             self._make_way(name)
             if self.lake.change_small(name, changes, match, self._based_on[name], files):
                 return
-            limits = range_of_keys(schema, changes) if key_range is None else KeyRange()
+            limits = key_range or range_of_keys(schema, changes)
             values: dict[str, str | Column] = {
                 name: F.col(f"source.{name}") for name in schema.column_names
             }
