@@ -4,18 +4,22 @@ A record is identified by cluster, partition and offset. After the last offset o
 before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.records.record_columns import RECORD
+from rebalance_audit.lake.records.record_columns import DAMAGE, RECORD
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.storage.data_files import FILE_DDL
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.tables.schemas import TableName
@@ -112,6 +116,43 @@ class Bronze:
         done.went_through = True
         return done
 
+    def store(
+        self, source: SegmentsSource, spec: str, begins: Mapping[int, int]
+    ) -> tuple[Appended, int] | None:
+        """Add all records of a source; what was done, and how many damaged stretches the source has.
+
+        None, with nothing done, where Spark has to write, or if bronze may have some of the records: see `append`,
+        which raises the same.
+        """
+        files = self._lake.data_files(TableName.RECORDS)
+        self.ledger.catch_up()
+        ends = self.ledger.next_offsets()
+        if files is None or any(begin < ends.get(number, 0) for number, begin in begins.items()):
+            return None
+        constants = {
+            "cluster": self.ledger.cluster,
+            "source": spec,
+            "ingested_at": self._ingested_at,
+        }
+
+        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            records = _Records(batches)
+            return files.write(records, constants, lambda: records.damaged)
+
+        self._commits += 1
+        told = source.made_of_pieces(self._lake.spark, write, FILE_DDL)
+        with _sole_writer(self.ledger.cluster):
+            done = self._lake.append_files(
+                files,
+                told,
+                f"{self._run_id}/{self._commits}",
+                numbered=(self._application, self.ledger.bronze_version + 1),
+            )
+        if not done.is_in:
+            raise LakeNotWritable(_elsewhere(self.ledger.cluster))
+        self.ledger.catch_up()
+        return Appended(done.rows, went_through=True), done.noted
+
     def note_lost(self, spec: str, stretches: Mapping[int, tuple[int, int]]) -> int:
         """Put lost stretches into quarantine: partition -> (first offset lost, offset of the next record that exists).
 
@@ -206,19 +247,45 @@ class Bronze:
             F.lit(self._ingested_at).alias("ingested_at"),
         )
         writer = shaped.write.format("delta").mode("append").option("userMetadata", metadata)
-        writer = writer.option("txnAppId", f"rebalance-audit/{self.ledger.cluster}")
+        writer = writer.option("txnAppId", self._application)
         writer = writer.option("txnVersion", self.ledger.bronze_version + 1)
-        try:
+        with _sole_writer(self.ledger.cluster):
             self._lake.save(TableName.RECORDS, writer)
-            written = self._lake.rows_appended(TableName.RECORDS, metadata)
-        except Py4JJavaError as error:
-            if "ConcurrentTransactionException" not in str(error):
-                raise
-            raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
-        except OSError:
-            raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
+            try:
+                written = self._lake.rows_appended(TableName.RECORDS, metadata)
+            except OSError:
+                raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
         self.ledger.catch_up()
         return written
+
+    @property
+    def _application(self) -> str:
+        return f"rebalance-audit/{self.ledger.cluster}"
+
+
+class _Records:
+    """The records among batches of records and of damage; how many of the others there were."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.damaged = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            damaged = batch.num_rows - batch[DAMAGE].null_count
+            self.damaged += damaged
+            yield batch.filter(batch[DAMAGE].is_null()) if damaged else batch
+
+
+@contextmanager
+def _sole_writer(cluster: str) -> Iterator[None]:
+    """Raises LakeNotWritable where Delta refuses a second transaction with the same number."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        if "ConcurrentTransactionException" not in str(error):
+            raise
+        raise LakeNotWritable(_elsewhere(cluster)) from None
 
 
 def offset_of(offsets: Mapping[int, int]) -> Column:

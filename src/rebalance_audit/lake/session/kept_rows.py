@@ -22,7 +22,7 @@ FOLDER: Final = "meta/.rows"
 def kept(rows: DataFrame, *, at_once: bool = False) -> DataFrame:
     """The same rows, computed when they are first read, on a cluster or `at_once` now."""
     spark = rows.sparkSession
-    if _is_one_process(spark) or spark.sparkContext.getCheckpointDir() is None:
+    if is_one_process(spark) or spark.sparkContext.getCheckpointDir() is None:
         return rows.localCheckpoint(eager=at_once)
     # Later it would be computed once for whoever reads it and once for the files.
     return rows.checkpoint()
@@ -35,7 +35,7 @@ def keeping_rows(spark: SparkSession, lake: str | None, run_id: str) -> Iterator
     None for a lake without one: then Spark's setting `spark.checkpoint.dir` says where, and without it rows are lost
     with their executor.
     """
-    if lake is None or _is_one_process(spark):
+    if lake is None or is_one_process(spark):
         yield
         return
     folder = f"{lake}/{FOLDER}/{run_id}"
@@ -66,6 +66,7 @@ def _path(spark: SparkSession, folder: str) -> tuple[Any, Any]:
     return path, path.getFileSystem(hadoop_conf(spark))
 
 
-def _is_one_process(spark: SparkSession) -> bool:
+def is_one_process(spark: SparkSession) -> bool:
+    """Whether driver and executor are one process, whose Python workers are on the same machine."""
     master = spark.sparkContext.master or ""
     return master == "local" or master.startswith("local[")

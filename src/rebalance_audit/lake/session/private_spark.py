@@ -6,7 +6,7 @@ the driver's JVM, has none of them: `check_is_classic` says so before anything i
 its place: nothing; each new worker would take a second longer.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -21,6 +21,7 @@ DELTA_LOG: Final = "org.apache.spark.sql.delta.DeltaLog"
 ACTION: Final = "org.apache.spark.sql.delta.actions.Action"
 UPDATE: Final = "org.apache.spark.sql.delta.DeltaOperations$Update"
 WRITE: Final = "org.apache.spark.sql.delta.DeltaOperations$Write"
+METRICS: Final = "org.apache.spark.sql.execution.metric.SQLMetrics"
 SAVE_MODE: Final = "org.apache.spark.sql.SaveMode"
 OPTION: Final = "scala.Option"
 SOME: Final = "scala.Some"
@@ -182,16 +183,41 @@ def add_files(
 
     In its place: an append, which Delta lets pass whatever others have written since.
     """
-    none = classes(OPTION).empty()
-    metadata = classes(SOME)(user_metadata)
-    append = classes(WRITE)(classes(SAVE_MODE).Append, none, none, metadata, *[none] * 5)
     written = transaction.writeFiles(rows._jdf)  # noqa: SLF001 - see above
     if not written.isEmpty():
-        transaction.commit(written, append)
+        transaction.commit(written, _append(user_metadata, classes))
+
+
+def _append(user_metadata: str, classes: Callable[[str], Any]) -> Any:
+    none = classes(OPTION).empty()
+    metadata = classes(SOME)(user_metadata)
+    return classes(WRITE)(classes(SAVE_MODE).Append, none, none, metadata, *[none] * 5)
+
+
+def commit_files(
+    transaction: Any,
+    actions: Iterable[str],
+    user_metadata: str,
+    metrics: Mapping[str, int],
+    spark: SparkSession,
+    classes: Callable[[str], Any],
+) -> None:
+    """Commit files that are there already, as lines of the table's log; `metrics` are those that its history shows.
+
+    `classes` as above. In its place: rows for Spark to write, in six times the time.
+    """
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - see above
+    found = {}
+    for name, value in metrics.items():
+        found[name] = classes(METRICS).createMetric(context, name)
+        found[name].set(value)
+    transaction.registerSQLMetrics(java_session(spark), classes(PYTHON_UTILS).toScalaMap(found))
+    added = sequence(classes, (logged_file(classes, line) for line in actions))
+    transaction.commit(added, _append(user_metadata, classes))
 
 
 def logged_file(classes: Callable[[str], Any], line: str) -> Any:
-    """The `AddFile` of a line of a table's log; `classes` gives a class of Java by its full name."""
+    """The action of a line of a table's log, such as an `AddFile`; `classes` gives a class of Java by its full name."""
     return classes(ACTION).fromJson(line)
 
 

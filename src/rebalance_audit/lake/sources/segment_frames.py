@@ -81,6 +81,28 @@ def read_segments(
     return _made_of(spark, segments, cut, columns, left_out, plain, ddl(columns))
 
 
+def read_pieces(
+    spark: SparkSession,
+    segments: Sequence[Segment],
+    make: Callable[[Batches], Batches],
+    made_ddl: str,
+    *,
+    columns: Sequence[str],
+    split_target_bytes: int,
+) -> DataFrame:
+    """What `make` makes of the rows of each piece, which come in the order of `commits_first`."""
+    cut = _Cut(split_target_bytes, None)
+    return _made_of(
+        spark,
+        segments,
+        cut,
+        columns,
+        frozenset(),
+        lambda rows: make(commits_first(rows)),
+        made_ddl,
+    )
+
+
 def read_commit_packs(
     spark: SparkSession, segments: Sequence[Segment], split_target_bytes: int
 ) -> DataFrame:

@@ -1,9 +1,10 @@
 """A folder of segment files as a source: `segments:DIR`."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -12,6 +13,7 @@ from rebalance_audit.lake.records.routing import in_groups
 from rebalance_audit.lake.sources.segment_frames import (
     DEFAULT_SPLIT_BYTES,
     read_commit_packs,
+    read_pieces,
     read_segments,
 )
 from rebalance_audit.lake.sources.source import Source
@@ -76,6 +78,22 @@ class SegmentsSource(Source):
             split_target_bytes=self._split_target_bytes,
             without_record_types=without_record_types,
             to_store=self._to_store,
+        )
+
+    def made_of_pieces(
+        self,
+        spark: SparkSession,
+        make: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        made_ddl: str,
+    ) -> DataFrame:
+        """What `make`, called in each task, makes of its records: batches with the columns of RECORD and DAMAGE."""
+        return read_pieces(
+            spark,
+            self._unread(),
+            make,
+            made_ddl,
+            columns=[*RECORD, DAMAGE],
+            split_target_bytes=self._split_target_bytes,
         )
 
     def offsets(

@@ -6,7 +6,8 @@ each time. Hadoop's file systems reach the log wherever the lake is.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -18,11 +19,13 @@ from rebalance_audit.lake.session.private_spark import (
     DELTA_LOG,
     add_files,
     begin_transaction,
+    commit_files,
     exchange_files,
     hadoop_conf,
     logged_file,
     table_metadata,
 )
+from rebalance_audit.lake.storage.data_files import TaskFile
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
@@ -166,6 +169,43 @@ def append_rows(
         return False
     transaction.readWholeTable()
     add_files(transaction, rows, user_metadata, classes)
+    return True
+
+
+def append_files(
+    spark: SparkSession,
+    path: str,
+    files: Sequence[TaskFile],
+    user_metadata: str,
+    *,
+    version: int | None = None,
+    numbered: tuple[str, int] | None = None,
+) -> bool:
+    """Append files that are in the folder of the table at a path, see `data_files`; at least one.
+
+    With a `version` as `append_rows`. With `numbered`, an application and the number of its transaction, Delta refuses
+    a second one with this number: False, and nothing is done, if there is one already. Raises one of CONFLICTS, and
+    Py4JJavaError for a transaction with this number that comes first.
+    """
+    classes = partial(java_class, spark)
+    transaction = begin_transaction(spark, classes(DELTA_LOG), path)
+    actions = [file.line for file in files]
+    if version is not None:
+        if transaction.readVersion() != version:
+            return False
+        transaction.readWholeTable()
+    if numbered is not None:
+        application, number = numbered
+        if transaction.txnVersion(application) >= number:
+            return False
+        told = {"appId": application, "version": number, "lastUpdated": time.time_ns() // 1_000_000}
+        actions.insert(0, json.dumps({"txn": told}))
+    metrics = {
+        "numFiles": len(files),
+        "numOutputRows": sum(file.rows for file in files),
+        "numOutputBytes": sum(file.size_bytes for file in files),
+    }
+    commit_files(transaction, actions, user_metadata, metrics, spark, classes)
     return True
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, DataFrameWriter, Spa
 
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage import delta_log
+from rebalance_audit.lake.storage.data_files import DataFiles, data_files
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
 from rebalance_audit.lake.storage.small_tables import change_small_table, small_table_rows
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
@@ -88,6 +89,9 @@ class Location(Protocol):
         `run_id` goes into the commit. Raises one of CONFLICTS if another commit comes first; in a
         catalog only if that is of the same application.
         """
+
+    def data_files(self, schema: TableSchema) -> DataFiles | None:
+        """How tasks write files of the table themselves; None where Spark has to."""
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """The table as it is, with FILE, if it is small, see `small_table_rows`; else None."""
@@ -208,6 +212,10 @@ class Folder:
         except Py4JError:
             # Another release of Delta, whose transactions are begun in another way.
             return _append_once(self, schema, rows, version, run_id, application)
+
+    def data_files(self, schema: TableSchema) -> DataFiles | None:
+        """On a disk of this machine, in a session on it."""
+        return data_files(self._spark, schema, self.address(schema))
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """By the table's log."""
@@ -334,6 +342,10 @@ class Catalog:
     ) -> bool:
         """By name."""
         return _append_once(self, schema, rows, version, run_id, application)
+
+    def data_files(self, schema: TableSchema) -> DataFiles | None:  # noqa: ARG002
+        """Never, as `replace_newest_rows`."""
+        return None
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:  # noqa: ARG002
         """Never, as `replace_newest_rows`."""

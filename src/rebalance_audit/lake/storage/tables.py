@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -18,8 +18,10 @@ from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
+from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
+from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile
 from rebalance_audit.lake.storage.delta_log import TableCommit, java_message
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.local_rows import table_rows
@@ -48,6 +50,16 @@ MADE_MEANWHILE: Final = re.compile(
 APPEARS_SECONDS: Final = 10
 WRITERS: Final = min(4, os.cpu_count() or 1)
 """Tables that are created or written at once: a commit mostly keeps a core of the driver busy, not the executors."""
+
+
+class AppendedFiles(NamedTuple):
+    """What became of files that tasks wrote."""
+
+    rows: int
+    noted: int
+    """What the tasks counted beside the rows, together."""
+    is_in: bool
+    """Whether the rows are in the table now: somebody else may have been first."""
 
 
 class Lake:
@@ -217,6 +229,34 @@ class Lake:
             return self._location.append(schema, rows, version, run_id, application)
         except CONFLICTS:
             return False
+
+    def data_files(self, name: str) -> DataFiles | None:
+        """How tasks write files of a table themselves; None where Spark has to write them."""
+        return self._location.data_files(table_schemas()[name])
+
+    def append_files(
+        self,
+        table: DataFiles,
+        told: DataFrame,
+        user_metadata: str,
+        *,
+        version: int | None = None,
+        numbered: tuple[str, int] | None = None,
+    ) -> AppendedFiles:
+        """Let tasks write files, and append these to their table in one commit; none if there are no rows.
+
+        `told` has what the tasks tell, see `data_files.FILE_DDL`: to collect it makes them write. The rest, and what it
+        raises, is as in `delta_log.append_files`.
+        """
+        found = told.collect()
+        files = [
+            TaskFile(row["line"], row["rows"], row["size_bytes"]) for row in found if row["rows"]
+        ]
+        is_in = not files or delta_log.append_files(
+            self.spark, table.folder, files, user_metadata, version=version, numbered=numbered
+        )
+        rows, noted = sum(file.rows for file in files), sum(row["noted"] for row in found)
+        return AppendedFiles(rows, noted, is_in)
 
     def overwrite(
         self,

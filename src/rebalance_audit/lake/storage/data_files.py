@@ -1,0 +1,250 @@
+"""Data files of a table, written by the tasks that make the rows: as Arrow batches, which become no rows of the JVM.
+
+Of a file that Spark writes, most of the time goes into taking each row apart and handing its cells to Parquet's writer
+one by one. Where all tasks see the table's folder on this machine, they write Parquet from Arrow's columns themselves,
+in a sixth of the time, and only the commit is Delta's. A task that fails leaves at most a file that no commit names,
+which VACUUM removes.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.session.java_classes import HADOOP_PATH, java_class
+from rebalance_audit.lake.session.kept_rows import is_one_process
+from rebalance_audit.lake.session.private_spark import DELTA_LOG, hadoop_conf, newest_snapshot
+from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.schemas import TableSchema
+
+CODECS: Final[Mapping[str, str]] = {
+    "zstd": "zstd",
+    "snappy": "snappy",
+    "gzip": "gzip",
+    "none": "none",
+    "uncompressed": "none",
+}
+"""Spark's names of codecs -> Arrow's; tables with another one are written by Spark."""
+CODEC: Final = "spark.sql.parquet.compression.codec"
+WRITER_FEATURES: Final = frozenset(
+    {"appendOnly", "invariants", "changeDataFeed", "clustering", "domainMetadata"}
+)
+"""What Delta may ask of who writes a file of ours; with a feature that somebody has added, Spark writes."""
+CONDITIONS: Final = ("delta.constraints.", "delta.invariants", "delta.generationExpression")
+"""Settings by which somebody asks more of rows than their types: Spark checks that."""
+STATS_COLUMNS: Final = "delta.dataSkippingStatsColumns"
+PAGE_ROWS: Final = 20_000
+"""As many as Parquet's writer in Java puts into a page, so that readers pass over as much."""
+STATS_TEXT: Final = 32
+"""Delta keeps no more of a text; of a longer one a file says nothing here."""
+FILE_DDL: Final = "line string, rows bigint, size_bytes bigint, noted bigint"
+"""What a task tells of its file: the line of Delta's log, and a count of whatever it was asked to note beside the rows.
+
+A task without rows has no file, and `line` is null.
+"""
+
+
+class TaskFile(NamedTuple):
+    """What a task told of the file that it wrote, see FILE_DDL."""
+
+    line: str
+    rows: int
+    size_bytes: int
+
+
+_TOLD: Final = pa.schema(
+    [
+        ("line", pa.string()),
+        ("rows", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("noted", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFiles:
+    """How tasks write files of one table; it is sent to them."""
+
+    folder: str
+    columns: Mapping[str, tuple[str, bool]]
+    """Name -> type as DDL, and whether it may be null."""
+    stats: tuple[str, ...]
+    """The columns whose least and greatest values the log has for each file."""
+    codec: str
+
+    def write(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        constants: Mapping[str, Any],
+        noted: Callable[[], int] = lambda: 0,
+    ) -> Iterator[pa.RecordBatch]:
+        """Write the rows of a task into one file, and tell of it in one row of FILE_DDL.
+
+        `constants` are columns that are the same in all rows, the others are in the batches. `noted` is called at the
+        end. Raises OSError.
+        """
+        file = _File(self)
+        try:
+            for batch in batches:
+                if batch.num_rows:
+                    file.add(batch, constants)
+            file.close()
+        except BaseException:
+            file.discard()
+            raise
+        yield file.told(noted())
+
+
+class _File:
+    """One file, made when its first row comes."""
+
+    def __init__(self, table: DataFiles) -> None:
+        self._path = Path(table.folder) / f"part-00000-{uuid4()}-c000.{table.codec}.parquet"
+        self._schema = pa.schema(
+            [
+                pa.field(name, arrow_type(kind), nullable)
+                for name, (kind, nullable) in table.columns.items()
+            ]
+        )
+        self._codec = table.codec
+        self._writer: pq.ParquetWriter | None = None
+        self._rows = 0
+        self._extremes: dict[str, list[Any]] = {name: [] for name in table.stats}
+        self._nulls = dict.fromkeys(table.stats, 0)
+
+    def add(self, batch: pa.RecordBatch, constants: Mapping[str, Any]) -> None:
+        """Rows, at least one."""
+        writer = self._writer = self._writer or self._opened()
+        count = batch.num_rows
+        columns = [
+            pa.repeat(pa.scalar(constants[field.name], field.type), count)
+            if field.name in constants
+            else batch[field.name]
+            for field in self._schema
+        ]
+        whole = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        writer.write_batch(whole)
+        self._rows += count
+        for name, found in self._extremes.items():
+            column = whole[name]
+            self._nulls[name] += column.null_count
+            if column.null_count < count:
+                found.extend(pc.min_max(column).as_py().values())
+
+    def _opened(self) -> pq.ParquetWriter:
+        return pq.ParquetWriter(
+            self._path,
+            self._schema,
+            compression=self._codec,
+            use_dictionary=[field.name for field in self._schema if _repeats(field)],
+            write_page_index=True,
+            max_rows_per_page=PAGE_ROWS,
+            store_schema=False,
+        )
+
+    def close(self) -> None:
+        """No row follows."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def discard(self) -> None:
+        """Leave nothing."""
+        with suppress(Exception):  # the first error is the one to tell
+            self.close()
+        self._path.unlink(missing_ok=True)
+
+    def told(self, noted: int) -> pa.RecordBatch:
+        """See FILE_DDL."""
+        told: dict[str, str | int | None] = {
+            "line": None,
+            "rows": self._rows,
+            "size_bytes": 0,
+            "noted": noted,
+        }
+        if self._rows:
+            status = self._path.stat()
+            stats = {
+                "numRecords": self._rows,
+                "minValues": self._least_or_greatest(min),
+                "maxValues": self._least_or_greatest(max),
+                "nullCount": self._nulls,
+            }
+            add = {
+                "path": self._path.name,
+                "partitionValues": {},
+                "size": status.st_size,
+                "modificationTime": status.st_mtime_ns // 1_000_000,
+                "dataChange": True,
+                "stats": _json(stats),
+            }
+            told |= {"line": _json({"add": add}), "size_bytes": status.st_size}
+        return pa.RecordBatch.from_pylist([told], schema=_TOLD)
+
+    def _least_or_greatest(self, which: Callable[[list[Any]], Any]) -> dict[str, Any]:
+        found = {name: which(values) for name, values in self._extremes.items() if values}
+        return {
+            name: _in_log(value)
+            for name, value in found.items()
+            if not isinstance(value, str) or len(value) < STATS_TEXT
+        }
+
+
+def data_files(spark: SparkSession, schema: TableSchema, path: str) -> DataFiles | None:
+    """How tasks write files of the table at a path; None where Spark has to: see the module, and WRITER_FEATURES."""
+    codec = CODECS.get(spark.conf.get(CODEC) or "")
+    if codec is None or not is_one_process(spark):
+        return None
+    folder = java_class(spark, HADOOP_PATH)(path)
+    try:
+        system = folder.getFileSystem(hadoop_conf(spark))
+        if system.getScheme() != "file":
+            return None
+        _, snapshot = newest_snapshot(spark, java_class(spark, DELTA_LOG), path)
+        protocol = json.loads(snapshot.protocol().json())["protocol"]
+        metadata = json.loads(snapshot.metadata().json())["metaData"]
+        place = str(system.makeQualified(folder).toUri().getPath())
+    except Py4JError:
+        # A damaged log, of which Spark's writer tells, or another release of Delta.
+        return None
+    stats = metadata["configuration"].get(STATS_COLUMNS)
+    if stats is None or metadata["partitionColumns"] or not _is_ours_to_write(protocol, metadata):
+        return None
+    columns = {column.name: (column.type, column.nullable) for column in schema.columns}
+    return DataFiles(place, columns, tuple(stats.split(",")), codec)
+
+
+def _is_ours_to_write(protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+    if protocol["minReaderVersion"] > 1 or not WRITER_FEATURES.issuperset(
+        protocol.get("writerFeatures", ())
+    ):
+        return False
+    # Tables of older protocols have these without a feature's name.
+    told = json.dumps([metadata["configuration"], metadata["schemaString"]])
+    return not any(name in told for name in CONDITIONS)
+
+
+def _repeats(field: pa.Field) -> bool:
+    """Whether values come again and again; of those that do not, a dictionary is made for nothing."""
+    return field.name == "key" or field.type in {pa.string(), pa.int32()}
+
+
+def _in_log(value: Any) -> Any:
+    """A value as Delta's statistics have it: times in milliseconds."""
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03d}Z"
+    return value
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
