@@ -16,6 +16,7 @@ from rebalance_audit.lake.bronze.ingest import Ingested, ingest
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_table import Bronze
 from rebalance_audit.lake.runs.source_findings import source_findings
+from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
@@ -252,6 +253,10 @@ def test_two_that_append_at_once(spark: SparkSession, log: Log, tmp_path: Path) 
     )
     with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue has written"):
         late.append(rows, log.spec, {})
+    source = parse_source(log.spec)
+    assert isinstance(source, SegmentsSource)
+    with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue has written"):
+        late.store(source, log.spec, {})
     assert bronze(spark, lake) == in_source(spark, log.spec)
 
 

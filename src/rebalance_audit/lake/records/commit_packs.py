@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     commits = routing.commits(records, groups_regex)
     there = commits.where(F.col("value").isNotNull() & F.col("timestamp").isNotNull())
     return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
+
+
+def packs_of_files(
+    spark: SparkSession, files: TableFiles, cluster: str, groups_regex: str | None
+) -> DataFrame:
+    """As `commit_packs`, of all records of a cluster in files of bronze, which the tasks read themselves."""
+    packs = files.made_of(spark, cluster, READ, lambda rows: packed(commits_of(rows)), PACK_DDL)
+    return packs.where(routing.in_groups(groups_regex, F.col("group_id")))
 
 
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

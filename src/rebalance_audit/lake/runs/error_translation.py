@@ -34,9 +34,9 @@ DISK_ERRORS: Final = re.compile(
 )
 """The operating system's words, in exceptions of Java and of Python."""
 UNREADABLE_FILE: Final = re.compile(
-    r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
+    r"(?:FAILED_READ_FILE\S*|DataFileNotReadable:) Encountered error while reading file (\S+\.parquet)"
 )
-"""Spark's words for a data file that is gone, or is not what it should be."""
+"""Spark's words for a data file that is gone, or is not what it should be, and those of `table_files`."""
 CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_CHANGED")
 """Delta's words where another commit came first, and what this one would write may no longer be right."""
 SCRATCH: Final = "spark.local.dir"

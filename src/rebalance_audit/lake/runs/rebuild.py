@@ -21,7 +21,7 @@ from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses
 from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs
+from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import (
     RecordCounts,
@@ -69,6 +69,11 @@ class _Rebuild:
         self._with_silver = bronze_version is not None
         self._has_asked_commits = False
         self._records = self._all_records()
+        self._bronze = (
+            None
+            if bronze_version is None
+            else context.lake.table_files(TableName.RECORDS, bronze_version)
+        )
         self.small = routing.small_side(self._records).persist(StorageLevel.MEMORY_AND_DISK)
 
     def plan(self) -> Plan:
@@ -171,6 +176,10 @@ class _Rebuild:
     def _commit_packs(self) -> DataFrame:
         """Of the records once more, with what the source left out for the small side."""
         request = self._request
+        if self._bronze is not None:
+            return packs_of_files(
+                self._context.spark, self._bronze, request.cluster, request.groups_regex
+            )
         if self._bronze_version is not None:
             return commit_packs(self._records, request.groups_regex)
         assert request.source is not None  # checked with the request
@@ -208,7 +217,9 @@ class _Rebuild:
         with context.step("decoding offset commits"):
             markers = self.small.where(routing.is_control())
             regex = self._request.groups_regex
-            return replace_commits(context.sink, self._records, markers, regex, counts)
+            return replace_commits(
+                context.sink, self._records, markers, regex, counts, self._bronze
+            )
 
     def _learn_from_commits(self, names: TopicNames, stream: DataFrame) -> bool:
         """Search all offset commits for names of topics that the reducer was not told; whether it found one.

@@ -53,6 +53,9 @@ PREFERRED: Final[Mapping[str, str]] = {
     # By default parts of a union that have one partition each become one partition, and so one file: rows that belong
     # in files of their own (see `clustering`) are such parts.
     "spark.sql.unionOutputPartitioning": "false",
+    # By default Spark forgets the classes that it has generated from the hundredth on, and a run has some 450: the next
+    # run in the session would generate and compile all of them again, a third of its processor time.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     # What a cluster's steps leave for each other is files in the lake, see `kept_rows`.
     "spark.checkpoint.compress": "true",
     # Small tables are read by the list of files that Delta keeps in each commit's checksum. If Java's time zone is not

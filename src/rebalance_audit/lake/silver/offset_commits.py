@@ -13,7 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.silver.commit_files import files_of_commits, files_of_files
+from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.sinks import Sink, Written
+from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.lake.storage.tables import AppendedFiles
 from rebalance_audit.tables.schemas import TableName
 
 OPEN: Final = "open"
@@ -42,17 +46,28 @@ class WrittenCommits(NamedTuple):
 
 
 def replace_commits(
-    sink: Sink, records: DataFrame, markers: DataFrame, regex: str | None, counts: RecordCounts
+    sink: Sink,
+    records: DataFrame,
+    markers: DataFrame,
+    regex: str | None,
+    counts: RecordCounts,
+    bronze: TableFiles | None = None,
 ) -> WrittenCommits:
     """Decode all commits of the groups that the regular expression matches, and make them the groups' rows.
 
-    `records` are all records of the cluster in bronze, `counts` theirs, `markers` the control records among them.
+    `records` are all records of the cluster in bronze, `counts` theirs, `markers` the control records among them;
+    `bronze` has the files that they are in, where tasks can read them.
     """
     decoded = routing.decoded_commits(records, regex)
     scope = routing.in_groups(regex, F.col("group_id"))
     given = counts.commits if regex is None else routing.commits(records, regex).count()
     written, was_empty = [], sink.is_empty(TableName.OFFSET_COMMITS)
-    if given or not was_empty:
+    files = None
+    if given and was_empty and not counts.has_transactions:
+        files = _appended_files(sink, records, regex, bronze)
+    if files is not None:
+        written.append(Written(inserted=files.rows))
+    elif given or not was_empty:
         rows = routing.offset_commits(decoded, markers if counts.has_transactions else None)
         written.append(sink.replace(TableName.OFFSET_COMMITS, rows, scope))
     there = sink.of_cluster(TableName.OFFSET_COMMITS)
@@ -102,13 +117,28 @@ def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCo
     """Commits after all that the table has, none of them in a transaction."""
     # What follows reads two or three columns, from the table: that costs less than holding all commits in memory.
     decoded = routing.decoded_commits(records, None)
-    written = sink.append(TableName.OFFSET_COMMITS, routing.offset_commits(decoded, None))
+    files = _appended_files(sink, records, None)
+    if files is not None:
+        written = Written(inserted=files.rows)
+    else:
+        written = sink.append(TableName.OFFSET_COMMITS, routing.offset_commits(decoded, None))
     found = written.inserted
     rows = sink.of_cluster(TableName.OFFSET_COMMITS).where(counts.within())
     undecodable = None
     if found < counts.commits:
         undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
     return WrittenCommits((written,), counts.commits, found, rows, undecodable, undecodable)
+
+
+def _appended_files(
+    sink: Sink, records: DataFrame, regex: str | None, bronze: TableFiles | None = None
+) -> AppendedFiles | None:
+    def told(files: DataFiles) -> DataFrame:
+        if bronze is None or regex is not None:
+            return files_of_commits(records, regex, files, sink.cluster)
+        return files_of_files(records.sparkSession, bronze, files, sink.cluster)
+
+    return sink.append_files(TableName.OFFSET_COMMITS, told)
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:

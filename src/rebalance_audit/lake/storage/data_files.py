@@ -36,6 +36,8 @@ CODECS: Final[Mapping[str, str]] = {
 }
 """Spark's names of codecs -> Arrow's; tables with another one are written by Spark."""
 CODEC: Final = "spark.sql.parquet.compression.codec"
+FILE_ROWS: Final = "spark.sql.files.maxRecordsPerFile"
+"""Whoever limits files has Spark write them."""
 WRITER_FEATURES: Final = frozenset(
     {"appendOnly", "invariants", "changeDataFeed", "clustering", "domainMetadata"}
 )
@@ -43,6 +45,8 @@ WRITER_FEATURES: Final = frozenset(
 CONDITIONS: Final = ("delta.constraints.", "delta.invariants", "delta.generationExpression")
 """Settings by which somebody asks more of rows than their types: Spark checks that."""
 STATS_COLUMNS: Final = "delta.dataSkippingStatsColumns"
+ROW_GROUP_BYTES: Final = 64 << 20
+"""Of Arrow's columns, which a task holds until it writes them as one group of rows."""
 PAGE_ROWS: Final = 20_000
 """As many as Parquet's writer in Java puts into a page, so that readers pass over as much."""
 STATS_TEXT: Final = 32
@@ -94,11 +98,11 @@ class DataFiles:
         `constants` are columns that are the same in all rows, the others are in the batches. `noted` is called at the
         end. Raises OSError.
         """
-        file = _File(self)
+        file = _File(self, constants)
         try:
             for batch in batches:
                 if batch.num_rows:
-                    file.add(batch, constants)
+                    file.add(batch)
             file.close()
         except BaseException:
             file.discard()
@@ -109,7 +113,7 @@ class DataFiles:
 class _File:
     """One file, made when its first row comes."""
 
-    def __init__(self, table: DataFiles) -> None:
+    def __init__(self, table: DataFiles, constants: Mapping[str, Any]) -> None:
         self._path = Path(table.folder) / f"part-00000-{uuid4()}-c000.{table.codec}.parquet"
         self._schema = pa.schema(
             [
@@ -117,24 +121,46 @@ class _File:
                 for name, (kind, nullable) in table.columns.items()
             ]
         )
+        self._constants = {
+            name: pa.scalar(value, self._schema.field(name).type)
+            for name, value in constants.items()
+        }
         self._codec = table.codec
         self._writer: pq.ParquetWriter | None = None
+        self._held: list[pa.RecordBatch] = []
+        self._held_bytes = 0
         self._rows = 0
         self._extremes: dict[str, list[Any]] = {name: [] for name in table.stats}
         self._nulls = dict.fromkeys(table.stats, 0)
 
-    def add(self, batch: pa.RecordBatch, constants: Mapping[str, Any]) -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
         """Rows, at least one."""
-        writer = self._writer = self._writer or self._opened()
-        count = batch.num_rows
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
+        if self._held_bytes >= ROW_GROUP_BYTES:
+            self._write()
+
+    def close(self) -> None:
+        """No row follows."""
+        if self._held:
+            self._write()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write(self) -> None:
+        """One row group of what is held."""
+        rows = pa.Table.from_batches(self._held)
+        self._held, self._held_bytes = [], 0
+        count = rows.num_rows
         columns = [
-            pa.repeat(pa.scalar(constants[field.name], field.type), count)
-            if field.name in constants
-            else batch[field.name]
+            pa.repeat(self._constants[field.name], count)
+            if field.name in self._constants
+            else rows[field.name]
             for field in self._schema
         ]
-        whole = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        writer.write_batch(whole)
+        whole = pa.Table.from_arrays(columns, schema=self._schema)
+        self._writer = self._writer or self._opened()
+        self._writer.write_table(whole, row_group_size=count)
         self._rows += count
         for name, found in self._extremes.items():
             column = whole[name]
@@ -153,15 +179,11 @@ class _File:
             store_schema=False,
         )
 
-    def close(self) -> None:
-        """No row follows."""
-        if self._writer is not None:
-            self._writer.close()
-
     def discard(self) -> None:
         """Leave nothing."""
         with suppress(Exception):  # the first error is the one to tell
-            self.close()
+            if self._writer is not None:
+                self._writer.close()
         self._path.unlink(missing_ok=True)
 
     def told(self, noted: int) -> pa.RecordBatch:
@@ -203,7 +225,8 @@ class _File:
 def data_files(spark: SparkSession, schema: TableSchema, path: str) -> DataFiles | None:
     """How tasks write files of the table at a path; None where Spark has to: see the module, and WRITER_FEATURES."""
     codec = CODECS.get(spark.conf.get(CODEC) or "")
-    if codec is None or not is_one_process(spark):
+    is_limited = int(spark.conf.get(FILE_ROWS, "0") or 0) > 0
+    if codec is None or is_limited or not is_one_process(spark):
         return None
     folder = java_class(spark, HADOOP_PATH)(path)
     try:

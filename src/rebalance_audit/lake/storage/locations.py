@@ -18,6 +18,7 @@ from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.data_files import DataFiles, data_files
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
 from rebalance_audit.lake.storage.small_tables import change_small_table, small_table_rows
+from rebalance_audit.lake.storage.table_files import TableFiles, table_files
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.tables.views import VIEWS_SCHEMA
@@ -92,6 +93,9 @@ class Location(Protocol):
 
     def data_files(self, schema: TableSchema) -> DataFiles | None:
         """How tasks write files of the table themselves; None where Spark has to."""
+
+    def table_files(self, schema: TableSchema, version: int) -> TableFiles | None:
+        """The files that tasks read themselves; None where Spark has to."""
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """The table as it is, with FILE, if it is small, see `small_table_rows`; else None."""
@@ -216,6 +220,10 @@ class Folder:
     def data_files(self, schema: TableSchema) -> DataFiles | None:
         """On a disk of this machine, in a session on it."""
         return data_files(self._spark, schema, self.address(schema))
+
+    def table_files(self, schema: TableSchema, version: int) -> TableFiles | None:
+        """The same."""
+        return table_files(self._spark, schema, self.address(schema), version)
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """By the table's log."""
@@ -344,6 +352,10 @@ class Catalog:
         return _append_once(self, schema, rows, version, run_id, application)
 
     def data_files(self, schema: TableSchema) -> DataFiles | None:  # noqa: ARG002
+        """Never, as `replace_newest_rows`."""
+        return None
+
+    def table_files(self, schema: TableSchema, version: int) -> TableFiles | None:  # noqa: ARG002
         """Never, as `replace_newest_rows`."""
         return None
 

@@ -17,10 +17,11 @@ from rebalance_audit.errors import gave_way
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
+from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
 from rebalance_audit.lake.storage.small_tables import FILE
-from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.lake.storage.tables import AppendedFiles, Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 HOURS: Final = "_hours"
@@ -68,6 +69,23 @@ class Sink:
         """Add rows whose keys the table does not have."""
         schema = table_schemas()[name]
         return self._append(schema, self._shaped(schema, rows))
+
+    def append_files(
+        self, name: str, told: Callable[[DataFiles], DataFrame]
+    ) -> AppendedFiles | None:
+        """As `append`, of rows that tasks write themselves; `told` makes what they tell, see `data_files`.
+
+        None, and the table is as it was, where Spark has to write the rows, or if others have changed the table.
+        """
+        files = self.lake.data_files(name)
+        if files is None or self._make_way(name):
+            return None
+        version = self._based_on[name]
+        done = self.lake.append_files(files, told(files), self._run_id, version=version)
+        if not done.is_in:
+            return None
+        self._based_on[name] = self._version(name)
+        return done
 
     def insert_new(self, name: str, rows: DataFrame) -> Written:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from delta.tables import DeltaTable
@@ -29,6 +29,7 @@ from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.small_tables import CHANGE_FEED
 from rebalance_audit.lake.storage.sql_text import text_literal
+from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
@@ -234,6 +235,10 @@ class Lake:
         """How tasks write files of a table themselves; None where Spark has to write them."""
         return self._location.data_files(table_schemas()[name])
 
+    def table_files(self, name: str, version: int) -> TableFiles | None:
+        """The files of a table at a version that tasks read themselves; None where Spark has to read them."""
+        return self._location.table_files(table_schemas()[name], version)
+
     def append_files(
         self,
         table: DataFiles,
@@ -252,9 +257,11 @@ class Lake:
         files = [
             TaskFile(row["line"], row["rows"], row["size_bytes"]) for row in found if row["rows"]
         ]
-        is_in = not files or delta_log.append_files(
-            self.spark, table.folder, files, user_metadata, version=version, numbered=numbered
-        )
+        is_in = not files
+        with suppress(*CONFLICTS):
+            is_in = is_in or delta_log.append_files(
+                self.spark, table.folder, files, user_metadata, version=version, numbered=numbered
+            )
         rows, noted = sum(file.rows for file in files), sum(row["noted"] for row in found)
         return AppendedFiles(rows, noted, is_in)
 

@@ -1,0 +1,136 @@
+"""Data files of a table, read by the tasks that need Arrow's columns of them: the counterpart of `data_files`.
+
+Spark would read rows, and put them into columns again for each Python worker.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+
+from rebalance_audit.lake.session.java_classes import java_class
+from rebalance_audit.lake.session.kept_rows import is_one_process
+from rebalance_audit.lake.session.private_spark import DELTA_LOG, newest_snapshot
+from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.schemas import TableSchema
+
+BATCH_ROWS: Final = 1 << 16
+TASKS_PER_CORE: Final = 4
+CLUSTER: Final = "cluster"
+
+
+class DataFileNotReadable(Exception):  # noqa: N818 - it says what is the matter
+    """A file of a table is gone, or is not what it should be."""
+
+    def __init__(self, path: str, error: Exception) -> None:
+        super().__init__(f"Encountered error while reading file {path}: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """The files that a table with a column `cluster` has at a version; sent to tasks."""
+
+    paths: tuple[str, ...]
+    types: dict[str, str]
+    """Of the table's columns, as DDL."""
+
+    def made_of(
+        self,
+        spark: SparkSession,
+        cluster: str,
+        columns: Sequence[str],
+        make: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        made_ddl: str,
+    ) -> DataFrame:
+        """What `make`, called in each task, makes of a cluster's rows: batches with these columns of the table."""
+        pieces = self._pieces(TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+
+        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from make(self._rows(pieces[number], cluster, columns))
+
+        numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
+        return numbers.mapInArrow(read, made_ddl)
+
+    def _pieces(self, at_most: int) -> list[list[str]]:
+        """The files for each task; of many, the larger ones are spread first."""
+
+        def size(path: str) -> int:
+            with suppress(OSError):  # the task that reads it tells
+                return Path(path).stat().st_size
+            return 0
+
+        paths = sorted(self.paths, key=size, reverse=True)
+        return [paths[first::at_most] for first in range(min(at_most, len(paths)))]
+
+    def _rows(
+        self, paths: Iterable[str], cluster: str, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Raises DataFileNotReadable."""
+        for path in paths:
+            try:
+                with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+                    there = set(file.schema_arrow.names)
+                    wanted = [name for name in (CLUSTER, *columns) if name in there]
+                    for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+                        ours = pc.equal(batch[CLUSTER], cluster)
+                        yield self._shaped(
+                            batch if pc.all(ours).as_py() else batch.filter(ours), columns, there
+                        )
+            except (OSError, pa.ArrowException) as error:
+                raise DataFileNotReadable(path, error) from error
+
+    def _shaped(
+        self, batch: pa.RecordBatch, columns: Sequence[str], there: set[str]
+    ) -> pa.RecordBatch:
+        """A file of an earlier release may lack columns."""
+        kinds = {name: arrow_type(self.types[name]) for name in columns}
+        return pa.RecordBatch.from_arrays(
+            [
+                batch[name].cast(kind) if name in there else pa.nulls(batch.num_rows, kind)
+                for name, kind in kinds.items()
+            ],
+            schema=pa.schema([*kinds.items()]),
+        )
+
+
+def table_files(
+    spark: SparkSession, schema: TableSchema, path: str, version: int
+) -> TableFiles | None:
+    """The files of the table at a path, one of ours, at its newest version.
+
+    None where tasks cannot read them: on storage that not every task reaches as a file, in a table with features that
+    only Delta's own reader knows, and if `version` is no longer the newest one.
+    """
+    if not is_one_process(spark):
+        return None
+    try:
+        _, snapshot = newest_snapshot(spark, java_class(spark, DELTA_LOG), path)
+        protocol = json.loads(snapshot.protocol().json())["protocol"]
+        metadata = json.loads(snapshot.metadata().json())["metaData"]
+        if snapshot.version() != version:
+            return None
+    except Py4JError:
+        return None  # as in `data_files`
+    # From version 2 on files may name columns otherwise, and from 3 on rows of files may be deleted.
+    if protocol["minReaderVersion"] > 1 or metadata["partitionColumns"]:
+        return None
+    fields = json.loads(metadata["schemaString"])["fields"]
+    if not {column.name for column in schema.columns} <= {field["name"] for field in fields}:
+        return None
+    table = spark.read.format("delta").option("versionAsOf", version).load(path)
+    places = [urlparse(file) for file in table.inputFiles()]
+    if any(place.scheme not in {"file", ""} for place in places):
+        return None
+    types = {column.name: column.type for column in schema.columns}
+    return TableFiles(tuple(unquote(place.path) for place in places), types)
