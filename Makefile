@@ -148,16 +148,19 @@ test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs
 test-screens: $(INSTALLED) ## Run the server for agents with the SDK's client, and Grafana's queries with SQLite
 	$(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
 
+# Pictures of all pages, for people: they take as long as the checks. `make test` goes without.
+PICTURES := yes
+
 .PHONY: test-page
 test-page: $(INSTALLED) ## Drive the page of every bundled log in Chromium, which is installed if need be
 	@scripts/install-chromium
-	$(PY) -m pytest tests/page
+	PICTURES=$(PICTURES) $(PY) -m pytest tests/page
 
 # A browser and Prometheus are no packages of ours: where they are not and cannot be had, all else is tested. One after the
 # other, since both may ask apt.
 .PHONY: test-if-possible
 test-if-possible: $(INSTALLED)
-	@if scripts/install-chromium; then $(MAKE) --no-print-directory test-page; \
+	@if scripts/install-chromium; then $(MAKE) --no-print-directory PICTURES= test-page; \
 	else echo "The page was not tried in a browser, since there is none and none could be installed."; fi
 	@if $(MAKE) --no-print-directory $(PROMTOOL); then $(MAKE) --no-print-directory test-alerts; \
 	else echo "Alert rules were not checked, since there is no promtool and none could be fetched."; fi

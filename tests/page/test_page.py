@@ -1,6 +1,7 @@
 """The report's page in a real browser: nothing is fetched, nothing fails, and all works with mouse and keyboard."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -26,7 +27,7 @@ LEGEND_COLOURS = """
     .map(each => getComputedStyle(each).backgroundColor)
 """
 REVIEW = checkout_root() / "dist" / "page"
-"""What the pages looked like, for people."""
+"""Where pictures go."""
 PATIENCE_MS = 60_000
 """On a machine that has much else to do."""
 expect.set_options(timeout=PATIENCE_MS)
@@ -145,12 +146,18 @@ def test_every_log_makes_a_page_that_works(
         told = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
         assert found == [], json.dumps(told, indent=1)
         assert troubles.seen == []
-        REVIEW.mkdir(parents=True, exist_ok=True)
-        page.evaluate("scrollTo(0, 0)")  # the filters stay on the screen, and would cover a section
-        page.screenshot(path=REVIEW / f"{log}-{width}-{scheme}.png", full_page=True)
-        if scheme == "light":
-            page.pdf(path=REVIEW / f"{log}-a4.pdf", prefer_css_page_size=True)
+        if os.environ.get("PICTURES"):
+            keep_pictures(page, f"{log}-{width}-{scheme}", on_paper=scheme == "light")
         context.close()
+
+
+def keep_pictures(page: Page, name: str, *, on_paper: bool) -> None:
+    """What the page looks like, for people."""
+    REVIEW.mkdir(parents=True, exist_ok=True)
+    page.evaluate("scrollTo(0, 0)")  # the filters stay on the screen, and would cover a section
+    page.screenshot(path=REVIEW / f"{name}.png", full_page=True)
+    if on_paper:
+        page.pdf(path=REVIEW / f"{name}-a4.pdf", prefer_css_page_size=True)
 
 
 def test_zoom_moves_all_pictures_from_the_whole_log_to_a_millisecond(

@@ -256,7 +256,7 @@ def test_two_that_append_at_once(spark: SparkSession, log: Log, tmp_path: Path) 
     source = parse_source(log.spec)
     assert isinstance(source, SegmentsSource)
     with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue has written"):
-        late.store(source, log.spec, {})
+        late.append(rows, log.spec, {}, pieces=source)
     assert bronze(spark, lake) == in_source(spark, log.spec)
 
 

@@ -148,29 +148,11 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
     with small_queries(ledger.lake.spark, when=is_small):
         unread = source.to_store(known)
-        has_records = unread.has_records()
-        ingested = _store_files(unread, bronze, sink) if has_records else None
-        if ingested is None:
-            is_empty = False if has_records else None
-            ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty)
+        is_empty = False if unread.has_records() else None
+        ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty, pieces=unread)
     for number in files.keys() & ledger.partitions.keys():
         ledger.note(number, files=files[number])
     return ingested
-
-
-def _store_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingested | None:
-    """As `_ingest_rows`, without rows in Spark; None, with nothing done, where that cannot be."""
-    ledger, begins = bronze.ledger, source.first_offsets()
-    before = dict(ledger.partitions)
-    stored = bronze.store(source, source.spec, begins)
-    if stored is None:
-        return None
-    done, damaged = stored
-    ledger.note_compacted(before, _shown(ledger, before, begins, done))
-    if not damaged:
-        return _ingested(done)
-    given = source.records(ledger.lake.spark, ledger.cluster)
-    return _with_damage(done, given, sink)
 
 
 def _ingest_rows(
@@ -180,6 +162,7 @@ def _ingest_rows(
     from_ms: int | None,
     *,
     is_empty: bool | None = None,
+    pieces: SegmentsSource | None = None,
 ) -> Ingested:
     ledger = bronze.ledger
     before = dict(ledger.partitions)
@@ -198,17 +181,13 @@ def _ingest_rows(
         begins,
         to_look_at=_records(given, at),
         is_empty=is_empty,
+        pieces=pieces,
     )
     if source.shows_markers:
         ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
     # Segments are read again only if there was damage, or if nothing was written.
-    if DAMAGE not in given.columns or (done.went_through and _count(observed) == 0):
+    if DAMAGE not in given.columns or (done.went_through and _damage(done, observed) == 0):
         return _ingested(done)
-    return _with_damage(done, given, sink)
-
-
-def _with_damage(done: Appended, given: DataFrame, sink: Sink) -> Ingested:
-    """What was done, with the damaged stretches among a source's rows, which go into quarantine."""
     damaged = damaged_stretches(given).persist()
     try:
         found = damaged.count()
@@ -265,6 +244,11 @@ def _records(rows: DataFrame, begins: Mapping[int, int] | None = None) -> DataFr
     return records.where(F.col("partition").isin(list(begins))).where(
         F.col("offset") >= offset_of(begins)
     )
+
+
+def _damage(done: Appended, observed: Observation) -> int | None:
+    """How many damaged stretches were met; None if nobody knows."""
+    return _count(observed) if done.damaged is None else done.damaged
 
 
 def _count(observed: Observation) -> int | None:

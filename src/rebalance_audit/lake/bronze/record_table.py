@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -52,6 +53,8 @@ class Appended:
     """Rows that are new in quarantine."""
     went_through: bool = False
     """Whether all rows were read, in order to be written."""
+    damaged: int | None = None
+    """How many damaged stretches were met on the way; None if nobody counted."""
 
     def add(self, other: "Appended") -> None:
         """Add the counts of another append."""
@@ -84,19 +87,21 @@ class Bronze:
         *,
         to_look_at: DataFrame | None = None,
         is_empty: bool | None = None,
+        pieces: SegmentsSource | None = None,
     ) -> Appended:
         """Add the records that bronze does not have.
 
         `rows` have the columns of RECORD and no offset twice; they may be computed three times. The last time writes
         them; for the others `to_look_at`, the same rows, is used if it is given. `begins` has for each partition an
-        offset before which `rows` have no record, None if that is not known; so does `is_empty`. Raises
-        SourceNotReadable for another log, before anything is written, and LakeNotWritable if another process has
-        appended for the same cluster.
+        offset before which `rows` have no record, None if that is not known; so does `is_empty`. `pieces` is their
+        source, if tasks may read it themselves and write what is new. Raises SourceNotReadable for another log, before
+        anything is written, and LakeNotWritable if another process has appended for the same cluster.
         """
         self.ledger.catch_up()
         ends = self.ledger.next_offsets()
         if not ends:
-            return Appended(self._write(rows, spec), went_through=True)
+            stored = self._stored(pieces, spec, ends)
+            return stored or Appended(self._write(rows, spec), went_through=True)
         looked_at = rows if to_look_at is None else to_look_at
         if begins is None:
             found = looked_at.groupBy("partition").agg(F.min("offset").alias("first")).collect()
@@ -110,48 +115,16 @@ class Bronze:
             # Everything is compared before anything is written: another log must leave no trace.
             done = self._append_between(looked_at.where(known), spec, overlapping, ends)
             rows, looked_at, is_empty = rows.where(~known), looked_at.where(~known), None
+        stored = self._stored(pieces, spec, ends)
+        if stored is not None:
+            done.add(stored)
+            done.went_through, done.damaged = True, stored.damaged
+            return done
         if looked_at.isEmpty() if is_empty is None else is_empty:
             return done  # a commit without rows would be a new version
         done.records += self._write(rows, spec)
         done.went_through = True
         return done
-
-    def store(
-        self, source: SegmentsSource, spec: str, begins: Mapping[int, int]
-    ) -> tuple[Appended, int] | None:
-        """Add all records of a source; what was done, and how many damaged stretches the source has.
-
-        None, with nothing done, where Spark has to write, or if bronze may have some of the records: see `append`,
-        which raises the same.
-        """
-        files = self._lake.data_files(TableName.RECORDS)
-        self.ledger.catch_up()
-        ends = self.ledger.next_offsets()
-        if files is None or any(begin < ends.get(number, 0) for number, begin in begins.items()):
-            return None
-        constants = {
-            "cluster": self.ledger.cluster,
-            "source": spec,
-            "ingested_at": self._ingested_at,
-        }
-
-        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            records = _Records(batches)
-            return files.write(records, constants, lambda: records.damaged)
-
-        self._commits += 1
-        told = source.made_of_pieces(self._lake.spark, write, FILE_DDL)
-        with _sole_writer(self.ledger.cluster):
-            done = self._lake.append_files(
-                files,
-                told,
-                f"{self._run_id}/{self._commits}",
-                numbered=(self._application, self.ledger.bronze_version + 1),
-            )
-        if not done.is_in:
-            raise LakeNotWritable(_elsewhere(self.ledger.cluster))
-        self.ledger.catch_up()
-        return Appended(done.rows, went_through=True), done.noted
 
     def note_lost(self, spec: str, stretches: Mapping[int, tuple[int, int]]) -> int:
         """Put lost stretches into quarantine: partition -> (first offset lost, offset of the next record that exists).
@@ -258,23 +231,58 @@ class Bronze:
         self.ledger.catch_up()
         return written
 
+    def _stored(
+        self, pieces: SegmentsSource | None, spec: str, ends: Mapping[int, int]
+    ) -> Appended | None:
+        """Let tasks read and write what comes after the ends; None, with nothing done, where Spark has to."""
+        files = None if pieces is None else self._lake.data_files(TableName.RECORDS)
+        if pieces is None or files is None:
+            return None
+        constants = {
+            "cluster": self.ledger.cluster,
+            "source": spec,
+            "ingested_at": self._ingested_at,
+        }
+
+        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            records = _Records(batches, ends)
+            return files.write(records, constants, lambda: records.damaged)
+
+        self._commits += 1
+        told = pieces.made_of_pieces(self._lake.spark, write, FILE_DDL)
+        with _sole_writer(self.ledger.cluster):
+            done = self._lake.append_files(
+                files,
+                told,
+                f"{self._run_id}/{self._commits}",
+                numbered=(self._application, self.ledger.bronze_version + 1),
+            )
+        if not done.is_in:
+            raise LakeNotWritable(_elsewhere(self.ledger.cluster))
+        self.ledger.catch_up()
+        return Appended(done.rows, went_through=True, damaged=done.noted)
+
     @property
     def _application(self) -> str:
         return f"rebalance-audit/{self.ledger.cluster}"
 
 
 class _Records:
-    """The records among batches of records and of damage; how many of the others there were."""
+    """The new records among batches of records and of damage, each of one partition; how much damage there was."""
 
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+    def __init__(self, batches: Iterable[pa.RecordBatch], ends: Mapping[int, int]) -> None:
         self._batches = batches
+        self._ends = ends
         self.damaged = 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
             damaged = batch.num_rows - batch[DAMAGE].null_count
             self.damaged += damaged
-            yield batch.filter(batch[DAMAGE].is_null()) if damaged else batch
+            records = batch.filter(batch[DAMAGE].is_null()) if damaged else batch
+            if records.num_rows:
+                end = self._ends.get(records["partition"][0].as_py(), 0)
+                yield records.filter(pc.greater_equal(records["offset"], end)) if end else records
 
 
 @contextmanager
