@@ -105,8 +105,8 @@ def test_a_task_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 def rows_of(*paths: Path) -> list[dict[str, Any]]:
     """Offset and metadata of cluster blue in files."""
-    table = TableFiles(tuple(map(str, paths)), TYPES)
-    found = table._rows(table.paths, "blue", ["offset", "metadata"])  # what a task calls
+    table = TableFiles("blue", tuple(map(str, paths)), TYPES)
+    found = table._rows(table.paths, ["offset", "metadata"])  # what a task calls
     return [row for batch in found for row in batch.to_pylist()]
 
 

@@ -2,21 +2,30 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from chispa import assert_df_equality
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.bronze.ingest import ingest
+from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
+from rebalance_audit.lake.records.record_counts import count_records
+from rebalance_audit.lake.silver.offset_commits import replace_commits
+from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage import data_files, table_files
+from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
-from tests.spark.lakes import TABLES, Whole, difference, request_of
+from tests.spark.lakes import CLUSTER, Whole, table
 from tests.wire.golden import capture
 
 RECORDS, COMMITS = "bronze.records", "silver.offset_commits"
-WITHOUT_TRANSACTIONS = "classic-cooperative"
+LOG = "classic-cooperative"
+"""Without transactions."""
 ENDS: dict[str, Callable[[Any, Any], Any]] = {"minValues": min, "maxValues": max}
 
 
@@ -49,21 +58,34 @@ def statistics(lake: Path, name: str) -> dict[str, Any]:
     return told
 
 
+def commits_from_segments(spark: SparkSession, folder: Path) -> DataFrame:
+    """A lake with all records of a log and its commits decoded; packs of the commits."""
+    lake, source = Lake(spark, str(folder)), parse_source(f"segments:{capture(LOG).segments}")
+    ingest(source, lake, CLUSTER, "run", datetime(2026, 1, 1, tzinfo=UTC))
+    lake.create([COMMITS])
+    version = lake.version(RECORDS)
+    assert version is not None
+    records, files = lake.read(RECORDS), lake.table_files(RECORDS, version, CLUSTER)
+    counts, markers = count_records(records), records.where("is_control")
+    replace_commits(Sink(lake, CLUSTER, "run"), records, markers, None, counts, files)
+    return commit_packs(records, None) if files is None else packs_of_files(spark, files, None)
+
+
 def test_tasks_write_and_read_what_spark_does(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every row of every table, and the statistics by which Delta passes over files, are those of Spark's own way."""
+    """Rows, packs of commits, and the statistics by which Delta passes over files are those of Spark's own way."""
     tasks, other = tmp_path / "tasks", tmp_path / "spark"
-    source = f"segments:{capture(WITHOUT_TRANSACTIONS).segments}"
-    run_audit(spark, request_of(source, tasks))
+    packs = commits_from_segments(spark, tasks)
     for module in (data_files, table_files):
         monkeypatch.setattr(module, "is_one_process", lambda _spark: False)
-    run_audit(spark, request_of(source, other))
+    expected = commits_from_segments(spark, other)
+    assert_df_equality(packs, expected, ignore_nullable=True, ignore_row_order=True)
     for name in (RECORDS, COMMITS):
         assert writers(tasks, name) == {"parquet-cpp-arrow"}
         assert writers(other, name) == {"parquet-mr"}
         assert statistics(tasks, name) == statistics(other, name)
-    assert [found for name in TABLES if (found := difference(name, tasks, other))] == []
+        assert table(tasks, name) == table(other, name) != []
 
 
 def test_the_history_counts_what_tasks_wrote(spark: SparkSession, whole: Whole) -> None:
@@ -99,12 +121,17 @@ def test_a_table_that_asks_for_more_is_left_to_spark(
     assert lake.data_files(RECORDS) is None
 
 
-def test_only_the_newest_version_is_read_by_files(spark: SparkSession, whole: Whole) -> None:
-    """The list of files is that of the table as it is."""
-    lake = Lake(spark, str(whole.lake))
-    version = lake.version(RECORDS)
-    assert version is not None
-    found = lake.table_files(RECORDS, version)
-    assert found is not None
-    assert sorted(map(Path, found.paths)) == files(whole.lake, RECORDS)
-    assert lake.table_files(RECORDS, version - 1) is None
+def test_only_files_with_rows_of_the_cluster_are_read(
+    spark: SparkSession, whole: Whole, tmp_path: Path
+) -> None:
+    """By Delta's statistics, and at the newest version alone: the list of files is that of the table as it is."""
+    lake = Lake(spark, str(tmp_path))
+    lake.create([RECORDS])
+    for cluster in (CLUSTER, "green"):
+        rows = Lake(spark, str(whole.lake)).read(RECORDS).withColumn("cluster", F.lit(cluster))
+        lake.save(RECORDS, rows.coalesce(1).write.format("delta").mode("append"))
+    found = [lake.table_files(RECORDS, 2, cluster) for cluster in (CLUSTER, "green", "red")]
+    blue, green, red = ([*map(Path, each.paths)] for each in found if each is not None)
+    assert (len(blue), len(green), red) == (1, 1, [])
+    assert sorted(blue + green) == files(tmp_path, RECORDS)
+    assert lake.table_files(RECORDS, 1, CLUSTER) is None

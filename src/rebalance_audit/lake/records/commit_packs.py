@@ -64,11 +64,9 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
-def packs_of_files(
-    spark: SparkSession, files: TableFiles, cluster: str, groups_regex: str | None
-) -> DataFrame:
+def packs_of_files(spark: SparkSession, files: TableFiles, groups_regex: str | None) -> DataFrame:
     """As `commit_packs`, of all records of a cluster in files of bronze, which the tasks read themselves."""
-    packs = files.made_of(spark, cluster, READ, lambda rows: packed(commits_of(rows)), PACK_DDL)
+    packs = files.made_of(spark, READ, lambda rows: packed(commits_of(rows)), PACK_DDL)
     return packs.where(routing.in_groups(groups_regex, F.col("group_id")))
 
 

@@ -72,7 +72,7 @@ class _Rebuild:
         self._bronze = (
             None
             if bronze_version is None
-            else context.lake.table_files(TableName.RECORDS, bronze_version)
+            else context.lake.table_files(TableName.RECORDS, bronze_version, self._request.cluster)
         )
         self.small = routing.small_side(self._records).persist(StorageLevel.MEMORY_AND_DISK)
 
@@ -177,9 +177,7 @@ class _Rebuild:
         """Of the records once more, with what the source left out for the small side."""
         request = self._request
         if self._bronze is not None:
-            return packs_of_files(
-                self._context.spark, self._bronze, request.cluster, request.groups_regex
-            )
+            return packs_of_files(self._context.spark, self._bronze, request.groups_regex)
         if self._bronze_version is not None:
             return commit_packs(self._records, request.groups_regex)
         assert request.source is not None  # checked with the request

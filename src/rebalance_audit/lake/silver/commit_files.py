@@ -38,16 +38,14 @@ def files_of_commits(
     return routing.commits(records, regex).select(*READ).mapInArrow(write, FILE_DDL)
 
 
-def files_of_files(
-    spark: SparkSession, records: TableFiles, files: DataFiles, cluster: str
-) -> DataFrame:
+def files_of_files(spark: SparkSession, records: TableFiles, files: DataFiles) -> DataFrame:
     """The same of all records in files of bronze, which the tasks read themselves."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         commits = (batch.filter(are_commits(batch)) for batch in batches)
-        return written_commits(commits, files=files, cluster=cluster)
+        return written_commits(commits, files=files, cluster=records.cluster)
 
-    return records.made_of(spark, cluster, [*READ, "is_control"], write, FILE_DDL)
+    return records.made_of(spark, [*READ, "is_control"], write, FILE_DDL)
 
 
 def written_commits(

@@ -136,7 +136,7 @@ def _appended_files(
     def told(files: DataFiles) -> DataFrame:
         if bronze is None or regex is not None:
             return files_of_commits(records, regex, files, sink.cluster)
-        return files_of_files(records.sparkSession, bronze, files, sink.cluster)
+        return files_of_files(records.sparkSession, bronze, files)
 
     return sink.append_files(TableName.OFFSET_COMMITS, told)
 

@@ -67,12 +67,12 @@ class DeltaSource(Source):
         self, spark: SparkSession, cluster: str, groups_regex: str | None
     ) -> DataFrame:
         """Made where the files are read, if the table is a lake's bronze."""
-        files = self._files(spark)
+        files = self._files(spark, cluster)
         if files is None:
             return super().commit_packs(spark, cluster, groups_regex)
-        return packs_of_files(spark, files, cluster, groups_regex)
+        return packs_of_files(spark, files, groups_regex)
 
-    def _files(self, spark: SparkSession) -> TableFiles | None:
+    def _files(self, spark: SparkSession, cluster: str) -> TableFiles | None:
         schema = table_schemas()[TableName.RECORDS]
         try:
             version = latest_version(spark, self.location)
@@ -82,7 +82,7 @@ class DeltaSource(Source):
         given = {field.name: field.dataType.simpleString() for field in table.schema}
         if any(given.get(column.name) != column.type for column in schema.columns):
             return None
-        return table_files(spark, schema, self.location, version)
+        return table_files(spark, schema, self.location, version, cluster)
 
     def _columns(self, schema: StructType, names: Mapping[str, str]) -> list[Column]:
         columns = []

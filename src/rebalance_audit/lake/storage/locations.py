@@ -94,7 +94,7 @@ class Location(Protocol):
     def data_files(self, schema: TableSchema) -> DataFiles | None:
         """How tasks write files of the table themselves; None where Spark has to."""
 
-    def table_files(self, schema: TableSchema, version: int) -> TableFiles | None:
+    def table_files(self, schema: TableSchema, version: int, cluster: str) -> TableFiles | None:
         """The files that tasks read themselves; None where Spark has to."""
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
@@ -221,9 +221,9 @@ class Folder:
         """On a disk of this machine, in a session on it."""
         return data_files(self._spark, schema, self.address(schema))
 
-    def table_files(self, schema: TableSchema, version: int) -> TableFiles | None:
+    def table_files(self, schema: TableSchema, version: int, cluster: str) -> TableFiles | None:
         """The same."""
-        return table_files(self._spark, schema, self.address(schema), version)
+        return table_files(self._spark, schema, self.address(schema), version, cluster)
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """By the table's log."""
@@ -355,7 +355,12 @@ class Catalog:
         """Never, as `replace_newest_rows`."""
         return None
 
-    def table_files(self, schema: TableSchema, version: int) -> TableFiles | None:  # noqa: ARG002
+    def table_files(
+        self,
+        schema: TableSchema,  # noqa: ARG002 - as in every location
+        version: int,  # noqa: ARG002
+        cluster: str,  # noqa: ARG002
+    ) -> TableFiles | None:
         """Never, as `replace_newest_rows`."""
         return None
 

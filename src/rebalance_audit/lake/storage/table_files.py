@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.session.java_classes import java_class
 from rebalance_audit.lake.session.kept_rows import is_one_process
@@ -37,8 +38,9 @@ class DataFileNotReadable(Exception):  # noqa: N818 - it says what is the matter
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """The files that a table with a column `cluster` has at a version; sent to tasks."""
+    """The files of a table with a column `cluster` that may have rows of one cluster; sent to tasks."""
 
+    cluster: str
     paths: tuple[str, ...]
     types: dict[str, str]
     """Of the table's columns, as DDL."""
@@ -46,18 +48,17 @@ class TableFiles:
     def made_of(
         self,
         spark: SparkSession,
-        cluster: str,
         columns: Sequence[str],
         make: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
         made_ddl: str,
     ) -> DataFrame:
-        """What `make`, called in each task, makes of a cluster's rows: batches with these columns of the table."""
+        """What `make`, called in each task, makes of the cluster's rows: batches with these columns of the table."""
         pieces = self._pieces(TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
 
         def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    yield from make(self._rows(pieces[number], cluster, columns))
+                    yield from make(self._rows(pieces[number], columns))
 
         numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
         return numbers.mapInArrow(read, made_ddl)
@@ -73,9 +74,7 @@ class TableFiles:
         paths = sorted(self.paths, key=size, reverse=True)
         return [paths[first::at_most] for first in range(min(at_most, len(paths)))]
 
-    def _rows(
-        self, paths: Iterable[str], cluster: str, columns: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _rows(self, paths: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Raises DataFileNotReadable."""
         for path in paths:
             try:
@@ -83,7 +82,7 @@ class TableFiles:
                     there = set(file.schema_arrow.names)
                     wanted = [name for name in (CLUSTER, *columns) if name in there]
                     for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-                        ours = pc.equal(batch[CLUSTER], cluster)
+                        ours = pc.equal(batch[CLUSTER], self.cluster)
                         yield self._shaped(
                             batch if pc.all(ours).as_py() else batch.filter(ours), columns, there
                         )
@@ -105,9 +104,9 @@ class TableFiles:
 
 
 def table_files(
-    spark: SparkSession, schema: TableSchema, path: str, version: int
+    spark: SparkSession, schema: TableSchema, path: str, version: int, cluster: str
 ) -> TableFiles | None:
-    """The files of the table at a path, one of ours, at its newest version.
+    """The files with rows of a cluster that the table at a path, one of ours, has at its newest version.
 
     None where tasks cannot read them: on storage that not every task reaches as a file, in a table with features that
     only Delta's own reader knows, and if `version` is no longer the newest one.
@@ -129,8 +128,10 @@ def table_files(
     if not {column.name for column in schema.columns} <= {field["name"] for field in fields}:
         return None
     table = spark.read.format("delta").option("versionAsOf", version).load(path)
-    places = [urlparse(file) for file in table.inputFiles()]
+    # By their statistics: most files have rows of one cluster.
+    ours = table.where(F.col(CLUSTER) == cluster)
+    places = [urlparse(file) for file in ours.inputFiles()]
     if any(place.scheme not in {"file", ""} for place in places):
         return None
     types = {column.name: column.type for column in schema.columns}
-    return TableFiles(tuple(unquote(place.path) for place in places), types)
+    return TableFiles(cluster, tuple(unquote(place.path) for place in places), types)

@@ -235,9 +235,9 @@ class Lake:
         """How tasks write files of a table themselves; None where Spark has to write them."""
         return self._location.data_files(table_schemas()[name])
 
-    def table_files(self, name: str, version: int) -> TableFiles | None:
-        """The files of a table at a version that tasks read themselves; None where Spark has to read them."""
-        return self._location.table_files(table_schemas()[name], version)
+    def table_files(self, name: str, version: int, cluster: str) -> TableFiles | None:
+        """A table's files with rows of a cluster, which tasks read themselves; None where Spark has to read them."""
+        return self._location.table_files(table_schemas()[name], version, cluster)
 
     def append_files(
         self,
