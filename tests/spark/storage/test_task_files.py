@@ -125,7 +125,8 @@ def test_only_files_with_rows_of_the_cluster_are_read(
     spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
     """By Delta's statistics, and at the newest version alone: the list of files is that of the table as it is."""
-    lake = Lake(spark, str(tmp_path))
+    folder = tmp_path / "lake #1 %20 ü"
+    lake = Lake(spark, str(folder))
     lake.create([RECORDS])
     for cluster in (CLUSTER, "green"):
         rows = Lake(spark, str(whole.lake)).read(RECORDS).withColumn("cluster", F.lit(cluster))
@@ -133,5 +134,5 @@ def test_only_files_with_rows_of_the_cluster_are_read(
     found = [lake.table_files(RECORDS, 2, cluster) for cluster in (CLUSTER, "green", "red")]
     blue, green, red = ([*map(Path, each.paths)] for each in found if each is not None)
     assert (len(blue), len(green), red) == (1, 1, [])
-    assert sorted(blue + green) == files(tmp_path, RECORDS)
+    assert sorted(blue + green) == files(folder, RECORDS)
     assert lake.table_files(RECORDS, 1, CLUSTER) is None

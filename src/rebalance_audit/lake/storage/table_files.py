@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.session.java_classes import java_class
 from rebalance_audit.lake.session.kept_rows import is_one_process
 from rebalance_audit.lake.session.private_spark import DELTA_LOG, newest_snapshot
+from rebalance_audit.location import local_path
 from rebalance_audit.tables.arrow_types import arrow_type
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -130,8 +130,8 @@ def table_files(
     table = spark.read.format("delta").option("versionAsOf", version).load(path)
     # By their statistics: most files have rows of one cluster.
     ours = table.where(F.col(CLUSTER) == cluster)
-    places = [urlparse(file) for file in ours.inputFiles()]
-    if any(place.scheme not in {"file", ""} for place in places):
+    places = [local_path(file) for file in ours.inputFiles()]
+    if None in places:
         return None
     types = {column.name: column.type for column in schema.columns}
-    return TableFiles(cluster, tuple(unquote(place.path) for place in places), types)
+    return TableFiles(cluster, tuple(map(str, places)), types)
