@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rebalance_audit.lake.runs.error_translation import UNREADABLE_FILE
 from rebalance_audit.lake.storage.data_files import PAGE_ROWS, DataFiles
 from rebalance_audit.lake.storage.table_files import DataFileNotReadable, TableFiles
 
@@ -124,9 +125,13 @@ def test_a_task_reads_the_rows_of_its_cluster(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 this is no table PAR1", None])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
-    """Whether it is empty, damaged or gone."""
+    """Whether it is empty, damaged or gone; the sentence for the user is made of what the worker's trace says."""
     path = tmp_path / "part.parquet"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataFileNotReadable, match=f"Encountered error while reading file {path}"):
+    with pytest.raises(DataFileNotReadable) as reading:
         rows_of(path)
+    trace = f"Traceback …\n{DataFileNotReadable.__module__}.DataFileNotReadable: {reading.value}\n"
+    found = UNREADABLE_FILE.search(trace)
+    assert found is not None
+    assert found[1] == str(path)
