@@ -7,7 +7,7 @@ ask for them.
 """
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
+from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces
 from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
@@ -25,8 +26,6 @@ from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not
 from rebalance_audit.wire.segments.segment_file import split_points
 
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
-TASKS_PER_CORE: Final = 4
-"""Pieces are larger than the target if there would be more than this many per core: cutting reads a file's headers."""
 
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
@@ -125,17 +124,13 @@ def _made_of(
     """What `make` makes of the rows of each piece."""
     cores = cut.parallelism or spark.sparkContext.defaultParallelism
     total = sum(segment.size_bytes for segment in segments)
+    # More would not only have more starts: cutting reads a file's headers.
     pieces = pack(segments, max(cut.target_bytes, total // (TASKS_PER_CORE * cores)))
 
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                rows = read_piece(pieces[number], columns, Reading(left_out, total // cores))
-                yield from make(rows)
-
-    # One partition for each piece, with the piece's number.
-    numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
-    return numbers.mapInArrow(read, made_ddl)
+    reading = Reading(left_out, total // cores)
+    return made_of_pieces(
+        spark, pieces, lambda piece: make(read_piece(piece, columns, reading)), made_ddl
+    )
 
 
 def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:

@@ -49,9 +49,10 @@ ROW_GROUP_BYTES: Final = 64 << 20
 """Of Arrow's columns, which a task holds until it writes them as one group of rows."""
 PAGE_ROWS: Final = 20_000
 """As many as Parquet's writer in Java puts into a page, so that readers pass over as much."""
-STATS_TEXT: Final = 32
-"""Delta keeps no more of a text; of a longer one a file says nothing here."""
-FILE_DDL: Final = "line string, rows bigint, size_bytes bigint, noted bigint"
+STATS_PREFIX: Final = 32
+"""`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
+_TOLD: Final = {"line": "string", "rows": "bigint", "size_bytes": "bigint", "noted": "bigint"}
+FILE_DDL: Final = ", ".join(f"{name} {kind}" for name, kind in _TOLD.items())
 """What a task tells of its file: the line of Delta's log, and a count of whatever it was asked to note beside the rows.
 
 A task without rows has no file, and `line` is null.
@@ -64,16 +65,6 @@ class TaskFile(NamedTuple):
     line: str
     rows: int
     size_bytes: int
-
-
-_TOLD: Final = pa.schema(
-    [
-        ("line", pa.string()),
-        ("rows", pa.int64()),
-        ("size_bytes", pa.int64()),
-        ("noted", pa.int64()),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +202,17 @@ class _File:
                 "stats": _json(stats),
             }
             told |= {"line": _json({"add": add}), "size_bytes": status.st_size}
-        return pa.RecordBatch.from_pylist([told], schema=_TOLD)
+        return pa.RecordBatch.from_pylist(
+            [told], schema=pa.schema([(name, arrow_type(kind)) for name, kind in _TOLD.items()])
+        )
 
     def _least_or_greatest(self, which: Callable[[list[Any]], Any]) -> dict[str, Any]:
         found = {name: which(values) for name, values in self._extremes.items() if values}
+        # Nothing of a longer text: Delta would keep its beginning.
         return {
             name: _in_log(value)
             for name, value in found.items()
-            if not isinstance(value, str) or len(value) < STATS_TEXT
+            if not isinstance(value, str) or len(value) < STATS_PREFIX
         }
 
 
@@ -233,27 +227,53 @@ def data_files(spark: SparkSession, schema: TableSchema, path: str) -> DataFiles
         system = folder.getFileSystem(hadoop_conf(spark))
         if system.getScheme() != "file":
             return None
-        _, snapshot = newest_snapshot(spark, java_class(spark, DELTA_LOG), path)
-        protocol = json.loads(snapshot.protocol().json())["protocol"]
-        metadata = json.loads(snapshot.metadata().json())["metaData"]
         place = str(system.makeQualified(folder).toUri().getPath())
     except Py4JError:
-        # A damaged log, of which Spark's writer tells, or another release of Delta.
-        return None
-    stats = metadata["configuration"].get(STATS_COLUMNS)
-    if stats is None or metadata["partitionColumns"] or not _is_ours_to_write(protocol, metadata):
+        return None  # Spark's writer tells
+    found = described(spark, path)
+    stats = None if found is None else found.metadata["configuration"].get(STATS_COLUMNS)
+    if found is None or stats is None or not _is_ours_to_write(found):
         return None
     columns = {column.name: (column.type, column.nullable) for column in schema.columns}
     return DataFiles(place, columns, tuple(stats.split(",")), codec)
 
 
-def _is_ours_to_write(protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    if protocol["minReaderVersion"] > 1 or not WRITER_FEATURES.issuperset(
-        protocol.get("writerFeatures", ())
+class Described(NamedTuple):
+    """What the newest version of a table says of itself: Delta's actions `protocol` and `metaData`."""
+
+    version: int
+    protocol: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its files have its rows, as they are and in its own columns.
+
+        From reader version 2 on files may name columns otherwise, and from 3 on rows of files may be deleted.
+        """
+        return self.protocol["minReaderVersion"] <= 1 and not self.metadata["partitionColumns"]
+
+
+def described(spark: SparkSession, path: str) -> Described | None:
+    """The table at a path; None for a damaged log, of which Spark tells, and in another release of Delta."""
+    try:
+        _, snapshot = newest_snapshot(spark, java_class(spark, DELTA_LOG), path)
+        return Described(
+            snapshot.version(),
+            json.loads(snapshot.protocol().json())["protocol"],
+            json.loads(snapshot.metadata().json())["metaData"],
+        )
+    except Py4JError:
+        return None
+
+
+def _is_ours_to_write(table: Described) -> bool:
+    if not (
+        table.is_plain and WRITER_FEATURES.issuperset(table.protocol.get("writerFeatures", ()))
     ):
         return False
     # Tables of older protocols have these without a feature's name.
-    told = json.dumps([metadata["configuration"], metadata["schemaString"]])
+    told = json.dumps([table.metadata["configuration"], table.metadata["schemaString"]])
     return not any(name in told for name in CONDITIONS)
 
 

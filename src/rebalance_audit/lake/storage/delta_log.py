@@ -25,7 +25,7 @@ from rebalance_audit.lake.session.private_spark import (
     logged_file,
     table_metadata,
 )
-from rebalance_audit.lake.storage.data_files import TaskFile
+from rebalance_audit.lake.storage.data_files import STATS_PREFIX, TaskFile
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
@@ -34,8 +34,6 @@ FILE_UTIL: Final = "org.apache.hadoop.fs.FileUtil"
 ARRAYS: Final = "org.apache.commons.lang3.ArrayUtils"
 WRITES: Final = frozenset({"UPDATE", "WRITE"})
 """Delta's names of the operations that append or overwrite rows, here and in `replace_newest_rows`."""
-STATS_PREFIX: Final = 32
-"""`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
 
 
 def latest_version(spark: SparkSession, path: str) -> int:

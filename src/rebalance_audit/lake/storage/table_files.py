@@ -13,19 +13,18 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import StructType
 
-from rebalance_audit.lake.session.java_classes import java_class
 from rebalance_audit.lake.session.kept_rows import is_one_process
-from rebalance_audit.lake.session.private_spark import DELTA_LOG, newest_snapshot
+from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces
+from rebalance_audit.lake.storage.data_files import described
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.arrow_types import arrow_type
 from rebalance_audit.tables.schemas import TableSchema
 
 BATCH_ROWS: Final = 1 << 16
-TASKS_PER_CORE: Final = 4
 CLUSTER: Final = "cluster"
 
 
@@ -54,14 +53,9 @@ class TableFiles:
     ) -> DataFrame:
         """What `make`, called in each task, makes of the cluster's rows: batches with these columns of the table."""
         pieces = self._pieces(TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
-
-        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    yield from make(self._rows(pieces[number], columns))
-
-        numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
-        return numbers.mapInArrow(read, made_ddl)
+        return made_of_pieces(
+            spark, pieces, lambda paths: make(self._rows(paths, columns)), made_ddl
+        )
 
     def _pieces(self, at_most: int) -> list[list[str]]:
         """The files for each task; of many, the larger ones are spread first."""
@@ -111,21 +105,12 @@ def table_files(
     None where tasks cannot read them: on storage that not every task reaches as a file, in a table with features that
     only Delta's own reader knows, and if `version` is no longer the newest one.
     """
-    if not is_one_process(spark):
+    found = described(spark, path) if is_one_process(spark) else None
+    if found is None or not found.is_plain or found.version != version:
         return None
-    try:
-        _, snapshot = newest_snapshot(spark, java_class(spark, DELTA_LOG), path)
-        protocol = json.loads(snapshot.protocol().json())["protocol"]
-        metadata = json.loads(snapshot.metadata().json())["metaData"]
-        if snapshot.version() != version:
-            return None
-    except Py4JError:
-        return None  # as in `data_files`
-    # From version 2 on files may name columns otherwise, and from 3 on rows of files may be deleted.
-    if protocol["minReaderVersion"] > 1 or metadata["partitionColumns"]:
-        return None
-    fields = json.loads(metadata["schemaString"])["fields"]
-    if not {column.name for column in schema.columns} <= {field["name"] for field in fields}:
+    types = {column.name: column.type for column in schema.columns}
+    fields = StructType.fromJson(json.loads(found.metadata["schemaString"])).fields
+    if not types.items() <= {(field.name, field.dataType.simpleString()) for field in fields}:
         return None
     table = spark.read.format("delta").option("versionAsOf", version).load(path)
     # By their statistics: most files have rows of one cluster.
@@ -133,5 +118,4 @@ def table_files(
     places = [local_path(file) for file in ours.inputFiles()]
     if None in places:
         return None
-    types = {column.name: column.type for column in schema.columns}
     return TableFiles(cluster, tuple(map(str, places)), types)
