@@ -22,6 +22,7 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, RECORD
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.storage.data_files import FILE_DDL
 from rebalance_audit.lake.storage.local_rows import local_rows
+from rebalance_audit.lake.storage.run_ids import appends_of
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -220,7 +221,7 @@ class Bronze:
             F.lit(self._ingested_at).alias("ingested_at"),
         )
         writer = shaped.write.format("delta").mode("append").option("userMetadata", metadata)
-        writer = writer.option("txnAppId", self._application)
+        writer = writer.option("txnAppId", appends_of(self.ledger.cluster))
         writer = writer.option("txnVersion", self.ledger.bronze_version + 1)
         with _sole_writer(self.ledger.cluster):
             self._lake.save(TableName.RECORDS, writer)
@@ -255,16 +256,12 @@ class Bronze:
                 files,
                 told,
                 f"{self._run_id}/{self._commits}",
-                numbered=(self._application, self.ledger.bronze_version + 1),
+                numbered=(appends_of(self.ledger.cluster), self.ledger.bronze_version + 1),
             )
         if not done.is_in:
             raise LakeNotWritable(_elsewhere(self.ledger.cluster))
         self.ledger.catch_up()
         return Appended(done.rows, went_through=True, damaged=done.noted)
-
-    @property
-    def _application(self) -> str:
-        return f"rebalance-audit/{self.ledger.cluster}"
 
 
 class _Records:

@@ -14,6 +14,11 @@ OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
 USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 
 
+def appends_of(cluster: str) -> str:
+    """By this Delta numbers the appends to a table for one cluster: the second of two with one number is refused."""
+    return f"rebalance-audit/{cluster}"
+
+
 def new_run_id(started_at: datetime) -> str:
     """An id that no other run has; ids of runs that started in different seconds sort by time. `started_at` is UTC."""
     return f"{started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"

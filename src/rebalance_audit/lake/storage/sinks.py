@@ -20,6 +20,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
+from rebalance_audit.lake.storage.run_ids import appends_of
 from rebalance_audit.lake.storage.small_tables import FILE
 from rebalance_audit.lake.storage.tables import AppendedFiles, Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
@@ -263,7 +264,7 @@ class Sink:
             rows = kept(rows)
             there = self.of_cluster(name).where(range_of_keys(schema, rows).condition())
             return self._insert_missing(schema, rows, there)
-        version, application = self._based_on[name], f"rebalance-audit/{self.cluster}"
+        version, application = self._based_on[name], appends_of(self.cluster)
         if not self.lake.append(name, apart(schema, rows), version, self._run_id, application):
             return self._append(schema, rows)
         self._based_on[name] = self._version(name)
