@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
+from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, ReducerOptions, reduced
 from rebalance_audit.lake.records.commit_packs import pack_commits
 from rebalance_audit.local.byte_ranges import ranges_of

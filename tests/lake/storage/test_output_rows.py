@@ -2,15 +2,8 @@
 
 from collections import Counter
 
-from rebalance_audit.lake.gold.output_rows import (
-    BATCH_ROWS,
-    GONE,
-    NEW,
-    QUARANTINE,
-    REBUILT,
-    OutputRows,
-    columns_of,
-)
+from rebalance_audit.lake.gold.output_rows import BATCH_ROWS, GONE, NEW, REBUILT, OutputRows
+from rebalance_audit.lake.gold.outputs import QUARANTINE, columns_of
 
 
 def test_a_table_is_handed_over_when_it_has_a_batch_and_the_others_at_the_end() -> None:

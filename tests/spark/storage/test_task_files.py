@@ -13,14 +13,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.bronze.ingest import ingest
+from rebalance_audit.lake.gold.output_files import AS_THEY_ARE
+from rebalance_audit.lake.gold.outputs import OUTPUTS
 from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
 from rebalance_audit.lake.records.record_counts import count_records
+from rebalance_audit.lake.runs import rebuild
+from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.silver.offset_commits import replace_commits
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage import data_files, table_files
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
-from tests.spark.lakes import CLUSTER, Whole, table
+from rebalance_audit.tables.schemas import table_schemas
+from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, request_of, table
 from tests.wire.golden import capture
 
 RECORDS, COMMITS = "bronze.records", "silver.offset_commits"
@@ -136,3 +141,32 @@ def test_only_files_with_rows_of_the_cluster_are_read(
     assert (len(blue), len(green), red) == (1, 1, [])
     assert sorted(blue + green) == files(folder, RECORDS)
     assert lake.table_files(RECORDS, 1, CLUSTER) is None
+
+
+def test_gold_of_a_first_run_is_written_by_the_tasks_that_audit(
+    spark: SparkSession, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Spark writes it: of a short log, whose rows the run holds as well, and of one that counts as long."""
+    source = f"segments:{whole.log}"
+    with monkeypatch.context() as patched:
+        patched.setattr(rebuild, "FEW_RECORDS", 0)
+        run_audit(spark, request_of(source, tmp_path / "long"))
+    with monkeypatch.context() as patched:
+        patched.setattr(data_files, "is_one_process", lambda _spark: False)
+        run_audit(spark, request_of(source, tmp_path / "spark"))
+    for lake in (whole.lake, tmp_path / "long"):
+        for name in TABLES:
+            assert not difference(name, lake, tmp_path / "spark"), name
+        for name in [OUTPUTS[output] for output in AS_THEY_ARE]:
+            assert writers(lake, name) == {"parquet-cpp-arrow"}, name
+            told, expected = statistics(lake, name), statistics(tmp_path / "spark", name)
+            # Tasks tell nothing of long texts, and snapshots say when they were made.
+            wanted = {"cluster", "group_id"} | {
+                column.name
+                for column in table_schemas()[name].columns
+                if column.type not in {"string", "boolean"} and "array" not in column.type
+            } - {"updated_at"}
+            for each in (told, expected):
+                for end in ENDS:
+                    each[end] = {column: each[end].get(column) for column in wanted}
+            assert told == expected, name

@@ -13,7 +13,7 @@ import orjson
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import MEMBERS, Row
-from rebalance_audit.lake.gold.output_rows import OUTPUTS
+from rebalance_audit.lake.gold.outputs import OUTPUTS
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 from rebalance_audit.wire.topic_shapes import TopicShape

@@ -4,28 +4,18 @@ One pass over a group's records makes rows of eleven tables, and a Spark stage h
 column `mark` that says what to do with the row, and a struct per table that is null in rows of all other tables.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.lake.gold.output_files import OutputFiles, TaskOutputs
+from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
+from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
 from rebalance_audit.tables.arrow_types import arrow_type, column_of
-from rebalance_audit.tables.schemas import TableName, table_schemas
 
-GROUP_RECORDS: Final = "group_records"
-QUARANTINE: Final = "quarantine"
-SNAPSHOTS: Final = "snapshots"
-OUTPUTS: Final[Mapping[str, str]] = {
-    **{name: f"gold.{name}" for name in GOLD_OF_GROUP},
-    GROUP_RECORDS: TableName.GROUP_RECORDS,
-    QUARANTINE: TableName.QUARANTINE,
-    SNAPSHOTS: TableName.SNAPSHOTS,
-}
-"""Name in the stream -> full name of the table."""
-FILLED_LATER: Final = frozenset({"cluster", "rules", "run_id", "updated_at"})
-"""Columns that are the same in all rows of a run, and so are added by it."""
 REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""
 NEW: Final = "new"
@@ -33,26 +23,27 @@ NEW: Final = "new"
 GONE: Final = "gone"
 """Mark of a key of a resumed group: the row with it was provisional, and no longer exists."""
 MARKS: Final = (REBUILT, NEW, GONE)
+FILES: Final = "files"
+"""Beside the outputs: the files into which a task has written rows, see `output_files`."""
+WRITTEN: Final = {"output": "string", **FILE_COLUMNS}
+"""The columns of FILES."""
 BATCH_ROWS: Final = 1024
 """Rows of one table that are held before they leave: this bounds memory, whatever the length of the log.
 
 A batch costs as much as about 200 rows do, so tables with few rows wait until they have some."""
 
 
-def columns_of(output: str) -> dict[str, str]:
-    """Name and type of an output's columns: those of its table that differ between the rows of one run."""
-    schema = table_schemas()[OUTPUTS[output]]
-    common = FILLED_LATER if output == SNAPSHOTS else {"cluster"}
-    return {column.name: column.type for column in schema.columns if column.name not in common}
-
-
 def stream_columns() -> dict[str, str]:
     """Name and type of the stream's columns."""
     structs = {
-        output: f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns_of(output).items())}>"
-        for output in OUTPUTS
+        name: f"struct<{', '.join(f'{column}: {kind}' for column, kind in columns.items())}>"
+        for name, columns in _streamed().items()
     }
     return {"table": "string", "mark": "string", **structs}
+
+
+def _streamed() -> dict[str, dict[str, str]]:
+    return {**{output: columns_of(output) for output in OUTPUTS}, FILES: WRITTEN}
 
 
 def stream_ddl() -> str:
@@ -63,8 +54,10 @@ def stream_ddl() -> str:
 class OutputRows:
     """Collects rows and gives them back as batches."""
 
-    def __init__(self) -> None:
-        self._columns = {output: columns_of(output) for output in OUTPUTS}
+    def __init__(self, files: OutputFiles | None = None) -> None:
+        """With `files`, rows of their tables are written where they are made."""
+        self._files = None if files is None else TaskOutputs(files)
+        self._columns = _streamed()
         self._types = {
             output: pa.struct([(name, arrow_type(kind)) for name, kind in columns.items()])
             for output, columns in self._columns.items()
@@ -72,7 +65,7 @@ class OutputRows:
         self._pick = {output: itemgetter(*columns) for output, columns in self._columns.items()}
         self._nulls = {output: pa.nulls(BATCH_ROWS, kind) for output, kind in self._types.items()}
         self._rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {
-            (output, mark): [] for output in OUTPUTS for mark in MARKS
+            (output, mark): [] for output in self._columns for mark in MARKS
         }
         self._is_full = False
 
@@ -103,19 +96,37 @@ class OutputRows:
         """One batch for each table and mark that has any rows."""
         return self._take(1)
 
-    def _take(self, at_least: int) -> Iterator[pa.RecordBatch]:
-        for (output, mark), rows in self._rows.items():
-            if len(rows) >= at_least:
-                yield self._batch(output, mark, rows)
-                rows.clear()
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """The rest, and what was written into files. Raises OSError."""
+        yield from self._take(1)
+        if self._files is not None:
+            for output, file in self._files.close():
+                self.add(FILES, REBUILT, {"output": output, **file._asdict()})
+            yield from self._take(1)
 
-    def _batch(self, output: str, mark: str, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-        columns = self._columns[output]
-        filled = pa.StructArray.from_arrays(
-            [*map(column_of, columns.values(), zip(*rows, strict=True))],
-            fields=list(self._types[output]),
-        )
-        count = len(rows)
+    def discard(self) -> None:
+        """Leave no file behind: the task fails."""
+        if self._files is not None:
+            self._files.discard()
+
+    def _take(self, at_least: int) -> Iterator[pa.RecordBatch]:
+        files = self._files
+        for (output, mark), rows in self._rows.items():
+            if len(rows) < at_least:
+                continue
+            filled = pa.StructArray.from_arrays(
+                [*map(column_of, self._columns[output].values(), zip(*rows, strict=True))],
+                fields=list(self._types[output]),
+            )
+            rows.clear()
+            is_written = files is not None and output in files
+            if files is not None and is_written:
+                files.add(output, pa.RecordBatch.from_struct_array(filled))
+            if files is None or not is_written or files.keeps_rows:
+                yield self._batch(output, mark, filled)
+
+    def _batch(self, output: str, mark: str, filled: pa.StructArray) -> pa.RecordBatch:
+        count = len(filled)
         return pa.RecordBatch.from_arrays(
             [
                 pa.repeat(output, count),

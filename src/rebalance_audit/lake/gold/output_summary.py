@@ -1,11 +1,14 @@
 """How many rows the reducer made for each table, and the range of their keys."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.gold.output_rows import GONE, OUTPUTS, REBUILT, columns_of
+from rebalance_audit.lake.gold.output_rows import FILES, GONE, REBUILT
+from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
+from rebalance_audit.lake.storage.data_files import TaskFile
 from rebalance_audit.lake.storage.key_range import (
     KeyRange,
     number_columns,
@@ -36,17 +39,23 @@ class OutputSummary:
         ]
         of_groups = [output for output in OUTPUTS if "group_id" in columns_of(output)]
         groups = F.coalesce(*[F.col(f"{output}.group_id") for output in of_groups])
-        rows = stream.select("table", "mark", groups.alias("group_id"), *number_columns(numbers))
+        rows = stream.select(
+            "table", "mark", FILES, groups.alias("group_id"), *number_columns(numbers)
+        )
         counted = rows.groupBy("table", (F.col("mark") == REBUILT).alias("is_rebuilt")).agg(
             F.count(F.lit(1)).alias("rows"),
             F.count_if(F.col("mark") == GONE).alias("gone"),
+            F.collect_list(FILES).alias(FILES),
             *(range_columns(most) if with_ranges else ()),
         )
         self._rows: Counter[str] = Counter()
         self._gone: Counter[str] = Counter()
+        self._files: dict[str, list[TaskFile]] = {}
         self._ranges: dict[str, KeyRange] = {}
         for row in counted.collect():
             output = row["table"]
+            for written, *file in row[FILES]:
+                self._files.setdefault(written, []).append(TaskFile(*file))
             self._rows[output] += row["rows"]
             self._gone[output] += row["gone"]
             if with_ranges and not row["is_rebuilt"]:
@@ -54,7 +63,11 @@ class OutputSummary:
 
     def rows(self, output: str) -> int:
         """Rows of an output, including the keys of rows that are gone."""
-        return self._rows[output]
+        return self._rows[output] or sum(file.rows for file in self.files(output))
+
+    def files(self, output: str) -> Sequence[TaskFile]:
+        """Those that tasks have written, with all rows of an output; none if these are in the stream alone."""
+        return self._files.get(output, ())
 
     def gone(self, output: str) -> int:
         """Keys of rows that are gone."""

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, columns_of
+from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT
+from rebalance_audit.lake.gold.outputs import columns_of
 from rebalance_audit.tables.schemas import table_schemas
 
 STINTS: Final = "stints"

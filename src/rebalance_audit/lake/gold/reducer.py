@@ -31,16 +31,9 @@ from rebalance_audit.audit.snapshots.snapshot import (
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.broker_logs import SentLog
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.gold.output_rows import (
-    GONE,
-    GROUP_RECORDS,
-    NEW,
-    QUARANTINE,
-    REBUILT,
-    SNAPSHOTS,
-    OutputRows,
-    stream_ddl,
-)
+from rebalance_audit.lake.gold.output_files import OutputFiles
+from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, stream_ddl
+from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.records.commit_packs import HeldCommits
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
@@ -91,6 +84,8 @@ class ReducerOptions:
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
     broker_log: SentLog | None = None
     """What the brokers logged, by the records' clock."""
+    files: OutputFiles | None = None
+    """The tables whose files the tasks write themselves; None for none."""
 
     def is_whole(self, log_partition: int) -> bool | None:
         """Whether a partition lacks no record; None if nobody counted."""
@@ -304,11 +299,20 @@ class _Reducer:
 
     def __init__(self, options: ReducerOptions) -> None:
         self._options = options
-        self._rows = OutputRows()
+        self._rows = OutputRows(options.files)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """All output rows of the task's groups."""
+        """All output rows of the task's groups, and what was written of them."""
+        try:
+            yield from self._reduced(batches)
+            self._leave()
+            yield from self._rows.close()
+        except BaseException:
+            self._rows.discard()
+            raise
+
+    def _reduced(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held_bytes = 0
         for batch in batches:
             for (partition, group_id), run in groupby(_given(batch), _group_of):
@@ -328,8 +332,6 @@ class _Reducer:
             # Rows that ended a group, or stand in quarantine, may have filled a batch as well.
             if self._rows.full():
                 yield from self._rows.take_full()
-        self._leave()
-        yield from self._rows.take_rest()
 
     def _enter(self, partition: int, group_id: str) -> _Group:
         """The group that a record belongs to; the previous group is finished."""

@@ -119,6 +119,11 @@ class RunContext:
         """Of which a source that shows markers was asked for all offsets that bronze lacks."""
         return partitions_seen(self.lake, self.request.cluster)
 
+    @property
+    def of_snapshots(self) -> dict[str, str | datetime]:
+        """The columns of meta.snapshots that are the same in all rows of the run."""
+        return {"rules": self.rules, "run_id": self.run_id, "updated_at": self.started_at}
+
     @cached_property
     def known_topics(self) -> list[TopicName]:
         """What gold.topics had before the run."""

@@ -17,9 +17,9 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.gold.broker_lines import moments_in_silver
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.group_memory import answers
-from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
 from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.output_tables import keys_gone
+from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs

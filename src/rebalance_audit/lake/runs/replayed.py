@@ -1,18 +1,22 @@
 """A plan replayed: the rows that came out, and where each record went."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS, QUARANTINE, stream_columns
+from rebalance_audit.lake.gold.output_files import AS_THEY_ARE, OutputFiles
+from rebalance_audit.lake.gold.output_rows import stream_columns
 from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.output_tables import rows_of
+from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.plan import Plan
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.local_rows import local_rows
+from rebalance_audit.lake.storage.tables import WRITERS
 
 
 class Replayed(NamedTuple):
@@ -80,9 +84,28 @@ def _reduce(context: RunContext, plan: Plan) -> DataFrame:
         plan.known.holes,
         request.with_silver,
         None if broker_log is None else context.spark.sparkContext.broadcast(broker_log),
+        _files(context, plan),
     )
     stream = reduce_groups(groups.records, options, groups.tasks)
     return stream.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def _files(context: RunContext, plan: Plan) -> OutputFiles | None:
+    """The tables that have no rows, where a run over everything may write them as it goes."""
+    if plan.since is not None or context.request.has_window:
+        return None
+    unwanted = set() if context.request.with_silver else {GROUP_RECORDS}
+    unwanted |= {SNAPSHOTS} if plan.reached is None else set()
+    empty = [
+        output
+        for output in AS_THEY_ARE
+        if output not in unwanted and context.sink.is_empty(OUTPUTS[output])
+    ]
+    with ThreadPoolExecutor(WRITERS) as pool:
+        found = [*pool.map(context.lake.data_files, [OUTPUTS[output] for output in empty])]
+    tables = {output: files for output, files in zip(empty, found, strict=True) if files}
+    constants = {"cluster": context.request.cluster, **context.of_snapshots}
+    return OutputFiles(tables, constants, plan.is_small) if tables else None
 
 
 def _quarantined(replayed: Replayed) -> int:

@@ -19,13 +19,7 @@ from rebalance_audit.lake.gold.commit_findings import (
     is_of_records,
     scope_of,
 )
-from rebalance_audit.lake.gold.output_rows import (
-    GROUP_RECORDS,
-    NEW,
-    OUTPUTS,
-    QUARANTINE,
-    SNAPSHOTS,
-)
+from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
     in_window,
@@ -33,6 +27,7 @@ from rebalance_audit.lake.gold.output_tables import (
     rebuilt_rows_of,
     rows_of,
 )
+from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
@@ -109,7 +104,8 @@ class Writer:
 
     def _write_output(self, output: str) -> Written:
         write = self._replace_output if self._since is None else self._patch_output
-        written = write(output)
+        files = self._summary.files(output)
+        written = self._sink.append_written(OUTPUTS[output], files) if files else write(output)
         self._context.note(OUTPUTS[output], written)
         return written
 
@@ -267,13 +263,13 @@ class Writer:
             return
         context, name = self._context, TableName.SNAPSHOTS
         given = self._summary.rows(SNAPSHOTS)
-        rows = rows_of(self._stream, SNAPSHOTS).select(
-            "*",
-            F.lit(context.rules).alias("rules"),
-            F.lit(context.run_id).alias("run_id"),
-            F.lit(context.started_at).alias("updated_at"),
+        rows = rows_of(self._stream, SNAPSHOTS)
+        rows = rows.withColumns(
+            {column: F.lit(value) for column, value in context.of_snapshots.items()}
         )
-        if self._since is None:
+        if files := self._summary.files(SNAPSHOTS):
+            context.note(name, self._sink.append_written(name, files))
+        elif self._since is None:
             context.replace(name, rows, F.lit(True))
         elif self._replaced is not None:
             context.upsert(name, rows, given=given)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -45,15 +46,22 @@ WRITER_FEATURES: Final = frozenset(
 CONDITIONS: Final = ("delta.constraints.", "delta.invariants", "delta.generationExpression")
 """Settings by which somebody asks more of rows than their types: Spark checks that."""
 STATS_COLUMNS: Final = "delta.dataSkippingStatsColumns"
+STATS_COUNT: Final = "delta.dataSkippingNumIndexedCols"
+STATS_DEFAULT: Final = 32
+"""So many columns have statistics by default: -1 are all of them."""
+ORDERED: Final = frozenset({"string", "int", "bigint", "timestamp"})
+"""Types of columns whose least and greatest values Delta keeps; of the others it counts the nulls."""
 ROW_GROUP_BYTES: Final = 64 << 20
 """Of Arrow's columns, which a task holds until it writes them as one group of rows."""
 PAGE_ROWS: Final = 20_000
 """As many as Parquet's writer in Java puts into a page, so that readers pass over as much."""
 STATS_PREFIX: Final = 32
 """`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
-_TOLD: Final = {"line": "string", "rows": "bigint", "size_bytes": "bigint", "noted": "bigint"}
+FILE_COLUMNS: Final = {"line": "string", "rows": "bigint", "size_bytes": "bigint"}
+"""What a task tells of a file: the line of Delta's log, see TaskFile."""
+_TOLD: Final = {**FILE_COLUMNS, "noted": "bigint"}
 FILE_DDL: Final = ", ".join(f"{name} {kind}" for name, kind in _TOLD.items())
-"""What a task tells of its file: the line of Delta's log, and a count of whatever it was asked to note beside the rows.
+"""The same of its only file, and a count of whatever the task was asked to note beside the rows.
 
 A task without rows has no file, and `line` is null.
 """
@@ -75,7 +83,7 @@ class DataFiles:
     columns: Mapping[str, tuple[str, bool]]
     """Name -> type as DDL, and whether it may be null."""
     stats: tuple[str, ...]
-    """The columns whose least and greatest values the log has for each file."""
+    """The columns of which the log has statistics for each file."""
     codec: str
 
     def write(
@@ -89,22 +97,35 @@ class DataFiles:
         `constants` are columns that are the same in all rows, the others are in the batches. `noted` is called at the
         end. Raises OSError.
         """
-        file = _File(self, constants)
+        file = self.begin(constants)
         try:
             for batch in batches:
                 if batch.num_rows:
                     file.add(batch)
-            file.close()
+            written = file.close()
         except BaseException:
             file.discard()
             raise
-        yield file.told(noted())
+        told = {"line": None, "rows": 0, "size_bytes": 0} if written is None else written._asdict()
+        yield pa.RecordBatch.from_pylist(
+            [{**told, "noted": noted()}],
+            schema=pa.schema([(name, arrow_type(kind)) for name, kind in _TOLD.items()]),
+        )
+
+    def begin(
+        self, constants: Mapping[str, Any], row_group_bytes: int = ROW_GROUP_BYTES
+    ) -> "FileInTask":
+        """A file to which a task adds batches; `constants` as above."""
+        return FileInTask(self, constants, row_group_bytes)
 
 
-class _File:
+class FileInTask:
     """One file, made when its first row comes."""
 
-    def __init__(self, table: DataFiles, constants: Mapping[str, Any]) -> None:
+    def __init__(
+        self, table: DataFiles, constants: Mapping[str, Any], row_group_bytes: int
+    ) -> None:
+        """Nothing is written yet; see `DataFiles.begin`."""
         self._path = Path(table.folder) / f"part-00000-{uuid4()}-c000.{table.codec}.parquet"
         self._schema = pa.schema(
             [
@@ -120,23 +141,28 @@ class _File:
         self._writer: pq.ParquetWriter | None = None
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
+        self._row_group_bytes = row_group_bytes
         self._rows = 0
-        self._extremes: dict[str, list[Any]] = {name: [] for name in table.stats}
+        self._extremes: dict[str, list[Any]] = {
+            name: [] for name in table.stats if table.columns[name][0] in ORDERED
+        }
         self._nulls = dict.fromkeys(table.stats, 0)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Rows, at least one."""
         self._held.append(batch)
         self._held_bytes += batch.nbytes
-        if self._held_bytes >= ROW_GROUP_BYTES:
+        if self._held_bytes >= self._row_group_bytes:
             self._write()
 
-    def close(self) -> None:
-        """No row follows."""
+    def close(self) -> TaskFile | None:
+        """No row follows; None if there was none, and so no file. Raises OSError."""
         if self._held:
             self._write()
-        if self._writer is not None:
-            self._writer.close()
+        if self._writer is None:
+            return None
+        self._writer.close()
+        return self._told()
 
     def _write(self) -> None:
         """One row group of what is held."""
@@ -153,11 +179,11 @@ class _File:
         self._writer = self._writer or self._opened()
         self._writer.write_table(whole, row_group_size=count)
         self._rows += count
+        for name in self._nulls:
+            self._nulls[name] += whole[name].null_count
         for name, found in self._extremes.items():
-            column = whole[name]
-            self._nulls[name] += column.null_count
-            if column.null_count < count:
-                found.extend(pc.min_max(column).as_py().values())
+            if whole[name].null_count < count:
+                found.extend(pc.min_max(whole[name]).as_py().values())
 
     def _opened(self) -> pq.ParquetWriter:
         return pq.ParquetWriter(
@@ -177,34 +203,23 @@ class _File:
                 self._writer.close()
         self._path.unlink(missing_ok=True)
 
-    def told(self, noted: int) -> pa.RecordBatch:
-        """See FILE_DDL."""
-        told: dict[str, str | int | None] = {
-            "line": None,
-            "rows": self._rows,
-            "size_bytes": 0,
-            "noted": noted,
+    def _told(self) -> TaskFile:
+        status = self._path.stat()
+        stats = {
+            "numRecords": self._rows,
+            "minValues": self._least_or_greatest(min),
+            "maxValues": self._least_or_greatest(max),
+            "nullCount": self._nulls,
         }
-        if self._rows:
-            status = self._path.stat()
-            stats = {
-                "numRecords": self._rows,
-                "minValues": self._least_or_greatest(min),
-                "maxValues": self._least_or_greatest(max),
-                "nullCount": self._nulls,
-            }
-            add = {
-                "path": self._path.name,
-                "partitionValues": {},
-                "size": status.st_size,
-                "modificationTime": status.st_mtime_ns // 1_000_000,
-                "dataChange": True,
-                "stats": _json(stats),
-            }
-            told |= {"line": _json({"add": add}), "size_bytes": status.st_size}
-        return pa.RecordBatch.from_pylist(
-            [told], schema=pa.schema([(name, arrow_type(kind)) for name, kind in _TOLD.items()])
-        )
+        add = {
+            "path": self._path.name,
+            "partitionValues": {},
+            "size": status.st_size,
+            "modificationTime": status.st_mtime_ns // 1_000_000,
+            "dataChange": True,
+            "stats": _json(stats),
+        }
+        return TaskFile(_json({"add": add}), self._rows, status.st_size)
 
     def _least_or_greatest(self, which: Callable[[list[Any]], Any]) -> dict[str, Any]:
         found = {name: which(values) for name, values in self._extremes.items() if values}
@@ -231,11 +246,10 @@ def data_files(spark: SparkSession, schema: TableSchema, path: str) -> DataFiles
     except Py4JError:
         return None  # Spark's writer tells
     found = described(spark, path)
-    stats = None if found is None else found.metadata["configuration"].get(STATS_COLUMNS)
-    if found is None or stats is None or not _is_ours_to_write(found):
+    if found is None or not _is_ours_to_write(found):
         return None
     columns = {column.name: (column.type, column.nullable) for column in schema.columns}
-    return DataFiles(place, columns, tuple(stats.split(",")), codec)
+    return DataFiles(place, columns, _with_stats(found.metadata["configuration"], columns), codec)
 
 
 class Described(NamedTuple):
@@ -265,6 +279,15 @@ def described(spark: SparkSession, path: str) -> Described | None:
         )
     except Py4JError:
         return None
+
+
+def _with_stats(settings: Mapping[str, str], columns: Iterable[str]) -> tuple[str, ...]:
+    """Of which columns the log has statistics: those that are named, or else the first of them."""
+    named = settings.get(STATS_COLUMNS)
+    if named is not None:
+        return tuple(named.split(","))
+    count = int(settings.get(STATS_COUNT, STATS_DEFAULT))
+    return tuple(columns) if count < 0 else tuple(islice(columns, count))
 
 
 def _is_ours_to_write(table: Described) -> bool:

@@ -5,7 +5,7 @@ version as it is, and a change data feed shows only what has really changed. Com
 range of the new rows' keys, so that Delta skips the files that cannot have them.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
@@ -17,7 +17,7 @@ from rebalance_audit.errors import gave_way
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
-from rebalance_audit.lake.storage.data_files import DataFiles
+from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
 from rebalance_audit.lake.storage.run_ids import appends_of
@@ -87,6 +87,17 @@ class Sink:
             return None
         self._based_on[name] = self._version(name)
         return done
+
+    def append_written(self, name: str, files: Sequence[TaskFile]) -> Written:
+        """Add files, at least one, that tasks have written: of rows whose keys the table does not have."""
+        table = self.lake.data_files(name)
+        assert table is not None, f"tasks have written files of {name}"
+        is_in = False
+        while not is_in:
+            self._make_way(name)  # runs of other clusters have rows of other keys
+            is_in = self.lake.add_files(table, files, self._run_id, version=self._based_on[name])
+        self._based_on[name] = self._version(name)
+        return Written(inserted=sum(file.rows for file in files))
 
     def insert_new(self, name: str, rows: DataFrame) -> Written:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""

@@ -6,9 +6,9 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from delta.tables import DeltaTable
@@ -257,13 +257,31 @@ class Lake:
         files = [
             TaskFile(row["line"], row["rows"], row["size_bytes"]) for row in found if row["rows"]
         ]
-        is_in = not files
-        with suppress(*CONFLICTS):
-            is_in = is_in or delta_log.append_files(
-                self.spark, table.folder, files, user_metadata, version=version, numbered=numbered
-            )
+        is_in = not files or self.add_files(
+            table, files, user_metadata, version=version, numbered=numbered
+        )
         rows, noted = sum(file.rows for file in files), sum(row["noted"] for row in found)
         return AppendedFiles(rows, noted, is_in)
+
+    def add_files(
+        self,
+        table: DataFiles,
+        files: Sequence[TaskFile],
+        user_metadata: str,
+        *,
+        version: int | None = None,
+        numbered: tuple[str, int] | None = None,
+    ) -> bool:
+        """Append files that tasks have written, at least one, in one commit; whether nobody else came first.
+
+        The rest, and what it raises, is as in `delta_log.append_files`.
+        """
+        try:
+            return delta_log.append_files(
+                self.spark, table.folder, files, user_metadata, version=version, numbered=numbered
+            )
+        except CONFLICTS:
+            return False
 
     def overwrite(
         self,

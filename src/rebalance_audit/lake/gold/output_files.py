@@ -1,0 +1,109 @@
+"""Rows of the reducer that become files of their tables in the very task that makes them: see `storage.data_files`.
+
+So it is where a table has no rows yet and takes the reducer's as they are: nothing has to be compared or brought
+together. Otherwise each row would go to the JVM, be held there, and be read by one query for each table.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from rebalance_audit.audit.rows import (
+    CONVERGENCE,
+    EPOCHS,
+    GROUP_STATES,
+    OWNERSHIP,
+    REBALANCE_CAUSES,
+    REBALANCES,
+)
+from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, SNAPSHOTS
+from rebalance_audit.lake.storage.data_files import DataFiles, FileInTask, TaskFile
+from rebalance_audit.tables.schemas import table_schemas
+
+AS_THEY_ARE: Final = (
+    EPOCHS,
+    REBALANCE_CAUSES,
+    CONVERGENCE,
+    REBALANCES,
+    OWNERSHIP,
+    GROUP_STATES,
+    GROUP_RECORDS,
+    SNAPSHOTS,
+)
+"""Not those whose rows others join: stints of a member id in another task, findings of commits, unreadable commits."""
+ROW_GROUP_BYTES: Final = 8 << 20
+"""A task holds as much of each file, of which it may write two for each table."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFiles:
+    """Which tables' files tasks write; it is sent to them."""
+
+    tables: Mapping[str, DataFiles]
+    """By the name of the output."""
+    constants: Mapping[str, Any]
+    """Columns that are the same in all rows of a run, of whichever table has them."""
+    keeps_rows: bool
+    """Whether the rows are in the stream as well: then what is made of them need not read the tables."""
+
+
+class WrittenOutput(NamedTuple):
+    """A file, and the output whose rows it has."""
+
+    output: str
+    file: TaskFile
+
+
+class TaskOutputs:
+    """The files of one task."""
+
+    def __init__(self, wanted: OutputFiles) -> None:
+        """Nothing is written yet."""
+        self._wanted = wanted
+        self._files: dict[tuple[str, bool], FileInTask] = {}
+
+    def __contains__(self, output: str) -> bool:
+        return output in self._wanted.tables
+
+    @property
+    def keeps_rows(self) -> bool:
+        """See OutputFiles."""
+        return self._wanted.keeps_rows
+
+    def add(self, output: str, rows: pa.RecordBatch) -> None:
+        """Write rows, those that may still change into a file of their own: see `clustering`. Raises OSError."""
+        ends = table_schemas()[OUTPUTS[output]].open_while_null
+        if ends is None:
+            self._add(output, False, rows)
+            return
+        is_open = rows[ends].is_null()
+        if is_open.true_count:
+            self._add(output, True, rows.filter(is_open))
+        if is_open.false_count:
+            self._add(output, False, rows.filter(rows[ends].is_valid()))
+
+    def _add(self, output: str, goes_on: bool, rows: pa.RecordBatch) -> None:
+        file = self._files.get((output, goes_on))
+        if file is None:
+            table = self._wanted.tables[output]
+            constants = {
+                name: value
+                for name, value in self._wanted.constants.items()
+                if name in table.columns
+            }
+            file = self._files[output, goes_on] = table.begin(constants, ROW_GROUP_BYTES)
+        file.add(rows)
+
+    def close(self) -> Iterator[WrittenOutput]:
+        """What was written; no row follows. Raises OSError."""
+        for (output, _), file in self._files.items():
+            written = file.close()
+            if written is not None:
+                yield WrittenOutput(output, written)
+
+    def discard(self) -> None:
+        """Leave nothing."""
+        for file in self._files.values():
+            file.discard()
