@@ -112,9 +112,12 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
-# longest begin first, and each prints all that it has to say when it has ended. Heaps and workers of three take up to 20 GiB.
-SLOW_SUITES := test-spark test-dags test-broker test-cluster test-quality test-spec test-screens test-swarm test-docs test-if-possible
+# longest begin first, and each prints all that it has to say when it has ended. All that one session can do is one suite:
+# each session starts with code that no compiler has seen, and the longest of all is as long as two cores take for the rest.
+SLOW_SUITES := test-session test-dags test-no-session test-cluster test-quality test-spec test-swarm test-screens test-docs test-if-possible
 SUITES_AT_ONCE := 3
+# The longest is not to wait for the others.
+GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
 
 .PHONY: test
 test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
@@ -127,9 +130,6 @@ PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
 # Two processes, each of which has what the tests of a file share: their logs, audits, lakes.
 IN_TWO := -n 2 --dist loadfile
-# Each with a Spark session of its own: one driver plans while the other's tasks run. Files keep their order. By default
-# those with the fewest tests run last, and these are the slowest here.
-WITH_SPARK := $(IN_TWO) --no-loadscope-reorder
 # One session for all tests that need one, and the other process for those that need a broker alone.
 WITH_BROKER := -n 2 --dist loadgroup
 
@@ -142,11 +142,11 @@ test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random cluste
 
 .PHONY: test-spec
 test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
-	$(PY) -m pytest tests/spec
+	$(GIVING_WAY) $(PY) -m pytest tests/spec
 
 .PHONY: test-screens
 test-screens: $(INSTALLED) ## Run the server for agents with the SDK's client, and Grafana's queries with SQLite
-	$(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
+	$(GIVING_WAY) $(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
 
 # Pictures of all pages, for people: they take as long as the checks. `make test` goes without.
 PICTURES := yes
@@ -154,7 +154,7 @@ PICTURES := yes
 .PHONY: test-page
 test-page: $(INSTALLED) ## Drive the page of every bundled log in Chromium, which is installed if need be
 	@scripts/install-chromium
-	PICTURES=$(PICTURES) $(PY) -m pytest tests/page
+	PICTURES=$(PICTURES) $(GIVING_WAY) $(PY) -m pytest tests/page
 
 # A browser and Prometheus are no packages of ours: where they are not and cannot be had, all else is tested. One after the
 # other, since both may ask apt.
@@ -167,11 +167,11 @@ test-if-possible: $(INSTALLED)
 
 .PHONY: test-docs
 test-docs: $(INSTALLED) $(DOCS_INSTALLED) ## Build the site of the pages, and look at what it loads
-	$(PY) -m pytest tests/site
+	$(GIVING_WAY) $(PY) -m pytest tests/site
 
 .PHONY: test-alerts
 test-alerts: $(INSTALLED) $(PROMTOOL) ## Check rules and metrics with Prometheus' promtool, fetched from Debian's package if need be
-	$(PY) -m pytest tests/alerts
+	$(GIVING_WAY) $(PY) -m pytest tests/alerts
 
 .PHONY: test-superset
 test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a Superset of its own and fetch every chart's rows (not part of `make test`)
@@ -179,19 +179,27 @@ test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, break rules, and read damaged logs
-	SWARM_SEEDS=300 $(SWARM) $(PLAIN)
+	SWARM_SEEDS=300 $(GIVING_WAY) $(SWARM) $(PLAIN)
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
-	$(PY) -m pytest -m spark $(WITH_SPARK) tests/cli tests/spark
+	$(PY) -m pytest -m spark tests/cli tests/spark
+
+# `test-spark` and `test-broker` together, otherwise divided: all that can share one session, and what starts its own.
+.PHONY: test-session test-no-session
+test-session: java $(INSTALLED) $(JARS) $(BROKER_JARS)
+	$(PY) -m pytest -m "spark or live" tests/spark tests/broker
+
+test-no-session: java $(INSTALLED) $(JARS) $(BROKER_JARS)
+	$(GIVING_WAY) $(PY) -m pytest -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
 test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
-	$(PY) -m pytest -m quality tests/quality
+	$(GIVING_WAY) $(PY) -m pytest -m quality tests/quality
 
 .PHONY: test-cluster
 test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Spark cluster on this machine
-	$(PY) -m pytest -m cluster tests/cluster
+	$(GIVING_WAY) $(PY) -m pytest -m cluster tests/cluster
 
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker
@@ -208,7 +216,7 @@ lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEA
 
 .PHONY: test-dags
 test-dags: java $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake
-	$(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
+	$(GIVING_WAY) $(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
 swarm: $(INSTALLED) ## Simulate many seeds (SEEDS=2000 FROM=0), and try many examples of each property (EXAMPLES=20)

@@ -1,10 +1,17 @@
 """What holds for all tests."""
 
 import gc
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.examples import TIMES, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 # A machine that has much else to do is no fault of the code, and neither is a test red today that was green yesterday:
 # examples are drawn from the test itself, unless many are asked for.
@@ -20,3 +27,12 @@ settings.load_profile("tests")
 # Four thousand tests and what they have imported stay in memory: at Python's own thresholds a tenth of the time goes
 # into looking for garbage among them.
 gc.set_threshold(10_000, 10, 10)
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """The one session of all tests, but for those that need it set up in another way."""
+    from tests.support.spark_sessions import spark_session  # noqa: PLC0415 - most tests need no Spark
+
+    with spark_session() as session:
+        yield session

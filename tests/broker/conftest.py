@@ -3,11 +3,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.support.broker import Broker, running_broker
 from tests.support.live_groups import HASTE, make_topic, work
-from tests.support.spark_sessions import spark_session
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
@@ -19,13 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
             if {"spark", "broker"} & set(getattr(item, "fixturenames", ())):
                 item.add_marker(pytest.mark.xdist_group("shared"))
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The one session of all tests of this folder."""
-    with spark_session() as session:
-        yield session
+                item.add_marker(pytest.mark.live)
 
 
 @pytest.fixture(autouse=True)

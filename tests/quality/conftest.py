@@ -12,7 +12,7 @@ from rebalance_audit.quality.check import CheckRequest, run_check
 from tests.quality.judged import EVERY_KEY, LIMITS, Judged, write_rows
 from tests.spark.lakes import request_of
 from tests.spark.mixed_log import write_log
-from tests.support.spark_sessions import SETTINGS, spark_session
+from tests.support.spark_sessions import HEAP, SETTINGS, spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,7 +36,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             f"jdbc:derby:;databaseName={folder}/derby;create=true"
         ),
         # Else Derby writes its log into the current folder.
-        DRIVER_OPTIONS: f"{SHORT_LIVED} -Dderby.stream.error.file={folder}/derby.log",
+        DRIVER_OPTIONS: f"{SHORT_LIVED} {HEAP} -Dderby.stream.error.file={folder}/derby.log",
     }
     with spark_session(settings) as session:
         yield session
