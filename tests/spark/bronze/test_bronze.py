@@ -2,28 +2,33 @@
 
 import os
 import shutil
+import time
 import uuid
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ingest import Ingested, ingest
-from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.bronze.ledger import Ledger, digest
 from rebalance_audit.lake.bronze.record_table import Bronze
 from rebalance_audit.lake.runs.source_findings import source_findings
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source_spec import parse_source
+from rebalance_audit.lake.storage import data_files
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
+from tests.spark.lakes import table
 from tests.wire.golden import capture
 from tests.wire.segments import hand_made
 
@@ -114,6 +119,43 @@ def test_a_log_that_grows(spark: SparkSession, log: Log, tmp_path: Path) -> None
         assert (
             row["missing_offsets"] == row["compacted_offsets"] == mine[-1] + 1 - mine[0] - len(mine)
         )
+
+
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The zone of the machine, as Python sees it."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "America/New_York")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("new_york")
+@pytest.mark.parametrize("by_tasks", [True, False])
+def test_the_ledger_says_what_bronze_has(
+    by_tasks: bool, spark: SparkSession, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted by the tasks that wrote it or in bronze itself, after a second ingest too; times are UTC."""
+    monkeypatch.setattr(data_files, "is_one_process", lambda _spark: by_tasks)
+    lake = tmp_path / "lake"
+    log.write(log.batches[:60])
+    take(spark, log.spec, lake)
+    log.write(log.batches)
+    take(spark, log.spec, lake)
+    files = (lake / "bronze" / "records").glob("*.parquet")
+    makers = {pq.ParquetFile(path).metadata.created_by.split()[0] for path in files}
+    assert makers == {"parquet-cpp-arrow" if by_tasks else "parquet-mr"}
+    whole = in_source(spark, log.spec)
+    for row in table(lake, "meta.ingested"):
+        mine = [each for each in whole if each["partition"] == row["partition"]]
+        times = [each["timestamp"] for each in mine if each["timestamp"] is not None]
+        assert (row["first_offset"], row["next_offset"]) == (
+            mine[0]["offset"],
+            mine[-1]["offset"] + 1,
+        )
+        assert (row["records"], row["last_record_at"]) == (len(mine), max(times))
+        assert row["last_digest"] == digest(mine[-1]["key"], mine[-1]["value"])
 
 
 def test_a_file_that_has_not_changed_is_not_read_again(

@@ -6,11 +6,14 @@ versions (of an ingest that was killed, or of another program) are added.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -21,8 +24,11 @@ from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.foreign_changes import TableMark
 from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
+
+AT: Final = "last_record_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,51 @@ class PartitionInBronze:
             records=self.records + other.records,
             last_record_at=max(times, default=None),
             last_digest=later.last_digest,
+        )
+
+
+class StoredRecords(NamedTuple):
+    """Records of one partition that a task has written."""
+
+    first_offset: int
+    last_offset: int
+    records: int
+    last_ms: int | None
+    """Their largest time, epoch milliseconds."""
+    last_digest: str
+    """Of the record with the last offset."""
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> "StoredRecords":
+        """A batch with at least one record and the columns of RECORD, in any order of its offsets."""
+        offsets = batch["offset"]
+        first, last = pc.min_max(offsets).as_py().values()
+        at = pc.max(batch["timestamp"].cast(pa.timestamp("ms", "UTC"))).cast(pa.int64()).as_py()
+        place = pc.index(offsets, last).as_py()
+        key, value = batch["key"][place].as_py(), batch["value"][place].as_py()
+        return cls(first, last, batch.num_rows, at, digest(key, value))
+
+    def and_also(self, other: "StoredRecords | None") -> "StoredRecords":
+        """Both together."""
+        if other is None:
+            return self
+        times = [each for each in (self.last_ms, other.last_ms) if each is not None]
+        return StoredRecords(
+            min(self.first_offset, other.first_offset),
+            max(self.last_offset, other.last_offset),
+            self.records + other.records,
+            max(times, default=None),
+            max(self, other, key=attrgetter("last_offset")).last_digest,
+        )
+
+    def in_bronze(self) -> PartitionInBronze:
+        """As the ledger has it."""
+        return PartitionInBronze(
+            first_offset=self.first_offset,
+            next_offset=self.last_offset + 1,
+            records=self.records,
+            last_record_at=utc_datetime(self.last_ms),
+            last_digest=self.last_digest,
         )
 
 
@@ -123,7 +174,18 @@ class Ledger:
                 for number, part in self.partitions.items()
             }
             found = self._count(self.lake.read(TableName.RECORDS, pinned=True))
-        for number, part in found.items():
+        self._add(found.items(), now)
+
+    def add_stored(self, parts: Iterable[tuple[int, StoredRecords]]) -> None:
+        """Add what this process has just written in one commit, as the tasks have counted it."""
+        now = self.lake.mark(TableName.RECORDS)
+        if now is None or now.version != self.bronze_version + 1:
+            self.catch_up()  # nothing, or others have written too
+            return
+        self._add(((number, part.in_bronze()) for number, part in parts), now)
+
+    def _add(self, parts: Iterable[tuple[int, PartitionInBronze]], now: TableMark) -> None:
+        for number, part in parts:
             known = self.partitions.get(number, PartitionInBronze())
             self.partitions[number] = known.and_also(part)
         self.bronze_version, self.bronze_commit = now.version, now.made_by
@@ -182,15 +244,15 @@ class Ledger:
 
     def _load(self) -> None:
         with small_queries(self.lake.spark):
-            rows = (
-                self.lake.read(TableName.INGESTED).where(F.col("cluster") == self.cluster).collect()
-            )
+            found = self.lake.read(TableName.INGESTED).where(F.col("cluster") == self.cluster)
+            # To Python pyspark gives moments by the clock of the machine's zone, and without naming it.
+            rows = found.withColumn(AT, F.unix_millis(AT)).collect()
         fields = PartitionInBronze.__dataclass_fields__
         for row in rows:
             # Null in a lake of an earlier release.
             files = frozenset(FileMark(*file) for file in row["files"] or ())
             self.partitions[row["partition"]] = PartitionInBronze(
-                **{name: row[name] for name in fields} | {"files": files}
+                **{name: row[name] for name in fields} | {"files": files, AT: utc_datetime(row[AT])}
             )
             self.bronze_version = row["bronze_version"]
             self.bronze_commit = row["bronze_commit"]
@@ -219,7 +281,7 @@ class Ledger:
                 F.min("offset").alias("first"),
                 F.max("offset").alias("last"),
                 F.count(F.lit(1)).alias("records"),
-                F.max("timestamp").alias("at"),
+                F.unix_millis(F.max("timestamp")).alias("at_ms"),
             )
             .collect()
         }
@@ -236,7 +298,7 @@ class Ledger:
                 first_offset=row["first"],
                 next_offset=row["last"] + 1,
                 records=row["records"],
-                last_record_at=row["at"],
+                last_record_at=utc_datetime(row["at_ms"]),
                 last_digest=digests[number],
             )
             for number, row in counted.items()

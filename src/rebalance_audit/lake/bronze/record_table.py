@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.bronze.ledger import Ledger, StoredRecords
 from rebalance_audit.lake.records.record_columns import DAMAGE, RECORD
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.storage.data_files import FILE_DDL
@@ -247,7 +247,7 @@ class Bronze:
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             records = _Records(batches, ends)
-            return files.write(records, constants, lambda: records.damaged)
+            return files.write(records, constants, records.noted)
 
         self._commits += 1
         told = pieces.made_of_pieces(self._lake.spark, write, FILE_DDL)
@@ -260,26 +260,41 @@ class Bronze:
             )
         if not done.is_in:
             raise LakeNotWritable(_elsewhere(self.ledger.cluster))
-        self.ledger.catch_up()
-        return Appended(done.rows, went_through=True, damaged=done.noted)
+        damaged = 0
+        parts = []
+        for task in done.noted:
+            damaged += task["damaged"]
+            parts += [(int(number), StoredRecords(*part)) for number, part in task["parts"].items()]
+        self.ledger.add_stored(parts)
+        return Appended(done.rows, went_through=True, damaged=damaged)
 
 
 class _Records:
-    """The new records among batches of records and of damage, each of one partition; how much damage there was."""
+    """The new records among batches of records and of damage, each of one partition; what there was of both."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch], ends: Mapping[int, int]) -> None:
         self._batches = batches
         self._ends = ends
-        self.damaged = 0
+        self._damaged = 0
+        self._parts: dict[int, StoredRecords] = {}
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
             damaged = batch.num_rows - batch[DAMAGE].null_count
-            self.damaged += damaged
+            self._damaged += damaged
             records = batch.filter(batch[DAMAGE].is_null()) if damaged else batch
+            if not records.num_rows:
+                continue
+            number = records["partition"][0].as_py()
+            if end := self._ends.get(number, 0):
+                records = records.filter(pc.greater_equal(records["offset"], end))
             if records.num_rows:
-                end = self._ends.get(records["partition"][0].as_py(), 0)
-                yield records.filter(pc.greater_equal(records["offset"], end)) if end else records
+                self._parts[number] = StoredRecords.of(records).and_also(self._parts.get(number))
+                yield records
+
+    def noted(self) -> dict[str, object]:
+        """How many batches were damage, and of each partition the fields of its StoredRecords."""
+        return {"damaged": self._damaged, "parts": self._parts}
 
 
 @contextmanager

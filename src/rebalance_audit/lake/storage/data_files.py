@@ -59,9 +59,9 @@ STATS_PREFIX: Final = 32
 """`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
 FILE_COLUMNS: Final = {"line": "string", "rows": "bigint", "size_bytes": "bigint"}
 """What a task tells of a file: the line of Delta's log, see TaskFile."""
-_TOLD: Final = {**FILE_COLUMNS, "noted": "bigint"}
+_TOLD: Final = {**FILE_COLUMNS, "noted": "string"}
 FILE_DDL: Final = ", ".join(f"{name} {kind}" for name, kind in _TOLD.items())
-"""The same of its only file, and a count of whatever the task was asked to note beside the rows.
+"""The same of its only file, and whatever the task was asked to note beside the rows, as JSON.
 
 A task without rows has no file, and `line` is null.
 """
@@ -90,7 +90,7 @@ class DataFiles:
         self,
         batches: Iterable[pa.RecordBatch],
         constants: Mapping[str, Any],
-        noted: Callable[[], int] = lambda: 0,
+        noted: Callable[[], object] = lambda: None,
     ) -> Iterator[pa.RecordBatch]:
         """Write the rows of a task into one file, and tell of it in one row of FILE_DDL.
 
@@ -108,7 +108,7 @@ class DataFiles:
             raise
         told = {"line": None, "rows": 0, "size_bytes": 0} if written is None else written._asdict()
         yield pa.RecordBatch.from_pylist(
-            [{**told, "noted": noted()}],
+            [{**told, "noted": json.dumps(noted())}],
             schema=pa.schema([(name, arrow_type(kind)) for name, kind in _TOLD.items()]),
         )
 

@@ -3,13 +3,14 @@
 The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs, DuckDB and BI engines can read them.
 """
 
+import json
 import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -57,8 +58,8 @@ class AppendedFiles(NamedTuple):
     """What became of files that tasks wrote."""
 
     rows: int
-    noted: int
-    """What the tasks counted beside the rows, together."""
+    noted: tuple[Any, ...]
+    """What each task noted beside the rows."""
     is_in: bool
     """Whether the rows are in the table now: somebody else may have been first."""
 
@@ -260,8 +261,8 @@ class Lake:
         is_in = not files or self.add_files(
             table, files, user_metadata, version=version, numbered=numbered
         )
-        rows, noted = sum(file.rows for file in files), sum(row["noted"] for row in found)
-        return AppendedFiles(rows, noted, is_in)
+        noted = tuple(json.loads(row["noted"]) for row in found)
+        return AppendedFiles(sum(file.rows for file in files), noted, is_in)
 
     def add_files(
         self,
