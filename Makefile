@@ -118,6 +118,7 @@ SLOW_SUITES := test-session test-dags test-no-session test-cluster test-quality 
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
+PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
 test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
@@ -134,7 +135,7 @@ IN_TWO := -n 2 --dist loadfile
 WITH_BROKER := -n 2 --dist loadgroup
 
 # Simulations and damaged logs, whose number is a matter of patience.
-SWARM := $(PY) -m pytest -m swarm -n 2 -q
+SWARM := $(PYTEST) -m swarm -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random clusters and damaged logs
@@ -142,11 +143,11 @@ test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random cluste
 
 .PHONY: test-spec
 test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
-	$(GIVING_WAY) $(PY) -m pytest tests/spec
+	$(PYTEST) tests/spec
 
 .PHONY: test-screens
 test-screens: $(INSTALLED) ## Run the server for agents with the SDK's client, and Grafana's queries with SQLite
-	$(GIVING_WAY) $(PY) -m pytest tests/agents tests/dashboards/test_grafana.py
+	$(PYTEST) tests/agents tests/dashboards/test_grafana.py
 
 # Pictures of all pages, for people: they take as long as the checks. `make test` goes without.
 PICTURES := yes
@@ -154,7 +155,7 @@ PICTURES := yes
 .PHONY: test-page
 test-page: $(INSTALLED) ## Drive the page of every bundled log in Chromium, which is installed if need be
 	@scripts/install-chromium
-	PICTURES=$(PICTURES) $(GIVING_WAY) $(PY) -m pytest tests/page
+	PICTURES=$(PICTURES) $(PYTEST) tests/page
 
 # A browser and Prometheus are no packages of ours: where they are not and cannot be had, all else is tested. One after the
 # other, since both may ask apt.
@@ -167,11 +168,11 @@ test-if-possible: $(INSTALLED)
 
 .PHONY: test-docs
 test-docs: $(INSTALLED) $(DOCS_INSTALLED) ## Build the site of the pages, and look at what it loads
-	$(GIVING_WAY) $(PY) -m pytest tests/site
+	$(PYTEST) tests/site
 
 .PHONY: test-alerts
 test-alerts: $(INSTALLED) $(PROMTOOL) ## Check rules and metrics with Prometheus' promtool, fetched from Debian's package if need be
-	$(GIVING_WAY) $(PY) -m pytest tests/alerts
+	$(PYTEST) tests/alerts
 
 .PHONY: test-superset
 test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a Superset of its own and fetch every chart's rows (not part of `make test`)
@@ -179,7 +180,7 @@ test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, break rules, and read damaged logs
-	SWARM_SEEDS=300 $(GIVING_WAY) $(SWARM) $(PLAIN)
+	SWARM_SEEDS=300 $(SWARM) $(PLAIN)
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
@@ -191,15 +192,15 @@ test-session: java $(INSTALLED) $(JARS) $(BROKER_JARS)
 	$(PY) -m pytest -m "spark or live" tests/spark tests/broker
 
 test-no-session: java $(INSTALLED) $(JARS) $(BROKER_JARS)
-	$(GIVING_WAY) $(PY) -m pytest -m "spark or broker and not live" tests/cli tests/broker
+	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
 test-quality: java $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
-	$(GIVING_WAY) $(PY) -m pytest -m quality tests/quality
+	$(PYTEST) -m quality tests/quality
 
 .PHONY: test-cluster
 test-cluster: java $(INSTALLED) $(JARS) package ## Run the tests that start a Spark cluster on this machine
-	$(GIVING_WAY) $(PY) -m pytest -m cluster tests/cluster
+	$(PYTEST) -m cluster tests/cluster
 
 .PHONY: test-broker
 test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker

@@ -9,8 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +28,8 @@ from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
 
 AT: Final = "last_record_at"
+COUNTED: Final = ("first_offset", "next_offset", "records", AT, "last_digest")
+"""What bronze itself tells of a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,35 @@ class PartitionInBronze:
             return 0
         return self.next_offset - self.first_offset - self.records
 
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> "PartitionInBronze":
+        """What a batch has: at least one record of the partition, the columns of RECORD, offsets in any order."""
+        offsets = batch["offset"]
+        first, last = pc.min_max(offsets).as_py().values()
+        at_ms = pc.max(batch["timestamp"].cast(pa.timestamp("ms", "UTC"))).cast(pa.int64()).as_py()
+        place = pc.index(offsets, last).as_py()
+        return cls(
+            first_offset=first,
+            next_offset=last + 1,
+            records=batch.num_rows,
+            last_record_at=utc_datetime(at_ms),
+            last_digest=digest(batch["key"][place].as_py(), batch["value"][place].as_py()),
+        )
+
+    @classmethod
+    def from_counted(cls, counted: Mapping[str, Any]) -> "PartitionInBronze":
+        """From what `counted` gives."""
+        at = counted[AT]
+        return cls(**{**counted, AT: None if at is None else datetime.fromisoformat(at)})
+
+    def counted(self) -> dict[str, Any]:
+        """The fields COUNTED, for JSON."""
+        fields = {name: getattr(self, name) for name in COUNTED}
+        return {
+            **fields,
+            AT: None if self.last_record_at is None else self.last_record_at.isoformat(),
+        }
+
     def and_also(self, other: "PartitionInBronze") -> "PartitionInBronze":
         """The partition with the records of another part of it added."""
         nexts = [each for each in (self.next_offset, other.next_offset) if each is not None]
@@ -67,51 +97,6 @@ class PartitionInBronze:
             records=self.records + other.records,
             last_record_at=max(times, default=None),
             last_digest=later.last_digest,
-        )
-
-
-class StoredRecords(NamedTuple):
-    """Records of one partition that a task has written."""
-
-    first_offset: int
-    last_offset: int
-    records: int
-    last_ms: int | None
-    """Their largest time, epoch milliseconds."""
-    last_digest: str
-    """Of the record with the last offset."""
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> "StoredRecords":
-        """A batch with at least one record and the columns of RECORD, in any order of its offsets."""
-        offsets = batch["offset"]
-        first, last = pc.min_max(offsets).as_py().values()
-        at = pc.max(batch["timestamp"].cast(pa.timestamp("ms", "UTC"))).cast(pa.int64()).as_py()
-        place = pc.index(offsets, last).as_py()
-        key, value = batch["key"][place].as_py(), batch["value"][place].as_py()
-        return cls(first, last, batch.num_rows, at, digest(key, value))
-
-    def and_also(self, other: "StoredRecords | None") -> "StoredRecords":
-        """Both together."""
-        if other is None:
-            return self
-        times = [each for each in (self.last_ms, other.last_ms) if each is not None]
-        return StoredRecords(
-            min(self.first_offset, other.first_offset),
-            max(self.last_offset, other.last_offset),
-            self.records + other.records,
-            max(times, default=None),
-            max(self, other, key=attrgetter("last_offset")).last_digest,
-        )
-
-    def in_bronze(self) -> PartitionInBronze:
-        """As the ledger has it."""
-        return PartitionInBronze(
-            first_offset=self.first_offset,
-            next_offset=self.last_offset + 1,
-            records=self.records,
-            last_record_at=utc_datetime(self.last_ms),
-            last_digest=self.last_digest,
         )
 
 
@@ -176,13 +161,13 @@ class Ledger:
             found = self._count(self.lake.read(TableName.RECORDS, pinned=True))
         self._add(found.items(), now)
 
-    def add_stored(self, parts: Iterable[tuple[int, StoredRecords]]) -> None:
+    def add_stored(self, parts: Iterable[tuple[int, PartitionInBronze]]) -> None:
         """Add what this process has just written in one commit, as the tasks have counted it."""
         now = self.lake.mark(TableName.RECORDS)
         if now is None or now.version != self.bronze_version + 1:
             self.catch_up()  # nothing, or others have written too
             return
-        self._add(((number, part.in_bronze()) for number, part in parts), now)
+        self._add(parts, now)
 
     def _add(self, parts: Iterable[tuple[int, PartitionInBronze]], now: TableMark) -> None:
         for number, part in parts:

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.bronze.ledger import Ledger, StoredRecords
+from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
 from rebalance_audit.lake.records.record_columns import DAMAGE, RECORD
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.storage.data_files import FILE_DDL
@@ -253,19 +253,19 @@ class Bronze:
         told = pieces.made_of_pieces(self._lake.spark, write, FILE_DDL)
         with _sole_writer(self.ledger.cluster):
             done = self._lake.append_files(
-                files,
+                TableName.RECORDS,
                 told,
                 f"{self._run_id}/{self._commits}",
                 numbered=(appends_of(self.ledger.cluster), self.ledger.bronze_version + 1),
             )
         if not done.is_in:
             raise LakeNotWritable(_elsewhere(self.ledger.cluster))
-        damaged = 0
-        parts = []
-        for task in done.noted:
-            damaged += task["damaged"]
-            parts += [(int(number), StoredRecords(*part)) for number, part in task["parts"].items()]
-        self.ledger.add_stored(parts)
+        self.ledger.add_stored(
+            (int(number), PartitionInBronze.from_counted(note))
+            for task in done.noted
+            for number, note in task["parts"].items()
+        )
+        damaged = sum(task["damaged"] for task in done.noted)
         return Appended(done.rows, went_through=True, damaged=damaged)
 
 
@@ -276,7 +276,7 @@ class _Records:
         self._batches = batches
         self._ends = ends
         self._damaged = 0
-        self._parts: dict[int, StoredRecords] = {}
+        self._parts: dict[int, PartitionInBronze] = {}
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
@@ -289,12 +289,14 @@ class _Records:
             if end := self._ends.get(number, 0):
                 records = records.filter(pc.greater_equal(records["offset"], end))
             if records.num_rows:
-                self._parts[number] = StoredRecords.of(records).and_also(self._parts.get(number))
+                known = self._parts.get(number, PartitionInBronze())
+                self._parts[number] = known.and_also(PartitionInBronze.of(records))
                 yield records
 
     def noted(self) -> dict[str, object]:
-        """How many batches were damage, and of each partition the fields of its StoredRecords."""
-        return {"damaged": self._damaged, "parts": self._parts}
+        """How many batches were damage, and what the records of each partition are."""
+        parts = {number: part.counted() for number, part in self._parts.items()}
+        return {"damaged": self._damaged, "parts": parts}
 
 
 @contextmanager

@@ -6,7 +6,7 @@ together. Otherwise each row would go to the JVM, be held there, and be read by 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -49,11 +49,7 @@ class OutputFiles:
     """Whether the rows are in the stream as well: then what is made of them need not read the tables."""
 
 
-class WrittenOutput(NamedTuple):
-    """A file, and the output whose rows it has."""
-
-    output: str
-    file: TaskFile
+NO_FILES: Final = OutputFiles({}, {}, keeps_rows=True)
 
 
 class TaskOutputs:
@@ -76,15 +72,14 @@ class TaskOutputs:
         """Write rows, those that may still change into a file of their own: see `clustering`. Raises OSError."""
         ends = table_schemas()[OUTPUTS[output]].open_while_null
         if ends is None:
-            self._add(output, False, rows)
+            self._add(output, rows, goes_on=False)
             return
-        is_open = rows[ends].is_null()
-        if is_open.true_count:
-            self._add(output, True, rows.filter(is_open))
-        if is_open.false_count:
-            self._add(output, False, rows.filter(rows[ends].is_valid()))
+        self._add(output, rows.filter(rows[ends].is_null()), goes_on=True)
+        self._add(output, rows.filter(rows[ends].is_valid()), goes_on=False)
 
-    def _add(self, output: str, goes_on: bool, rows: pa.RecordBatch) -> None:
+    def _add(self, output: str, rows: pa.RecordBatch, *, goes_on: bool) -> None:
+        if not rows.num_rows:
+            return
         file = self._files.get((output, goes_on))
         if file is None:
             table = self._wanted.tables[output]
@@ -96,12 +91,12 @@ class TaskOutputs:
             file = self._files[output, goes_on] = table.begin(constants, ROW_GROUP_BYTES)
         file.add(rows)
 
-    def close(self) -> Iterator[WrittenOutput]:
-        """What was written; no row follows. Raises OSError."""
+    def close(self) -> Iterator[tuple[str, TaskFile]]:
+        """What was written: an output, and a file with rows of it. No row follows. Raises OSError."""
         for (output, _), file in self._files.items():
             written = file.close()
             if written is not None:
-                yield WrittenOutput(output, written)
+                yield output, written
 
     def discard(self) -> None:
         """Leave nothing."""

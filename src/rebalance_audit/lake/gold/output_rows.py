@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.output_files import OutputFiles, TaskOutputs
+from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles, TaskOutputs
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
 from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
 from rebalance_audit.tables.arrow_types import arrow_type, column_of
@@ -54,9 +54,9 @@ def stream_ddl() -> str:
 class OutputRows:
     """Collects rows and gives them back as batches."""
 
-    def __init__(self, files: OutputFiles | None = None) -> None:
-        """With `files`, rows of their tables are written where they are made."""
-        self._files = None if files is None else TaskOutputs(files)
+    def __init__(self, files: OutputFiles = NO_FILES) -> None:
+        """Rows of the tables of `files` are written where they are made."""
+        self._files = TaskOutputs(files)
         self._columns = _streamed()
         self._types = {
             output: pa.struct([(name, arrow_type(kind)) for name, kind in columns.items()])
@@ -99,18 +99,15 @@ class OutputRows:
     def close(self) -> Iterator[pa.RecordBatch]:
         """The rest, and what was written into files. Raises OSError."""
         yield from self._take(1)
-        if self._files is not None:
-            for output, file in self._files.close():
-                self.add(FILES, REBUILT, {"output": output, **file._asdict()})
-            yield from self._take(1)
+        for output, file in self._files.close():
+            self.add(FILES, REBUILT, {"output": output, **file._asdict()})
+        yield from self._take(1)
 
     def discard(self) -> None:
         """Leave no file behind: the task fails."""
-        if self._files is not None:
-            self._files.discard()
+        self._files.discard()
 
     def _take(self, at_least: int) -> Iterator[pa.RecordBatch]:
-        files = self._files
         for (output, mark), rows in self._rows.items():
             if len(rows) < at_least:
                 continue
@@ -119,10 +116,10 @@ class OutputRows:
                 fields=list(self._types[output]),
             )
             rows.clear()
-            is_written = files is not None and output in files
-            if files is not None and is_written:
-                files.add(output, pa.RecordBatch.from_struct_array(filled))
-            if files is None or not is_written or files.keeps_rows:
+            is_written = output in self._files
+            if is_written:
+                self._files.add(output, pa.RecordBatch.from_struct_array(filled))
+            if not is_written or self._files.keeps_rows:
                 yield self._batch(output, mark, filled)
 
     def _batch(self, output: str, mark: str, filled: pa.StructArray) -> pa.RecordBatch:

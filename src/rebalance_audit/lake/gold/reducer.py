@@ -31,7 +31,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.broker_logs import SentLog
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.gold.output_files import OutputFiles
+from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, stream_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.records.commit_packs import HeldCommits
@@ -84,8 +84,8 @@ class ReducerOptions:
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
     broker_log: SentLog | None = None
     """What the brokers logged, by the records' clock."""
-    files: OutputFiles | None = None
-    """The tables whose files the tasks write themselves; None for none."""
+    files: OutputFiles = NO_FILES
+    """The tables whose files the tasks write themselves."""
 
     def is_whole(self, log_partition: int) -> bool | None:
         """Whether a partition lacks no record; None if nobody counted."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.gold.output_files import AS_THEY_ARE, OutputFiles
+from rebalance_audit.lake.gold.output_files import AS_THEY_ARE, NO_FILES, OutputFiles
 from rebalance_audit.lake.gold.output_rows import stream_columns
 from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.output_tables import rows_of
@@ -90,10 +90,10 @@ def _reduce(context: RunContext, plan: Plan) -> DataFrame:
     return stream.persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _files(context: RunContext, plan: Plan) -> OutputFiles | None:
+def _files(context: RunContext, plan: Plan) -> OutputFiles:
     """The tables that have no rows, where a run over everything may write them as it goes."""
     if plan.since is not None or context.request.has_window:
-        return None
+        return NO_FILES
     unwanted = set() if context.request.with_silver else {GROUP_RECORDS}
     unwanted |= {SNAPSHOTS} if plan.reached is None else set()
     empty = [
@@ -105,7 +105,7 @@ def _files(context: RunContext, plan: Plan) -> OutputFiles | None:
         found = [*pool.map(context.lake.data_files, [OUTPUTS[output] for output in empty])]
     tables = {output: files for output, files in zip(empty, found, strict=True) if files}
     constants = {"cluster": context.request.cluster, **context.of_snapshots}
-    return OutputFiles(tables, constants, plan.is_small) if tables else None
+    return OutputFiles(tables, constants, plan.is_small)
 
 
 def _quarantined(replayed: Replayed) -> int:

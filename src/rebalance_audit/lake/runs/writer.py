@@ -262,14 +262,15 @@ class Writer:
         if self._plan.reached is None:
             return
         context, name = self._context, TableName.SNAPSHOTS
+        if files := self._summary.files(SNAPSHOTS):
+            context.note(name, self._sink.append_written(name, files))
+            return
         given = self._summary.rows(SNAPSHOTS)
         rows = rows_of(self._stream, SNAPSHOTS)
         rows = rows.withColumns(
             {column: F.lit(value) for column, value in context.of_snapshots.items()}
         )
-        if files := self._summary.files(SNAPSHOTS):
-            context.note(name, self._sink.append_written(name, files))
-        elif self._since is None:
+        if self._since is None:
             context.replace(name, rows, F.lit(True))
         elif self._replaced is not None:
             context.upsert(name, rows, given=given)

@@ -82,7 +82,7 @@ class Sink:
         if files is None or self._make_way(name):
             return None
         version = self._based_on[name]
-        done = self.lake.append_files(files, told(files), self._run_id, version=version)
+        done = self.lake.append_files(name, told(files), self._run_id, version=version)
         if not done.is_in:
             return None
         self._based_on[name] = self._version(name)
@@ -90,12 +90,11 @@ class Sink:
 
     def append_written(self, name: str, files: Sequence[TaskFile]) -> Written:
         """Add files, at least one, that tasks have written: of rows whose keys the table does not have."""
-        table = self.lake.data_files(name)
-        assert table is not None, f"tasks have written files of {name}"
         is_in = False
         while not is_in:
             self._make_way(name)  # runs of other clusters have rows of other keys
-            is_in = self.lake.add_files(table, files, self._run_id, version=self._based_on[name])
+            version = self._based_on[name]
+            is_in = self.lake.append_written(name, files, self._run_id, version=version)
         self._based_on[name] = self._version(name)
         return Written(inserted=sum(file.rows for file in files))
 

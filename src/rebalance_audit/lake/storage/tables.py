@@ -242,7 +242,7 @@ class Lake:
 
     def append_files(
         self,
-        table: DataFiles,
+        name: str,
         told: DataFrame,
         user_metadata: str,
         *,
@@ -258,15 +258,15 @@ class Lake:
         files = [
             TaskFile(row["line"], row["rows"], row["size_bytes"]) for row in found if row["rows"]
         ]
-        is_in = not files or self.add_files(
-            table, files, user_metadata, version=version, numbered=numbered
+        is_in = not files or self.append_written(
+            name, files, user_metadata, version=version, numbered=numbered
         )
         noted = tuple(json.loads(row["noted"]) for row in found)
         return AppendedFiles(sum(file.rows for file in files), noted, is_in)
 
-    def add_files(
+    def append_written(
         self,
-        table: DataFiles,
+        name: str,
         files: Sequence[TaskFile],
         user_metadata: str,
         *,
@@ -279,7 +279,12 @@ class Lake:
         """
         try:
             return delta_log.append_files(
-                self.spark, table.folder, files, user_metadata, version=version, numbered=numbered
+                self.spark,
+                self.table_path(name),
+                files,
+                user_metadata,
+                version=version,
+                numbered=numbered,
             )
         except CONFLICTS:
             return False
