@@ -5,9 +5,10 @@ part of it, or if offsets were committed. Only hours to which something new belo
 """
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Final, TypeAlias
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
@@ -56,6 +57,14 @@ FOOTPRINTS: Final = {
     GROUP_STATES: _of_state,
 }
 
+FOOTPRINT_COLUMNS: Final = {
+    EPOCHS: ("started_at", "converged_at"),
+    REBALANCES: ("started_at", "ended_at", "duration_max_ms", "started_at_earliest"),
+    OWNERSHIP: ("from_at", "unowned_before_ms"),
+    GROUP_STATES: ("from_at",),
+}
+"""The columns that they look at, beside the group."""
+
 
 def hours_of_open(rebalances: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
     """Group and hour of rebalances that have not ended: all hours from the log's earlier end to its present end."""
@@ -96,24 +105,41 @@ def group_hours(
         assert found is not None
         return found
 
-    parts = [
-        _epoch_hours(wanted, table(TableName.EPOCHS)),
-        _rebalance_hours(wanted, table(TableName.REBALANCES), end),
-        _unowned_hours(wanted, table(TableName.OWNERSHIP)),
+    # Rows of all tables by group and hour, brought together by one shuffle: joins would take one each.
+    facts = [
+        _epoch_facts(wanted, table(TableName.EPOCHS)),
+        _rebalance_facts(wanted, table(TableName.REBALANCES), end),
+        _unowned_facts(wanted, table(TableName.OWNERSHIP)),
     ]
     if of_commits is None and (commits := read(TableName.OFFSET_COMMITS)) is not None:
         of_commits = commit_hours(wanted, commits)
+    has_commits = of_commits is not None
     if of_commits is not None:
-        parts.append(of_commits)
-    rows = parts[0]
-    for part in parts[1:]:
-        rows = rows.join(part, [*KEY], "full")
-    # If the hours are known they need not be found again.
-    looked_at = rows if wanted.hours is None else wanted.hours
-    states = _state_hours(wanted, table(TableName.GROUP_STATES), looked_at, end)
-    rows = rows.join(states, [*KEY], "left")
+        facts.append(of_commits.select(*KEY, F.lit(False).alias("is_state"), *OF_COMMITS))
+    states = table(TableName.GROUP_STATES)
+    if wanted.hours is not None:
+        # If the hours are known they need not be found first.
+        facts.append(_state_facts(wanted, states, wanted.hours, end))
+    rows = (
+        reduce(partial(DataFrame.unionByName, allowMissingColumns=True), facts)
+        .groupBy(*KEY)
+        .agg(
+            *_of_epochs(),
+            *_of_rebalances(),
+            *[F.sum("unowned_ms").alias(name) for name in UNOWNED_BOUNDS],
+            # One row for each hour.
+            *[F.max(name).alias(name) for name in OF_COMMITS if has_commits],
+            *(_of_states() if wanted.hours is not None else ()),
+            F.bool_and("is_state").alias("has_states_alone"),
+        )
+    )
+    if wanted.hours is None:
+        there = _state_facts(wanted, states, rows, end).groupBy(*KEY).agg(*_of_states())
+        rows = rows.join(there, [*KEY], "left")
+    else:
+        rows = rows.where("not has_states_alone")
     zero = F.lit(0)
-    if of_commits is None:
+    if not has_commits:
         zero = F.lit(None)
         for name, kind in OF_COMMITS.items():
             rows = rows.withColumn(name, F.lit(None).cast(kind))
@@ -151,14 +177,13 @@ def group_hours(
     )
 
 
+OF_EPOCHS: Final = ("partitions_moved", "members_joined", "members_left")
 COUNTED: Final = (
     "rebalances",
     "epochs",
     "not_stable_min_ms",
     "not_stable_estimate_ms",
-    "partitions_moved",
-    "members_joined",
-    "members_left",
+    *OF_EPOCHS,
 )
 UNOWNED_BOUNDS: Final = (
     "unowned_partition_min_ms",
@@ -167,39 +192,54 @@ UNOWNED_BOUNDS: Final = (
 )
 
 
-def _epoch_hours(wanted: Wanted, epochs: DataFrame) -> DataFrame:
+def _epoch_facts(wanted: Wanted, epochs: DataFrame) -> DataFrame:
     began = _began("")
-    causes = Window.partitionBy(*KEY, "primary_cause")
     found = wanted.only(
         epochs.where(wanted.between(began, began)).withColumn("hour", hour_of(began))
-    ).withColumn("of_cause", F.count("primary_cause").over(causes))
-    # The most frequent cause; among equally frequent ones the first in the alphabet.
-    ranked = F.struct(-F.col("of_cause"), "primary_cause")
+    )
     # Records of classic generations tell nothing about single partitions; their bounds count where the epoch does.
     classic = F.col("protocol") == "classic"
     least = F.coalesce("unowned_partition_min_ms", "unowned_partition_ms", F.lit(0))
     most = F.col("unowned_partition_max_ms")
     values = (least, F.coalesce("unowned_partition_estimate_ms", least), most)
-    return found.groupBy(*KEY).agg(
-        F.count(F.lit(1)).cast("int").alias("epochs"),
+    return found.select(
+        *KEY,
+        F.lit(False).alias("is_state"),
+        F.lit(1).alias("epoch"),
+        *OF_EPOCHS,
+        "convergence_ms",
+        "primary_cause",
         *[
-            F.sum(name).cast("int").alias(name)
-            for name in ("partitions_moved", "members_joined", "members_left")
-        ],
-        F.max("convergence_ms").alias("convergence_ms_max"),
-        F.min_by("primary_cause", F.when(F.col("primary_cause").isNotNull(), ranked)).alias(
-            "primary_cause"
-        ),
-        *[
-            F.sum(F.when(classic, value)).alias(f"{name}_classic")
+            F.when(classic, value).alias(f"{name}_classic")
             for name, value in zip(UNOWNED_BOUNDS, values, strict=True)
         ],
-        F.bool_or(most.isNull()).alias("epoch_unowned_unbounded"),
-        F.bool_or(F.col("completeness") == "gap").alias("epoch_gap"),
+        most.isNull().alias("epoch_unowned_unbounded"),
+        (F.col("completeness") == "gap").alias("epoch_gap"),
     )
 
 
-def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
+def _of_epochs() -> list[Column]:
+    causes = F.collect_list("primary_cause")
+    # The most frequent cause; among equally frequent ones the first in the alphabet.
+    ranked = F.transform(
+        F.array_distinct(causes),
+        lambda cause: F.struct(
+            (-F.size(F.filter(causes, lambda other: other == cause))).alias("often"),
+            cause.alias("cause"),
+        ),
+    )
+    return [
+        F.count("epoch").cast("int").alias("epochs"),
+        *[F.sum(name).cast("int").alias(name) for name in OF_EPOCHS],
+        F.max("convergence_ms").alias("convergence_ms_max"),
+        F.array_min(ranked)["cause"].alias("primary_cause"),
+        *[F.sum(f"{name}_classic").alias(f"{name}_classic") for name in UNOWNED_BOUNDS],
+        F.bool_or("epoch_unowned_unbounded").alias("epoch_unowned_unbounded"),
+        F.bool_or("epoch_gap").alias("epoch_gap"),
+    ]
+
+
+def _rebalance_facts(wanted: Wanted, rebalances: DataFrame, end: Column) -> DataFrame:
     began = F.col("started_at")
     # Clocks of two coordinators may differ, but nothing ends before it began.
     ended = F.greatest(began, F.coalesce("ended_at", end, began))
@@ -226,26 +266,35 @@ def _rebalance_hours(wanted: Wanted, rebalances: DataFrame, end: Column) -> Data
             F.explode(_hours(earliest, ended)).alias("hour"),
         )
     )
-
-    def within_the_hour(milliseconds: Column) -> Column:
-        """Rebalances do not overlap, but their bounds may."""
-        return F.least(F.sum(milliseconds), F.lit(HOUR_MS))
-
     least = F.greatest(F.lit(0), _share("began", "ended") - F.col("spare"))
-    return spread.groupBy(*KEY).agg(
-        F.count_if(hour_of("began") == F.col("hour")).cast("int").alias("rebalances"),
-        within_the_hour(least).alias("not_stable_min_ms"),
-        within_the_hour(F.greatest(least, _share("estimated", "ended"))).alias(
-            "not_stable_estimate_ms"
-        ),
-        within_the_hour(_share("earliest", "ended")).alias("not_stable_max_ms"),
-        F.bool_or("unbounded").alias("not_stable_unbounded"),
-        F.bool_or("unowned_unbounded").alias("rebalance_unowned_unbounded"),
-        F.bool_or(F.col("completeness") == "gap").alias("rebalance_gap"),
+    return spread.select(
+        *KEY,
+        F.lit(False).alias("is_state"),
+        (hour_of("began") == F.col("hour")).alias("rebalance_began"),
+        least.alias("not_stable_min_ms"),
+        F.greatest(least, _share("estimated", "ended")).alias("not_stable_estimate_ms"),
+        _share("earliest", "ended").alias("not_stable_max_ms"),
+        F.col("unbounded").alias("not_stable_unbounded"),
+        F.col("unowned_unbounded").alias("rebalance_unowned_unbounded"),
+        (F.col("completeness") == "gap").alias("rebalance_gap"),
     )
 
 
-def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
+def _of_rebalances() -> list[Column]:
+    durations = ("not_stable_min_ms", "not_stable_estimate_ms", "not_stable_max_ms")
+    told = ("not_stable_unbounded", "rebalance_unowned_unbounded", "rebalance_gap")
+    return [
+        F.count_if("rebalance_began").cast("int").alias("rebalances"),
+        # Rebalances do not overlap, but their bounds may. `least` would pass over the null of an hour without any.
+        *[
+            F.when(F.count(name) > 0, F.least(F.sum(name), F.lit(HOUR_MS))).alias(name)
+            for name in durations
+        ],
+        *[F.bool_or(name).alias(name) for name in told],
+    ]
+
+
+def _unowned_facts(wanted: Wanted, ownership: DataFrame) -> DataFrame:
     """Where every step is a record; stretches of classic groups have no topic id."""
     began = _back(F.col("from_at"), F.col("unowned_before_ms"))
     there = ownership.where("unowned_before_ms > 0 and topic_id is not null").where(
@@ -259,38 +308,35 @@ def _unowned_hours(wanted: Wanted, ownership: DataFrame) -> DataFrame:
             F.explode(_hours(began, F.col("from_at"))).alias("hour"),
         )
     )
-    return spread.groupBy(*KEY).agg(
-        *[F.sum(_share("began", "ended")).alias(name) for name in UNOWNED_BOUNDS]
+    return spread.select(
+        *KEY, F.lit(False).alias("is_state"), _share("began", "ended").alias("unowned_ms")
     )
 
 
-def _state_hours(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
-    """The protocol at the end of each hour, and the largest number of members in it."""
+def _state_facts(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Column) -> DataFrame:
     began = F.col("from_at")
     ended = F.greatest(began, F.coalesce("to_at", end, began))
     there = states.where(wanted.between(began, ended)).select(
         "group_id",
-        F.col("protocol"),
-        F.col("members"),
-        F.col("incarnation"),
-        F.col("from_offset"),
+        "protocol",
+        "members",
+        F.struct("incarnation", "from_offset").alias("latest"),
         began.alias("began"),
         ended.alias("ended"),
     )
     at = (F.col("began") < F.col("hour") + F.expr("interval 1 hour")) & (
         F.col("ended") >= F.col("hour")
     )
-    latest = F.struct("incarnation", "from_offset")
-    return (
-        hours.select(*KEY)
-        .join(there, "group_id")
-        .where(at)
-        .groupBy(*KEY)
-        .agg(
-            F.max_by("protocol", latest).alias("protocol"),
-            F.max("members").alias("members_max"),
-        )
-    )
+    found = hours.select(*KEY).join(there, "group_id").where(at)
+    return found.select(*KEY, F.lit(True).alias("is_state"), "protocol", "members", "latest")
+
+
+def _of_states() -> list[Column]:
+    """The protocol at the end of the hour, and the largest number of members in it."""
+    return [
+        F.max_by("protocol", "latest").alias("protocol"),
+        F.max("members").alias("members_max"),
+    ]
 
 
 def _began(prefix: str) -> Column:
