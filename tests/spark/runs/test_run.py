@@ -171,7 +171,7 @@ def test_a_second_run_changes_nothing(spark: SparkSession, whole: Whole, tmp_pat
     report = run_audit(spark, request)
     # What Spark's page shows, which remembers the last queries only.
     told = {query.description for query in queries_since(spark, began_ms)}
-    assert {"counting new records", "writing meta.progress"} <= told
+    assert {"counting new records", "replaying groups"} <= told
     assert (report.counts.read, report.groups) == (0, 0)
     assert report.versions == whole.report.versions
     assert {name for name, rows in report.rows.items() if rows} == {"meta.progress"}

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -11,10 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.session import private_spark
-from rebalance_audit.lake.storage import delta_log, small_tables
+from rebalance_audit.lake.storage import delta_log, sinks, small_tables
 from rebalance_audit.lake.storage.key_range import KeyRange
+from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
-from rebalance_audit.lake.storage.sinks import Sink, patch_rows
+from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import table_schemas
 from tests.spark.faults import truncate_log
@@ -46,6 +48,11 @@ def topics(spark: SparkSession, **names: str) -> DataFrame:
     return frame.withColumns(absent)
 
 
+def topic(topic_id: str, name: str) -> dict[str, Any]:
+    """One row of it, as the driver knows it."""
+    return {"topic_id": topic_id, "topic": name, "source": "metadata_log"}
+
+
 def named(lake: Lake, cluster: str) -> dict[str, str]:
     """Name by id."""
     return {row["topic_id"]: row["topic"] for row in table(Path(lake.path), TOPICS, cluster)}
@@ -75,16 +82,16 @@ def test_rewritten_rows_take_the_place_of_all_of_the_cluster(
     """A cluster that wrote last has its rows exchanged without a look at others; after others, they are looked for."""
     blue, green = Sink(lake, "blue", "run"), Sink(lake, "green", "other")
     with commit_metadata(spark, new_run_id(datetime.now(UTC))):
-        blue.rewrite(TOPICS, topics(spark, a="one", b="two"), 2)
-        blue.rewrite(TOPICS, topics(spark, b="second"), 1)
-        green.rewrite(TOPICS, topics(spark, a="mine"), 1)
-        blue.rewrite(TOPICS, topics(spark, c="three"), 1)
-        blue.rewrite(TOPICS, topics(spark, d="four"), 1)
+        blue.rewrite_from(TOPICS, topics(spark, a="one", b="two"), 2)
+        blue.rewrite_from(TOPICS, topics(spark, b="second"), 1)
+        green.rewrite(TOPICS, [topic("a", "mine")])
+        blue.rewrite(TOPICS, [topic("c", "three")])
+        blue.rewrite(TOPICS, [topic("d", "four")])
     assert operations(lake) == ["CREATE TABLE", "WRITE", "UPDATE", "WRITE", "WRITE", "UPDATE"]
     # Of a commit of another program nobody knows what it left of the cluster's rows.
     blue.append(TOPICS, topics(spark, e="not ours"))
     assert named(lake, "blue") == {"d": "four", "e": "not ours"}
-    blue.rewrite(TOPICS, topics(spark, f="six"), 1)
+    blue.rewrite(TOPICS, [topic("f", "six")])
     assert named(lake, "blue") == {"f": "six"}
     assert named(lake, "green") == {"a": "mine"}
 
@@ -199,18 +206,21 @@ def test_whatever_a_group_is_called_its_rows_are_found(spark: SparkSession) -> N
     assert [found(KeyRange(group_ends=(each, each))) for each in ids] == [[each] for each in ids]
 
 
-@pytest.mark.parametrize("bytes_max", [small_tables.SMALL_BYTES, 0], ids=["small", "by MERGE"])
+@pytest.mark.parametrize("way", ["by a task", "small", "by MERGE"])
 def test_a_change_feed_tells_what_has_changed(
-    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, bytes_max: int
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """Rows added, changed, removed; not those beside them in a file, nor those that are as they were."""
-    monkeypatch.setattr(small_tables, "SMALL_BYTES", bytes_max)
+    if way == "by MERGE":
+        monkeypatch.setattr(small_tables, "SMALL_BYTES", 0)
     Sink(lake, "green", FIRST_RUN).append(TOPICS, topics(spark, a="mine"))
     sink = Sink(lake, "blue", SECOND_RUN)
     sink.append(TOPICS, topics(spark, a="one", b="two", c="three"))
     sink.append(TOPICS, topics(spark, d="four"))
     gone = spark.createDataFrame([("c",), ("x",)], "topic_id string")
-    written = sink.patch(TOPICS, patch_rows(TOPICS, topics(spark, a="one", b="II", e="V"), gone))
+    rows = patch_rows(TOPICS, topics(spark, a="one", b="II", e="V"), gone)
+    written = sink.patch_few(TOPICS, rows) if way == "by a task" else sink.patch(TOPICS, rows)
+    assert written is not None
     assert (written.inserted, written.updated, written.deleted) == (1, 1, 1)
     version = lake.version(TOPICS)
     feed = spark.read.option("readChangeFeed", "true").option("startingVersion", version)
@@ -224,7 +234,31 @@ def test_a_change_feed_tells_what_has_changed(
     ]
     assert named(lake, "blue") == {"a": "one", "b": "II", "d": "four", "e": "V"}
     assert named(lake, "green") == {"a": "mine"}
-    assert operations(lake)[-1] == ("MERGE" if bytes_max == 0 else "UPDATE")
+    assert operations(lake)[-1] == ("MERGE" if way == "by MERGE" else "UPDATE")
+
+
+def test_a_task_leaves_a_table_that_others_change_as_it_is(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it wrote was made of an older version: it is taken away, and whoever asked goes another way."""
+    blue, green = Sink(lake, "blue", FIRST_RUN), Sink(lake, "green", SECOND_RUN)
+    blue.append(TOPICS, topics(spark, a="one"))
+    folder = Path(lake.table_path(TOPICS))
+
+    def after_the_other(*arguments: Any) -> bool:
+        monkeypatch.undo()
+        green.append(TOPICS, topics(spark, a="mine"))
+        return delta_log.commit_patch(*arguments)
+
+    monkeypatch.setattr(delta_log, "commit_patch", after_the_other)
+    assert blue.patch_few(TOPICS, patch_rows(TOPICS, topics(spark, a="I", b="two"))) is None
+    made_by = {pq.ParquetFile(path).metadata.created_by for path in folder.glob("*.parquet")}
+    assert not any("arrow" in each for each in made_by)  # of Spark's files alone
+    assert named(lake, "blue") == {"a": "one"}
+    # Of many rows a task does nothing.
+    monkeypatch.setattr(sinks, "FEW_CHANGES", 1)
+    assert blue.patch_few(TOPICS, patch_rows(TOPICS, topics(spark, a="I", b="two"))) is None
+    assert lake.version(TOPICS) == 2
 
 
 def states(spark: SparkSession, **ends: int | None) -> DataFrame:

@@ -21,7 +21,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.foreign_changes import TableMark
-from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -213,9 +212,8 @@ class Ledger:
         for number, part in sorted(self.partitions.items()):
             values = {name: getattr(part, name, None) for name in schema.column_names}
             rows.append(values | common | {"partition": number, "files": sorted(part.files)})
-        frame = table_rows(self.lake.spark, TableName.INGESTED, rows)
         with small_queries(self.lake.spark):
-            self.lake.overwrite(TableName.INGESTED, frame, "cluster", self.cluster)
+            self.lake.overwrite(TableName.INGESTED, rows, "cluster", self.cluster)
         self._saved = self._state()
 
     @property

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from rebalance_audit.lake.checks.scope import Scope
-from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.checks import CheckKind, CheckSeverity
@@ -47,9 +46,7 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
     rows = [common | _row(result) for result in results]
     with commit_metadata(lake.spark, check_id):
         lake.create([TableName.CHECKS])
-        # One file: a check is some two hundred short rows.
-        frame = table_rows(lake.spark, TableName.CHECKS, rows).coalesce(1)
-        lake.save(TableName.CHECKS, frame.write.format("delta").mode("append"))
+        lake.add_rows(TableName.CHECKS, rows)
 
 
 def _row(result: CheckResult) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class StoredBrokerLogs:
         set_anew = self._by(lines.where(moved).withColumn("at", at), is_known)
         rows = lines.where(~moved).unionByName(set_anew)
         rows = kept(rows, at_once=True)
-        self._sink.rewrite(TableName.BROKER_LOG, rows, rows.count())
+        self._sink.rewrite_from(TableName.BROKER_LOG, rows, rows.count())
 
     def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:
         """The rows as changed by this run."""

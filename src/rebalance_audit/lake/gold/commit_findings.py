@@ -20,6 +20,7 @@ from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.tables.schemas import TableName
 
 OFFSET_COMMITS: Final = "offset commits"
+KINDS_OF_COMMITS: Final = tuple(kind.kind for kind in OF_COMMITS)
 
 
 class Days(NamedTuple):
@@ -72,7 +73,7 @@ def commit_findings(
 
 
 def _is_of_commits() -> Column:
-    return F.col("kind").isin([kind.kind for kind in OF_COMMITS])
+    return F.col("kind").isin(*KINDS_OF_COMMITS)
 
 
 def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) -> DataFrame:

@@ -82,6 +82,11 @@ class AffectedGroups:
         """The resumed groups, if they are few enough to be listed one by one."""
         if 0 < self.resumed <= LISTED_GROUPS:
             self._few = found[RESUMED]["groups"]
+        self.few_rebuilt: frozenset[str] | None = frozenset()
+        """The groups that are replayed from their first record, if they are few enough."""
+        if self.rebuilt:
+            groups = found[REBUILT]["groups"]
+            self.few_rebuilt = frozenset(groups) if self.rebuilt <= LISTED_GROUPS else None
 
     @property
     def count(self) -> int:

@@ -18,8 +18,9 @@ from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.step_costs import Timeline
 from rebalance_audit.lake.session.named_jobs import named_jobs
+from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.run_ids import new_run_id
-from rebalance_audit.lake.storage.sinks import Sink, Written
+from rebalance_audit.lake.storage.sinks import FEW_CHANGES, Sink, Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import TableName
@@ -91,8 +92,12 @@ class RunContext:
 
     def upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
         """Add and update rows, unless `given`, their number if it is known, is 0."""
-        if given:
-            self.note(name, self.sink.upsert(name, rows))
+        if not given:
+            return
+        written = None
+        if given <= FEW_CHANGES:
+            written = self.sink.patch_few(name, patch_rows(name, rows))
+        self.note(name, self.sink.upsert(name, rows) if written is None else written)
 
     def note(self, name: str, written: Written) -> None:
         """Add up the rows that changed: a run writes quarantine twice, from the source and from the replay."""

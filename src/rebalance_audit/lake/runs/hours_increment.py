@@ -1,7 +1,7 @@
 """gold.group_hours in an increment: only the hours to which something new belongs are made again."""
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Collection, Sequence
+from functools import partial, reduce
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -19,7 +19,8 @@ from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
-from rebalance_audit.lake.storage.sinks import patch_rows
+from rebalance_audit.lake.storage.row_changes import patch_rows
+from rebalance_audit.lake.storage.sinks import FEW_CHANGES, Written
 from rebalance_audit.tables.schemas import TableName
 
 FEW_HOURS: Final = 100_000
@@ -37,6 +38,8 @@ class HoursNews(NamedTuple):
     """Whether the new commits follow all that the table includes, and it includes none of them."""
     rebuilt: DataFrame | None
     """Groups whose hours are all made again; None for none."""
+    few_rebuilt: Collection[str] | None
+    """The same, if they are few enough to be listed one by one; empty for none."""
     log_end_ms: int | None
 
 
@@ -53,24 +56,48 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
             lambda name: context.of_cluster(name).join(rebuilt, "group_id", "left_semi"),
             news.log_end_ms,
         )
-    if to_make is None:
+    made = None if to_make is None else _made_again(context, news, to_make, known)
+    written = None
+    if news.few_rebuilt is not None and (to_make is None or to_make.hours <= FEW_CHANGES):
+        parts = [] if of_rebuilt is None else [patch_rows(TableName.GROUP_HOURS, of_rebuilt)]
+        if made is not None and to_make is not None:
+            # Hours that have no row any more are to be removed.
+            parts += [made, to_make.pairs.select(*KEY)]
+        handed = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), parts)
+        written = context.sink.patch_few(TableName.GROUP_HOURS, handed, news.few_rebuilt)
+    if written is None:
+        written = _patched(context, made, to_make, of_rebuilt, rebuilt)
+    context.note(TableName.GROUP_HOURS, written)
+
+
+def _patched(
+    context: RunContext,
+    made: DataFrame | None,
+    to_make: "_HoursToMake | None",
+    of_rebuilt: DataFrame | None,
+    rebuilt: DataFrame | None,
+) -> Written:
+    if made is None or to_make is None:
         assert of_rebuilt is not None
-        context.replace(TableName.GROUP_HOURS, of_rebuilt, F.lit(True), rebuilt)
-        return
-    of_commits = _of_commits(context, to_make, known)
-    rows = group_hours(context.of_cluster, news.log_end_ms, to_make.wanted, of_commits)
-    made = patch_rows(TableName.GROUP_HOURS, rows).drop(*KEY)
+        return context.sink.replace(TableName.GROUP_HOURS, of_rebuilt, F.lit(True), rebuilt)
     pairs = to_make.pairs.select(*KEY)
-    same = [F.col(name) == F.col(f"row.{name}") for name in KEY]
-    written = context.sink.patch(
+    return context.sink.patch(
         TableName.GROUP_HOURS,
-        pairs.join(made, same, "left"),
+        pairs.join(made, [*KEY], "left"),
         of_rebuilt,
         rebuilt,
         keys=pairs,
         key_range=to_make.key_range,
     )
-    context.note(TableName.GROUP_HOURS, written)
+
+
+def _made_again(
+    context: RunContext, news: HoursNews, to_make: "_HoursToMake", known: DataFrame
+) -> DataFrame:
+    """The rows of the hours that still have one, as `Sink.patch` takes them."""
+    of_commits = _of_commits(context, to_make, known)
+    rows = group_hours(context.of_cluster, news.log_end_ms, to_make.wanted, of_commits)
+    return patch_rows(TableName.GROUP_HOURS, rows)
 
 
 class _HoursToMake(NamedTuple):
@@ -83,6 +110,7 @@ class _HoursToMake(NamedTuple):
     wanted: Wanted
     key_range: KeyRange
     has_again: bool
+    hours: int
 
 
 def _hours_to_make(
@@ -112,7 +140,7 @@ def _hours_to_make(
         both = pairs.unionByName(following.withColumn("again", F.lit(True)))
         pairs, found = _looked_through(both.groupBy(*KEY).agg(F.bool_or("again").alias("again")))
     wanted = Wanted(pairs.select(*KEY), found["low"], found["high"])
-    return _HoursToMake(pairs, continued, wanted, range_from(found), found["again"])
+    return _HoursToMake(pairs, continued, wanted, range_from(found), found["again"], found["rows"])
 
 
 def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:

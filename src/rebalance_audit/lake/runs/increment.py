@@ -206,6 +206,7 @@ class _Increment:
             affected.rebuilt,
             affected.groups,
             affected.rebuilt_groups() if affected.rebuilt else None,
+            affected.few_rebuilt,
             1 if is_one_task else None,
         )
 

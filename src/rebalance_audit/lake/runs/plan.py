@@ -32,6 +32,8 @@ class ReplayedGroups:
     """All of them, with a column `group_id`; None for every group of the log."""
     replaced: DataFrame | None = None
     """Those of them whose rows in the tables become the new ones, with a column `group_id`; None for none."""
+    few_replaced: frozenset[str] | None = None
+    """The same, if they are few enough to be listed one by one; empty for none."""
     tasks: int | None = None
     """How many tasks replay them; None for as many as a shuffle has."""
 

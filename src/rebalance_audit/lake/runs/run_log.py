@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from rebalance_audit.lake.storage.commit_retry import with_retries
-from rebalance_audit.lake.storage.local_rows import table_rows
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
@@ -60,8 +59,7 @@ class RunLog:
         def append() -> None:
             if is_numbered:
                 self.run_number = (self._lake.version(TableName.RUNS) or 0) + 1
-            rows = table_rows(self._lake.spark, TableName.RUNS, [self._row("running")])
-            self._lake.save(TableName.RUNS, rows.write.format("delta").mode("append"))
+            self._lake.add_rows(TableName.RUNS, [self._row("running")])
 
         with_retries(append)
 
@@ -107,8 +105,7 @@ class RunLog:
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
         """Replace the row by one with the outcome and the time of the end."""
         row = {**self._row(outcome), "ended_at": datetime.now(UTC), **columns}
-        rows = table_rows(self._lake.spark, TableName.RUNS, [row])
-        self._lake.overwrite(TableName.RUNS, rows, "run_id", self._entry.run_id)
+        self._lake.overwrite(TableName.RUNS, [row], "run_id", self._entry.run_id)
 
 
 def moment_of(moment_ms: int | None) -> datetime | None:

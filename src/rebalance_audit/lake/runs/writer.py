@@ -31,11 +31,12 @@ from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
+from rebalance_audit.lake.runs.patched_outputs import PatchedOutputs
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.named_jobs import named_jobs
-from rebalance_audit.lake.storage.local_rows import table_rows
-from rebalance_audit.lake.storage.sinks import Written, patch_rows
+from rebalance_audit.lake.storage.row_changes import patch_rows
+from rebalance_audit.lake.storage.sinks import Written
 from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.tables.schemas import TableName
 
@@ -62,15 +63,18 @@ class Writer:
 
     def write(self) -> None:
         """Write all tables. Raises LakeNotWritable."""
-        changed = self._write_outputs()
+        with named_jobs(self._context.spark, "changing tables"):
+            patched = self._patched()
         try:
+            changed = self._write_outputs(patched)
             self._named(TableName.GROUP_HOURS, partial(self._write_hours, changed))
             self._named(TableName.FINDINGS, self._write_commit_findings)
         finally:
+            patched.release()
             if self._hours is not None:
                 self._hours.unpersist()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
-        self._named(TableName.SNAPSHOTS, self._write_snapshots)
+        self._named(TableName.SNAPSHOTS, partial(self._write_snapshots, patched))
         self._named(TableName.TOPICS, self._write_topics)
         if self._plan.reached is not None:
             reached = self._plan.reached
@@ -83,14 +87,11 @@ class Writer:
 
     # -- silver and gold ------------------------------------------------------------------------
 
-    def _write_outputs(self) -> Sequence[DataFrame]:
-        """What the reducer made; returns group and hour of what differs, for gold.group_hours."""
-        outputs = (*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._request.with_silver else []))
-        writes: list[Callable[[], Written | None]] = [
-            partial(self._named, TableName.QUARANTINE, self._write_quarantine)
-        ]
-        writes += [
-            partial(self._named, OUTPUTS[output], partial(self._write_output, output))
+    def _outputs(self) -> list[str]:
+        """The reducer's outputs that may change a table of silver or gold."""
+        outputs = [*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._request.with_silver else [])]
+        return [
+            output
             for output in outputs
             if not (output == FINDINGS and self._has_no_findings)
             and (
@@ -98,14 +99,53 @@ class Writer:
                 or (self._replaced is not None and not self._sink.is_empty(OUTPUTS[output]))
             )
         ]
+
+    def _patched(self) -> PatchedOutputs:
+        """What one task can do of an increment."""
+        outputs: list[str] = []
+        if self._since is not None:
+            outputs = self._outputs()
+            outputs += [SNAPSHOTS] if self._summary.rows(SNAPSHOTS) else []
+            if self._summary.rows(QUARANTINE) and self._plan.unreadable is None:
+                outputs.append(QUARANTINE)
+        appended = [output for output in outputs if self._has_new_keys(output)]
+        return PatchedOutputs(
+            self._context,
+            Replayed(self._plan, self._stream, self._summary),
+            outputs,
+            appended=appended,
+        )
+
+    def _write_outputs(self, patched: PatchedOutputs) -> Sequence[DataFrame]:
+        """What the reducer made; returns group and hour of what differs, for gold.group_hours."""
+        writes: list[Callable[[], Written | None]] = [
+            partial(self._named, TableName.QUARANTINE, partial(self._write_quarantine, patched))
+        ]
+        writes += [
+            partial(self._named, OUTPUTS[output], partial(self._write_output, output, patched))
+            for output in self._outputs()
+        ]
         with ThreadPoolExecutor(WRITERS) as pool:
             done = [written for written in pool.map(_call, writes) if written is not None]
-        return [written.hours for written in done if written.hours is not None]
+        changed = [written.hours for written in done]
+        return [hours for hours in (*changed, patched.changed_hours()) if hours is not None]
 
-    def _write_output(self, output: str) -> Written:
-        write = self._replace_output if self._since is None else self._patch_output
+    def _has_new_keys(self, output: str) -> bool:
+        """Whether the table has none of the rows: there is one for each record that is new in bronze."""
+        return (
+            output == GROUP_RECORDS
+            and self._since is not None
+            and self._since.is_clean
+            and self._replaced is None
+        )
+
+    def _write_output(self, output: str, patched: PatchedOutputs) -> Written:
         files = self._summary.files(output)
-        written = self._sink.append_written(OUTPUTS[output], files) if files else write(output)
+        if files:
+            written = self._sink.append_written(OUTPUTS[output], files)
+        else:
+            write = self._replace_output if self._since is None else self._patch_output
+            written = patched.commit(output) or write(output)
         self._context.note(OUTPUTS[output], written)
         return written
 
@@ -122,8 +162,7 @@ class Writer:
         assert self._since is not None
         name, key_range = OUTPUTS[output], self._summary.key_range(output)
         new = rows_of(self._stream, output, NEW)
-        if output == GROUP_RECORDS and self._since.is_clean and self._replaced is None:
-            # A row for each record that is new in bronze: the table has none of them.
+        if self._has_new_keys(output):
             return self._sink.append(name, new)
         if output == MEMBERS:
             keys = new.select("group_id", "incarnation", "member_id").distinct()
@@ -146,7 +185,10 @@ class Writer:
             return F.lit(True)
         return in_window(output, self._request.from_ms, self._request.to_ms)
 
-    def _write_quarantine(self) -> None:
+    def _write_quarantine(self, patched: PatchedOutputs) -> None:
+        if (written := patched.commit(QUARANTINE)) is not None:
+            self._context.note(TableName.QUARANTINE, written)
+            return
         rows, given = rows_of(self._stream, QUARANTINE), self._summary.rows(QUARANTINE)
         if self._plan.unreadable is not None:
             rows = rows.unionByName(self._plan.unreadable, allowMissingColumns=True)
@@ -183,6 +225,7 @@ class Writer:
                 None if plan.commits is None else plan.commits.rows,
                 since.is_clean and not since.has_late(plan.counts),
                 self._replaced,
+                plan.groups.few_replaced,
                 plan.log_end_ms,
             ),
         )
@@ -214,8 +257,13 @@ class Writer:
             return
         # A rebuild also looks at rows of groups that are no longer in bronze, which nobody has counted.
         may_grow = self._may_grow or self._since is None
-        rows = self._commit_findings(days, may_grow=may_grow)
-        written = self._sink.replace(TableName.FINDINGS, rows.where(asked), scope_of(days) & asked)
+        rows = self._commit_findings(days, may_grow=may_grow).where(asked)
+        scope = scope_of(days) & asked
+        written = None
+        if days is not None:
+            written = self._sink.replace_few(TableName.FINDINGS, rows, scope)
+        if written is None:
+            written = self._sink.replace(TableName.FINDINGS, rows, scope)
         context.note(TableName.FINDINGS, written)
 
     def _write_all_findings(self, asked: Column) -> None:
@@ -258,12 +306,15 @@ class Writer:
 
     # -- what the next run needs ----------------------------------------------------------------
 
-    def _write_snapshots(self) -> None:
+    def _write_snapshots(self, patched: PatchedOutputs) -> None:
         if self._plan.reached is None:
             return
         context, name = self._context, TableName.SNAPSHOTS
         if files := self._summary.files(SNAPSHOTS):
             context.note(name, self._sink.append_written(name, files))
+            return
+        if (written := patched.commit(SNAPSHOTS)) is not None:
+            context.note(name, written)
             return
         given = self._summary.rows(SNAPSHOTS)
         rows = rows_of(self._stream, SNAPSHOTS)
@@ -295,8 +346,7 @@ class Writer:
         }
         reached = replace(reached, tables=marks_of_tables(context.lake))
         rows = [columns | of_run for columns in progress_columns(reached)]
-        frame = table_rows(context.spark, TableName.PROGRESS, rows)
-        written = self._sink.rewrite(TableName.PROGRESS, frame, len(rows))
+        written = self._sink.rewrite(TableName.PROGRESS, rows)
         context.note(TableName.PROGRESS, written)
 
 

@@ -108,16 +108,22 @@ class SmallTable(NamedTuple):
     files: Any
     """A sequence of Scala, of `AddFile`."""
 
-    def property(self, name: str) -> str | None:
-        """What TBLPROPERTIES have set."""
-        found = self.snapshot.metadata().configuration().get(name)
-        return str(found.get()) if found.isDefined() else None
+    @property
+    def paths(self) -> list[str]:
+        """Of the files, as Delta's log has them: relative to the table's folder, escaped as in a URI."""
+        return [self.files.apply(number).path() for number in range(self.files.size())]
 
     def named(self, names: Iterable[str]) -> list[Any]:
         """The files with these names."""
         wanted = set(names)
         files = (self.files.apply(number) for number in range(self.files.size()))
         return [file for file in files if file.path().rpartition("/")[2] in wanted]
+
+
+def property_of(snapshot: Any, name: str) -> str | None:
+    """What TBLPROPERTIES have set for a version of a table."""
+    found = snapshot.metadata().configuration().get(name)
+    return str(found.get()) if found.isDefined() else None
 
 
 def small_table(log: Any, snapshot: Any, bytes_max: int) -> SmallTable | None:
@@ -188,16 +194,16 @@ def add_files(
         transaction.commit(written, _append(user_metadata, classes))
 
 
-def _append(user_metadata: str, classes: Callable[[str], Any]) -> Any:
+def _append(user_metadata: str | None, classes: Callable[[str], Any]) -> Any:
     none = classes(OPTION).empty()
-    metadata = classes(SOME)(user_metadata)
+    metadata = none if user_metadata is None else classes(SOME)(user_metadata)
     return classes(WRITE)(classes(SAVE_MODE).Append, none, none, metadata, *[none] * 5)
 
 
 def commit_files(
     transaction: Any,
     actions: Iterable[str],
-    user_metadata: str,
+    user_metadata: str | None,
     metrics: Mapping[str, int],
     spark: SparkSession,
     classes: Callable[[str], Any],
@@ -214,6 +220,17 @@ def commit_files(
     transaction.registerSQLMetrics(java_session(spark), classes(PYTHON_UTILS).toScalaMap(found))
     added = sequence(classes, (logged_file(classes, line) for line in actions))
     transaction.commit(added, _append(user_metadata, classes))
+
+
+def commit_exchange(
+    transaction: Any, actions: Iterable[str], files: Iterable[Any], classes: Callable[[str], Any]
+) -> None:
+    """Commit files that are there already, as lines of the table's log, in place of files, each an `AddFile`.
+
+    `classes` as above. In its place: MERGE, in ten queries.
+    """
+    done = [*(logged_file(classes, line) for line in actions), *(file.remove() for file in files)]
+    transaction.commit(sequence(classes, done), classes(UPDATE)(classes(OPTION).empty()))
 
 
 def logged_file(classes: Callable[[str], Any], line: str) -> Any:

@@ -74,6 +74,21 @@ class TaskFile(NamedTuple):
     rows: int
     size_bytes: int
 
+    @property
+    def name(self) -> str:
+        """In the folder."""
+        return str(json.loads(self.line)["add"]["path"])
+
+    def as_changes(self, folder: str) -> str:
+        """The line of Delta's log that makes it a file of the change feed, in a folder of that of the table."""
+        told = {
+            "path": f"{folder}/{self.name}",
+            "partitionValues": {},
+            "size": self.size_bytes,
+            "dataChange": False,
+        }
+        return _json({"cdc": told})
+
 
 @dataclass(frozen=True, slots=True)
 class DataFiles:
@@ -85,6 +100,11 @@ class DataFiles:
     stats: tuple[str, ...]
     """The columns of which the log has statistics for each file."""
     codec: str
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """Of the rows on their way."""
+        return pa.schema([(name, arrow_type(kind)) for name, (kind, _) in self.columns.items()])
 
     def write(
         self,
@@ -111,6 +131,24 @@ class DataFiles:
             [{**told, "noted": json.dumps(noted())}],
             schema=pa.schema([(name, arrow_type(kind)) for name, kind in _TOLD.items()]),
         )
+
+    def written(self, rows: pa.Table) -> TaskFile:
+        """Write rows that the driver knows, at least one, into one file. Raises OSError."""
+        file = self.begin({})
+        try:
+            for batch in rows.to_batches():
+                file.add(batch)
+            told = file.close()
+        except BaseException:
+            file.discard()
+            raise
+        assert told is not None
+        return told
+
+    def remove(self, files: Iterable[TaskFile]) -> None:
+        """Remove files that no commit names."""
+        for file in files:
+            (Path(self.folder) / file.name).unlink(missing_ok=True)
 
     def begin(
         self, constants: Mapping[str, Any], row_group_bytes: int = ROW_GROUP_BYTES

@@ -19,14 +19,18 @@ from rebalance_audit.lake.session.private_spark import (
     DELTA_LOG,
     add_files,
     begin_transaction,
+    commit_exchange,
     commit_files,
     exchange_files,
     hadoop_conf,
     logged_file,
+    small_table,
     table_metadata,
 )
 from rebalance_audit.lake.storage.data_files import STATS_PREFIX, TaskFile
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
+from rebalance_audit.lake.storage.small_tables import SMALL_BYTES
+from rebalance_audit.lake.storage.table_patch import PatchedTable
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 NOT_FOUND: Final = "FileNotFoundException:"
@@ -132,12 +136,13 @@ def properties(spark: SparkSession, path: str) -> dict[str, str]:
 
 
 def replace_newest_rows(
-    spark: SparkSession, path: str, column: str, value: str, rows: DataFrame
+    spark: SparkSession, path: str, column: str, value: str, rows: DataFrame | TaskFile
 ) -> bool:
     """Replace what the newest commit of the table at a path added, if its rows all have a value in a column.
 
-    Only if this program made that commit, by an append or an overwrite; returns whether it did. Two queries, which look
-    at no other file: `replaceWhere` takes ten. Raises OSError, and one of CONFLICTS if another commit comes first.
+    Only if this program made that commit, by an append or an overwrite; returns whether it did. At most two queries,
+    none for a file that is there already, which look at no other file: `replaceWhere` takes ten. Raises OSError, and
+    one of CONFLICTS if another commit comes first.
     """
     transaction = begin_transaction(spark, java_class(spark, DELTA_LOG), path)
     lines = _actions(spark, path, transaction.readVersion())
@@ -148,7 +153,11 @@ def replace_newest_rows(
     if not added or not all(_has_only(add, column, value) for add in added.values()):
         return False
     classes = partial(java_class, spark)
-    exchange_files(transaction, (logged_file(classes, line) for line in added), rows, classes)
+    removed = [logged_file(classes, line) for line in added]
+    if isinstance(rows, TaskFile):
+        commit_exchange(transaction, [rows.line], removed, classes)
+    else:
+        exchange_files(transaction, removed, rows, classes)
     return True
 
 
@@ -174,12 +183,14 @@ def append_files(
     spark: SparkSession,
     path: str,
     files: Sequence[TaskFile],
-    user_metadata: str,
+    user_metadata: str | None,
     *,
     version: int | None = None,
     numbered: tuple[str, int] | None = None,
 ) -> bool:
     """Append files that are in the folder of the table at a path, see `data_files`; at least one.
+
+    Without `user_metadata` the commit gets what the session has set.
 
     With a `version` as `append_rows`. With `numbered`, an application and the number of its transaction, Delta refuses
     a second one with this number: False, and nothing is done, if there is one already. Raises one of CONFLICTS, and
@@ -204,6 +215,32 @@ def append_files(
         "numOutputBytes": sum(file.size_bytes for file in files),
     }
     commit_files(transaction, actions, user_metadata, metrics, spark, classes)
+    return True
+
+
+def commit_patch(
+    spark: SparkSession, path: str, patched: PatchedTable, user_metadata: str, version: int
+) -> bool:
+    """Commit what a task has changed in a version of the table at a path; at least one row.
+
+    False, and nothing is done, if that is not the newest one, or if its files are no longer listed.
+
+    Raises one of CONFLICTS.
+    """
+    if not patched.removed:
+        return append_files(spark, path, patched.added, user_metadata, version=version)
+    classes = partial(java_class, spark)
+    transaction = begin_transaction(spark, classes(DELTA_LOG), path)
+    if transaction.readVersion() != version:
+        return False
+    transaction.readWholeTable()
+    table = small_table(transaction.deltaLog(), transaction.snapshot(), SMALL_BYTES)
+    if table is None:
+        return False
+    lines = [file.line for file in patched.added]
+    if patched.changes is not None:
+        lines.append(patched.changes)
+    commit_exchange(transaction, lines, table.named(patched.removed), classes)
     return True
 
 

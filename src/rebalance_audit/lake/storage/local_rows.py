@@ -18,18 +18,27 @@ def local_rows(
     spark: SparkSession, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
 ) -> DataFrame:
     """A frame of rows with a value for each of the columns (name -> DDL type); moments are aware datetimes."""
+    return spark.createDataFrame(_arrow_rows(columns, rows))
+
+
+def table_rows(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """A frame of rows of one of our tables, keyed by column; columns that a row lacks are null."""
+    return spark.createDataFrame(arrow_rows(name, rows))
+
+
+def arrow_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """The same rows without Spark."""
+    columns = {column.name: column.type for column in table_schemas()[name].columns}
+    return _arrow_rows(columns, ([row.get(column) for column in columns] for row in rows))
+
+
+def _arrow_rows(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pa.Table:
     values = [*zip(*rows, strict=True)] or [()] * len(columns)
     kinds = [arrow_type(ddl) for ddl in columns.values()]
     arrays = [
         pa.array(map(_plain, column), kind) for column, kind in zip(values, kinds, strict=True)
     ]
-    return spark.createDataFrame(pa.table(arrays, names=list(columns)))
-
-
-def table_rows(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """A frame of rows of one of our tables, keyed by column; columns that a row lacks are null."""
-    columns = {column.name: column.type for column in table_schemas()[name].columns}
-    return local_rows(spark, columns, ([row.get(column) for column in columns] for row in rows))
+    return pa.table(arrays, names=list(columns))
 
 
 def _plain(value: Any) -> Any:

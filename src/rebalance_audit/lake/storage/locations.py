@@ -15,10 +15,15 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, DataFrameWriter, Spa
 
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage import delta_log
-from rebalance_audit.lake.storage.data_files import DataFiles, data_files
+from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile, data_files
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
-from rebalance_audit.lake.storage.small_tables import change_small_table, small_table_rows
+from rebalance_audit.lake.storage.small_tables import (
+    change_small_table,
+    patchable_table,
+    small_table_rows,
+)
 from rebalance_audit.lake.storage.table_files import TableFiles, table_files
+from rebalance_audit.lake.storage.table_patch import PatchableTable
 from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.tables.views import VIEWS_SCHEMA
@@ -75,10 +80,11 @@ class Location(Protocol):
         """Let a writer write into the table, which exists."""
 
     def replace_newest_rows(
-        self, schema: TableSchema, column: str, value: str, rows: DataFrame
+        self, schema: TableSchema, column: str, value: str, rows: DataFrame | TaskFile
     ) -> bool:
         """Replace the rows of the newest commit, if it is one of ours and all have the value; whether it was.
 
+        By others, or by those of a file that is there already.
         Raises OSError, and one of CONFLICTS if another commit comes first.
         """
 
@@ -96,6 +102,11 @@ class Location(Protocol):
 
     def table_files(self, schema: TableSchema, version: int, cluster: str) -> TableFiles | None:
         """The files that tasks read themselves; None where Spark has to."""
+
+    def patchable(
+        self, schema: TableSchema, version: int, *, appends: bool
+    ) -> PatchableTable | None:
+        """The table as one task changes it, or `appends` to it; None where Spark has to."""
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """The table as it is, with FILE, if it is small, see `small_table_rows`; else None."""
@@ -199,7 +210,7 @@ class Folder:
         writer.save(self.address(schema))
 
     def replace_newest_rows(
-        self, schema: TableSchema, column: str, value: str, rows: DataFrame
+        self, schema: TableSchema, column: str, value: str, rows: DataFrame | TaskFile
     ) -> bool:
         """By the table's log."""
         path = self.address(schema)
@@ -224,6 +235,12 @@ class Folder:
     def table_files(self, schema: TableSchema, version: int, cluster: str) -> TableFiles | None:
         """The same."""
         return table_files(self._spark, schema, self.address(schema), version, cluster)
+
+    def patchable(
+        self, schema: TableSchema, version: int, *, appends: bool
+    ) -> PatchableTable | None:
+        """As `data_files`."""
+        return patchable_table(self._spark, schema, self.address(schema), version, appends=appends)
 
     def load_small(self, schema: TableSchema) -> DataFrame | None:
         """By the table's log."""
@@ -340,7 +357,7 @@ class Catalog:
         schema: TableSchema,  # noqa: ARG002 - as in every location
         column: str,  # noqa: ARG002
         value: str,  # noqa: ARG002
-        rows: DataFrame,  # noqa: ARG002
+        rows: DataFrame | TaskFile,  # noqa: ARG002
     ) -> bool:
         """Never: a governed catalog lets nobody read the table's log."""
         return False
@@ -361,6 +378,16 @@ class Catalog:
         version: int,  # noqa: ARG002
         cluster: str,  # noqa: ARG002
     ) -> TableFiles | None:
+        """Never, as `replace_newest_rows`."""
+        return None
+
+    def patchable(
+        self,
+        schema: TableSchema,  # noqa: ARG002 - as in every location
+        version: int,  # noqa: ARG002
+        *,
+        appends: bool,  # noqa: ARG002
+    ) -> PatchableTable | None:
         """Never, as `replace_newest_rows`."""
         return None
 

@@ -5,10 +5,10 @@ version as it is, and a change data feed shows only what has really changed. Com
 range of the new rows' keys, so that Delta skips the files that cannot have them.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -19,20 +19,27 @@ from rebalance_audit.lake.storage.clustering import apart, goes_on
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
-from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
+from rebalance_audit.lake.storage.row_changes import (
+    CHANGE,
+    DELETE,
+    FILE,
+    HOURS,
+    INSERT,
+    UPDATE,
+    WENT_ON,
+    Footprint,
+    changes_between,
+    keyed,
+    patch_rows,
+    same_key,
+)
 from rebalance_audit.lake.storage.run_ids import appends_of
-from rebalance_audit.lake.storage.small_tables import FILE
+from rebalance_audit.lake.storage.table_patch import FewRows, PatchableTable, PatchedTable
 from rebalance_audit.lake.storage.tables import AppendedFiles, Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
-HOURS: Final = "_hours"
-WENT_ON: Final = "_went_on"
-"""Whether the row in the table may still change, see `clustering`."""
 FEW_CHANGES: Final = 20_000
 """Up to this many rows are broadcast: some MB in every task."""
-
-Footprint: TypeAlias = Callable[[str], Column]
-"""Takes the name of a struct column with a row; gives the hours of gold.group_hours to which the row belongs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,27 @@ class Sink:
         self._based_on[name] = self._version(name)
         return Written(inserted=sum(file.rows for file in files))
 
+    def patchable(self, name: str, *, appends: bool = False) -> PatchableTable | None:
+        """The table as it is now, for a task that changes it, or `appends` to it; None where Spark has to.
+
+        See `table_patch`.
+        """
+        self._make_way(name)
+        return self.lake.patchable(name, self._based_on[name], appends=appends)
+
+    def commit_patch(
+        self, name: str, table: PatchableTable, patched: PatchedTable
+    ) -> Written | None:
+        """Commit what a task has changed; None, and the table is as it was, if others have changed it meanwhile."""
+        written = Written(patched.inserted, patched.updated, patched.deleted)
+        if not patched.rows:
+            return written
+        if not self.lake.commit_patch(name, patched, self._run_id, table.version):
+            table.files.remove(patched.added)
+            return None
+        self._based_on[name] = self._version(name)
+        return written
+
     def insert_new(self, name: str, rows: DataFrame) -> Written:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""
         schema = table_schemas()[name]
@@ -113,7 +141,7 @@ class Sink:
     def _insert_missing(self, schema: TableSchema, rows: DataFrame, among: DataFrame) -> Written:
         there = among.select(*schema.key)
         missing = rows.alias("new").join(
-            there.alias("old"), _same_key(schema, "new", "old"), "left_anti"
+            there.alias("old"), same_key(schema, "new", "old"), "left_anti"
         )
         inserted = {
             CHANGE: F.lit(INSERT),
@@ -130,7 +158,9 @@ class Sink:
         if self.is_empty(name):
             return self._append(schema, rows)
         old, key_range = self._in_files(schema, rows)
-        return self._apply(schema, _changes(schema, _keyed(schema, rows), old, "left"), key_range)
+        return self._apply(
+            schema, changes_between(schema, keyed(schema, rows), old, "left"), key_range
+        )
 
     def put(self, name: str, rows: DataFrame, count: int, key_range: KeyRange) -> Written:
         """Add `count` rows, or replace those that have their keys, without comparing the two.
@@ -160,8 +190,15 @@ class Sink:
             return self._append(schema, rows)
         return self._apply(schema, self._replaced(schema, rows, scope, groups))
 
-    def rewrite(self, name: str, rows: DataFrame, count: int) -> Written:
-        """Replace all rows of the cluster by `count` rows, without comparing the two: for small tables."""
+    def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Written:
+        """Replace all rows of the cluster by these, keyed by column, without comparing the two: for small tables."""
+        ours = [{**row, "cluster": self.cluster} for row in rows]
+        self.lake.overwrite(name, ours, "cluster", self.cluster, partial(self._make_way, name))
+        self._based_on[name] = self._version(name)
+        return Written(inserted=len(rows))
+
+    def rewrite_from(self, name: str, rows: DataFrame, count: int) -> Written:
+        """The same of `count` rows that Spark has."""
         shaped = self._shaped(table_schemas()[name], rows)
         self.lake.overwrite(name, shaped, "cluster", self.cluster, partial(self._make_way, name))
         self._based_on[name] = self._version(name)
@@ -197,7 +234,7 @@ class Sink:
         old, key_range = self._in_files(schema, keys, key_range, are_few=True)
         fields = (f"row.{column.name}" for column in schema.columns[1:])
         row = F.expr(f"CASE WHEN row IS NOT NULL THEN struct(cluster, {', '.join(fields)}) END")
-        changes = _changes(
+        changes = changes_between(
             schema, handed.select(*schema.key, row.alias("row")), old, "left", footprint
         )
         if rebuilt is None:
@@ -210,6 +247,24 @@ class Sink:
             footprint,
         )
         return self._apply(schema, changes.unionByName(replaced))
+
+    def patch_few(
+        self, name: str, handed: DataFrame, replaced: Collection[str] = ()
+    ) -> Written | None:
+        """As `patch` in one query; None, and the table is as it was, if it or the rows are not small enough.
+
+        The table is to have no rows of the groups in `replaced` but those that are handed.
+        """
+        table = self.patchable(name)
+        if table is None:
+            return None
+        few = FewRows(table, {"cluster": self.cluster}, replaced, FEW_CHANGES)
+        done = few.change(handed)
+        return None if done is None else self.commit_patch(name, table, done)
+
+    def replace_few(self, name: str, rows: DataFrame, scope: Column) -> Written | None:
+        """As `replace` in one query; None as for `patch_few`."""
+        return self.patch_few(name, patch_rows(name, rows, self.of_cluster(name).where(scope)))
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
@@ -231,7 +286,7 @@ class Sink:
         if groups is not None:
             old = old.join(groups.select("group_id"), "group_id", "left_semi")
             old = old.select(*schema.column_names, FILE)
-        return _changes(schema, _keyed(schema, rows), old, "full", footprint)
+        return changes_between(schema, keyed(schema, rows), old, "full", footprint)
 
     def _in_files(
         self,
@@ -255,7 +310,7 @@ class Sink:
         if are_few:
             # They are picked first, without a shuffle of the table.
             rows = rows.alias("old").join(
-                keys.alias("new"), _same_key(schema, "new", "old"), "left_semi"
+                keys.alias("new"), same_key(schema, "new", "old"), "left_semi"
             )
         return rows.withColumn(FILE, F.lit(None).cast("string")), key_range
 
@@ -329,7 +384,7 @@ class Sink:
         """`among` is a condition on the target that every row to be updated or deleted meets; `files` have them."""
         # The literals let Delta skip files of other clusters and of other keys.
         of_cluster = F.col("target.cluster") == self.cluster
-        match = of_cluster & _same_key(schema, "target", "source")
+        match = of_cluster & same_key(schema, "target", "source")
         if among is not None:
             match &= among
         change = F.col(f"source.{CHANGE}")
@@ -372,78 +427,3 @@ class Sink:
                 raise gave_way(self.lake.path)
         self._based_on[name] = now
         return now != since
-
-
-def patch_rows(name: str, new: DataFrame, gone: DataFrame | None = None) -> DataFrame:
-    """What `Sink.patch` takes, made from rows of a table and from the keys of rows that are gone."""
-    schema = table_schemas()[name]
-    columns = [column for column in schema.column_names if column != "cluster"]
-    # A finding has an id of its own, but is of a group too.
-    keys = [column for column in columns if column in schema.key or column == "group_id"]
-    rows = new.select(*keys, _struct(columns).alias("row"))
-    if gone is None:
-        return rows
-    return rows.unionByName(gone.select(*keys), allowMissingColumns=True)
-
-
-def _changes(
-    schema: TableSchema,
-    new: DataFrame,
-    old: DataFrame,
-    how: str,
-    footprint: Footprint | None = None,
-) -> DataFrame:
-    """What turns the old rows into the new ones; with `how` left, rows that exist only among the old ones stay.
-
-    `new` has the key and `row`, a struct of all columns, null for a row to delete; `old` has FILE beside the table's
-    columns.
-    """
-    olds = old.select(*schema.key, FILE, _struct(schema.column_names).alias("row"))
-    change = F.expr(
-        "CASE WHEN new.row IS NULL AND old.row IS NULL THEN NULL"
-        f" WHEN old.row IS NULL THEN '{INSERT}'"
-        f" WHEN new.row IS NULL THEN '{DELETE}'"
-        f" WHEN NOT (new.row <=> old.row) THEN '{UPDATE}' END"
-    )
-    found = (
-        new.alias("new")
-        .join(olds.alias("old"), _same_key(schema, "new", "old"), how)
-        .select(
-            change.alias(CHANGE),
-            F.expr("coalesce(new.row, old.row) AS row"),
-            goes_on(schema, "old.row.").alias(WENT_ON),
-            f"old.{FILE}",
-            *([] if footprint is None else [_hours_of(footprint).alias(HOURS)]),
-        )
-    )
-    return found.where(F.col(CHANGE).isNotNull()).select(
-        CHANGE, WENT_ON, FILE, *([] if footprint is None else [HOURS]), "row.*"
-    )
-
-
-def _keyed(schema: TableSchema, rows: DataFrame) -> DataFrame:
-    """The rows in the form in which `_changes` takes new ones."""
-    return rows.select(*schema.key, _struct(schema.column_names).alias("row"))
-
-
-def _struct(names: Iterable[str]) -> Column:
-    """In one expression: to build one in Python takes Java some calls for each column."""
-    return F.expr(f"struct({', '.join(names)})")
-
-
-def _hours_of(footprint: Footprint) -> Column:
-    none = F.array().cast("array<timestamp>")
-    return F.array_union(
-        F.coalesce(footprint("old.row"), none), F.coalesce(footprint("new.row"), none)
-    )
-
-
-def _same_key(schema: TableSchema, left: str, right: str) -> Column:
-    """Equality of the table's key, null-safe where a key column may be null."""
-    nullable = {column.name for column in schema.columns if column.nullable}
-    return F.expr(
-        " AND ".join(
-            f"{left}.{name} {'<=>' if name in nullable else '='} {right}.{name}"
-            for name in schema.key
-        )
-    )

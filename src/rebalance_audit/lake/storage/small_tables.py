@@ -7,6 +7,7 @@ the tables of an increment that was most of its time. Where there is no such lis
 from collections.abc import Collection
 from functools import partial
 from typing import Final
+from urllib.parse import unquote
 
 from delta.exceptions import ConcurrentWriteException
 from py4j.protocol import Py4JError
@@ -19,18 +20,26 @@ from rebalance_audit.lake.session.private_spark import (
     begin_transaction,
     exchange_files,
     newest_snapshot,
+    property_of,
     rows_of_files,
     sequence,
     small_table,
 )
-from rebalance_audit.lake.storage.row_changes import CHANGE, DELETE, INSERT, UPDATE
+from rebalance_audit.lake.storage.data_files import data_files
+from rebalance_audit.lake.storage.row_changes import (
+    CHANGE,
+    CHANGE_TYPE,
+    DELETE,
+    FILE,
+    INSERT,
+    UPDATE,
+)
+from rebalance_audit.lake.storage.table_patch import PatchableTable
+from rebalance_audit.tables.schemas import TableSchema
 
 SMALL_BYTES: Final = 32 << 20
 """A table of so many bytes is read in about the time in which Delta plans to read a part of it."""
 CHANGE_FEED: Final = "delta.enableChangeDataFeed"
-CHANGE_TYPE: Final = "_change_type"
-"""Delta's column by which rows of the change feed are told from the table's own, which have null in it."""
-FILE: Final = "_file"
 ROW: Final = "_row"
 BEFORE: Final = "_before"
 AFTER: Final = "_after"
@@ -85,7 +94,7 @@ def change_small_table(
         # As for MERGE, whatever others add meanwhile could be the same rows.
         transaction.readWholeTable()
         target = rows_of_files(spark, classes, table, table.files)
-        has_feed = table.property(CHANGE_FEED) == "true"
+        has_feed = property_of(table.snapshot, CHANGE_FEED) == "true"
     except Py4JError:
         return False  # as in `small_table_rows`
     source = changes.alias("source")
@@ -101,6 +110,36 @@ def change_small_table(
     rows = _changed(pairs, has_feed=has_feed)
     exchange_files(transaction, touched, rows.coalesce(1), classes)
     return True
+
+
+def patchable_table(
+    spark: SparkSession, schema: TableSchema, path: str, version: int, *, appends: bool = False
+) -> PatchableTable | None:
+    """The table at a path as one task changes it, if it is small, and if `version` is the newest one; else None.
+
+    If a task only `appends` rows to it, it may be of any size. None also where tasks cannot write files themselves.
+    """
+    files = data_files(spark, schema, path)
+    if files is None:
+        return None
+    names: list[str] = []
+    try:
+        log, snapshot = newest_snapshot(spark, java_class(spark, DELTA_LOG), path)
+        if snapshot.version() != version:
+            return None
+        if not appends:
+            table = small_table(log, snapshot, SMALL_BYTES)
+            if table is None:
+                return None
+            names = [unquote(each) for each in table.paths]
+        has_feed = property_of(snapshot, CHANGE_FEED) == "true"
+    except Py4JError:
+        return None  # as in `small_table_rows`
+    if any("/" in name for name in names):
+        return None  # a clone has files of another table
+    return PatchableTable(
+        files, tuple(names), tuple(schema.key), schema.open_while_null, has_feed, version
+    )
 
 
 def _with_files(rows: DataFrame) -> DataFrame:

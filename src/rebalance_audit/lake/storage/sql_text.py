@@ -14,3 +14,9 @@ def text_literal(text: str) -> str:
     if PLAIN.fullmatch(text):
         return f"'{text}'"
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
+
+
+def quoted_comment(text: str) -> str:
+    """The same where a statement takes a literal alone, as for a comment."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -4,7 +4,7 @@ Spark would read rows, and put them into columns again for each Python worker.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,31 +70,38 @@ class TableFiles:
 
     def _rows(self, paths: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Raises DataFileNotReadable."""
+        types = {name: self.types[name] for name in dict.fromkeys([CLUSTER, *columns])}
         for path in paths:
-            try:
-                with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-                    there = set(file.schema_arrow.names)
-                    wanted = [name for name in (CLUSTER, *columns) if name in there]
-                    for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-                        ours = pc.equal(batch[CLUSTER], self.cluster)
-                        yield self._shaped(
-                            batch if pc.all(ours).as_py() else batch.filter(ours), columns, there
-                        )
-            except (OSError, pa.ArrowException) as error:
-                raise DataFileNotReadable(path, error) from error
+            for batch in rows_of_file(path, types):
+                ours = pc.equal(batch[CLUSTER], self.cluster)
+                rows = batch if pc.all(ours).as_py() else batch.filter(ours)
+                yield rows.select(columns)
 
-    def _shaped(
-        self, batch: pa.RecordBatch, columns: Sequence[str], there: set[str]
-    ) -> pa.RecordBatch:
-        """A file of an earlier release may lack columns."""
-        kinds = {name: arrow_type(self.types[name]) for name in columns}
-        return pa.RecordBatch.from_arrays(
-            [
-                batch[name].cast(kind) if name in there else pa.nulls(batch.num_rows, kind)
-                for name, kind in kinds.items()
-            ],
-            schema=pa.schema([*kinds.items()]),
-        )
+
+def rows_of_file(
+    path: str, types: Mapping[str, str], batch_rows: int = BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one file, with these columns: name -> type as DDL. Raises DataFileNotReadable."""
+    try:
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            there = set(file.schema_arrow.names)
+            wanted = [name for name in types if name in there]
+            for batch in file.iter_batches(batch_rows, columns=wanted):
+                yield _shaped(batch, types, there)
+    except (OSError, pa.ArrowException) as error:
+        raise DataFileNotReadable(path, error) from error
+
+
+def _shaped(batch: pa.RecordBatch, types: Mapping[str, str], there: set[str]) -> pa.RecordBatch:
+    """A file of an earlier release may lack columns."""
+    kinds = {name: arrow_type(kind) for name, kind in types.items()}
+    return pa.RecordBatch.from_arrays(
+        [
+            batch[name].cast(kind) if name in there else pa.nulls(batch.num_rows, kind)
+            for name, kind in kinds.items()
+        ],
+        schema=pa.schema([*kinds.items()]),
+    )
 
 
 def table_files(

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
@@ -25,25 +25,17 @@ from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile
 from rebalance_audit.lake.storage.delta_log import TableCommit, java_message
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
-from rebalance_audit.lake.storage.local_rows import table_rows
+from rebalance_audit.lake.storage.local_rows import arrow_rows, table_rows
 from rebalance_audit.lake.storage.locations import Folder, location_of
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.small_tables import CHANGE_FEED
-from rebalance_audit.lake.storage.sql_text import text_literal
+from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
+from rebalance_audit.lake.storage.table_definition import definition
 from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTable
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
-FILTERED_BY: Final = (
-    "cluster",
-    "partition",
-    "offset",
-    "timestamp",
-    "group_id",
-    "topic",
-    "transaction_state",
-)
-"""Columns of bronze and silver by which queries filter."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 MADE_MEANWHILE: Final = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
@@ -96,7 +88,7 @@ class Lake:
         if name is not None:
             self._location.prepare([VIEWS_SCHEMA])
             self.spark.sql(
-                f"CREATE OR REPLACE VIEW {name} COMMENT {_quoted(view.question)}"
+                f"CREATE OR REPLACE VIEW {name} COMMENT {quoted_comment(view.question)}"
                 f" AS {view.sql_over(self.sql_name)}"
             )
         return name
@@ -289,30 +281,51 @@ class Lake:
         except CONFLICTS:
             return False
 
+    def add_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append rows that the driver knows, at least one, keyed by column. Raises OSError."""
+        files = self.data_files(name)
+        if files is not None:
+            file = files.written(arrow_rows(name, rows))
+            delta_log.append_files(self.spark, self.table_path(name), [file], None)
+        else:
+            frame = table_rows(self.spark, name, rows)
+            self.save(name, frame.write.format("delta").mode("append"))
+
     def overwrite(
         self,
         name: str,
-        rows: DataFrame,
+        rows: DataFrame | Sequence[Mapping[str, Any]],
         column: str,
         value: str,
         check: Callable[[], object] = lambda: None,
     ) -> None:
-        """Replace all rows that have a value in a column by rows that have it too.
+        """Replace all rows that have a value in a column by rows that have it too; the driver may know them.
 
         To be used for every change of the table, so that the commit that last wrote the value has all its rows. One
         commit, and for few rows much less work than a MERGE; tried again if another program committed first. `check`
         is called before each attempt.
         """
-        writer = rows.write.format("delta").mode("overwrite")
-        writer = writer.option("replaceWhere", f"{column} = {text_literal(value)}")
+        schema = table_schemas()[name]
+        files, file = None, None
+        if not isinstance(rows, DataFrame) and rows and (files := self.data_files(name)):
+            file = files.written(arrow_rows(name, rows))
 
         def replace() -> None:
             check()
-            if self.is_folder and self.is_unwritten(name):
+            is_new = self.is_folder and self.is_unwritten(name)
+            if is_new and file is not None:
+                delta_log.append_files(self.spark, self.table_path(name), [file], None)
+                return
+            frame = rows if isinstance(rows, DataFrame) else table_rows(self.spark, name, rows)
+            writer = frame.write.format("delta")
+            if is_new:
                 # Nothing to look for; of two runs that see the table unwritten, one is kept out by the lake's lock.
-                self.save(name, rows.write.format("delta").mode("append"))
-            elif not self._location.replace_newest_rows(table_schemas()[name], column, value, rows):
-                self.save(name, writer)
+                self.save(name, writer.mode("append"))
+            elif not self._location.replace_newest_rows(schema, column, value, file or frame):
+                condition = f"{column} = {text_literal(value)}"
+                self.save(name, writer.mode("overwrite").option("replaceWhere", condition))
+                if files is not None and file is not None:
+                    files.remove([file])
 
         with_retries(replace)
 
@@ -342,6 +355,24 @@ class Lake:
             found += there
         return found
 
+    def patchable(self, name: str, version: int, *, appends: bool = False) -> PatchableTable | None:
+        """A table as one task changes it, or `appends` to it; None where Spark has to.
+
+        It must be small, unless nothing is looked for in it, and of this version.
+        """
+        return self._location.patchable(table_schemas()[name], version, appends=appends)
+
+    def commit_patch(
+        self, name: str, patched: PatchedTable, user_metadata: str, version: int
+    ) -> bool:
+        """Commit what a task has changed in a version of a table; whether nobody else came first."""
+        try:
+            return delta_log.commit_patch(
+                self.spark, self.table_path(name), patched, user_metadata, version
+            )
+        except CONFLICTS:
+            return False
+
     def read_small(self, name: str) -> DataFrame | None:
         """A small table as it is now, and the FILE that has each row; None for others."""
         return self._location.load_small(table_schemas()[name])
@@ -363,7 +394,7 @@ class Lake:
             if self._location.version(schema) is None:
                 remove_aborted_create(path)
                 try:
-                    self.spark.sql(_definition(self._location.sql_name(schema), schema))
+                    self.spark.sql(definition(self._location.sql_name(schema), schema))
                 except PySparkException as error:
                     if not (MADE_MEANWHILE.search(str(error)) and self._appears(schema)):
                         raise
@@ -392,7 +423,7 @@ class Lake:
             if found is None:
                 self.spark.sql(
                     f"ALTER TABLE {self._location.sql_name(schema)} ADD COLUMNS"
-                    f" (`{column.name}` {column.type} COMMENT {_quoted(column.meaning)})"
+                    f" (`{column.name}` {column.type} COMMENT {quoted_comment(column.meaning)})"
                 )
             elif found.dataType.simpleString() != column.type.replace(" ", ""):
                 raise LakeNotWritable(
@@ -410,39 +441,6 @@ def _translated(path: str) -> Iterator[None]:
         raise LakeNotWritable(f"{path} cannot be written: {_first_line(error)}.") from error
     except Py4JJavaError as error:
         raise LakeNotWritable(f"{path} cannot be written: {java_message(error)}.") from error
-
-
-def _definition(name: str, schema: TableSchema) -> str:
-    """The statement that makes a table."""
-    # Readers without Spark, and many engines, cannot read deletion vectors.
-    properties = {"delta.enableDeletionVectors": "false"}
-    if schema.layer in {"bronze", "gold"}:
-        # A dashboard that was refreshed an hour ago asks what has changed since, and so does an increment over bronze;
-        # for appends the feed costs nothing, since the rows can be read from the data files.
-        properties[CHANGE_FEED] = "true"
-    if schema.layer in {"bronze", "silver"}:
-        # Minimum and maximum per file only of the columns that queries filter by: for all columns they would take a
-        # third of the write's time.
-        names = [name for name in FILTERED_BY if name in schema.column_names]
-        properties["delta.dataSkippingStatsColumns"] = ",".join(names)
-    if schema.append_only:
-        properties["delta.appendOnly"] = "true"
-    columns = ", ".join(
-        f"`{column.name}` {column.type}{'' if column.nullable else ' NOT NULL'}"
-        f" COMMENT {_quoted(column.meaning)}"
-        for column in schema.columns
-    )
-    set_to = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
-    clustering = f" CLUSTER BY ({', '.join(schema.clustered_by)})" if schema.clustered_by else ""
-    return (
-        f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING delta{clustering}"
-        f" COMMENT {_quoted(schema.description)} TBLPROPERTIES ({set_to})"
-    )
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,151 @@
+"""Rows of the reducer brought into their tables by one task, where the tables are small: see `storage.table_patch`.
+
+An increment changes a dozen tables by a few rows each. One by one, each takes three queries or more, which cost more
+than the rows do.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.rows import FINDINGS, MEMBERS
+from rebalance_audit.lake.gold.commit_findings import KINDS_OF_COMMITS
+from rebalance_audit.lake.gold.group_hours import FOOTPRINT_COLUMNS, footprint_of
+from rebalance_audit.lake.gold.output_rows import GONE
+from rebalance_audit.lake.gold.outputs import OUTPUTS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.storage.table_patch import (
+    ROW,
+    PatchableTable,
+    PatchedTable,
+    TablePatch,
+)
+from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.schemas import table_schemas
+
+OUTSIDE_OF_GROUPS: Final = frozenset({QUARANTINE, SNAPSHOTS})
+"""Rows of these replace those with their keys alone."""
+
+
+def _made_columns() -> dict[str, str]:
+    """Name and type of the columns that the task makes.
+
+    What it did to the table of an `output`, as JSON, or the columns of a row that changed which say to which hours of
+    the group it belongs.
+    """
+    looked_at: dict[str, str] = {}
+    for output, names in FOOTPRINT_COLUMNS.items():
+        types = {column.name: column.type for column in table_schemas()[OUTPUTS[output]].columns}
+        looked_at |= {name: types[name] for name in names}
+    fields = ", ".join(f"{name}: {kind}" for name, kind in looked_at.items())
+    return {
+        "output": "string",
+        "told": "string",
+        "group_id": "string",
+        ROW: f"struct<{fields}>",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPatches:
+    """The tables that the task changes; it is sent there."""
+
+    tables: Mapping[str, PatchableTable]
+    """By the name of the output."""
+    constants: Mapping[str, Any]
+    """Columns that are the same in all rows of a run, of whichever table has them."""
+    replaced: frozenset[str]
+    """Groups of which the tables are to have the rows of this run alone."""
+
+    def made_of(self, stream: DataFrame) -> DataFrame:
+        """What the task tells: see `patched` and `changed_hours`. Whoever reads it first makes the task write."""
+        ours = stream.where(F.col("table").isin([*self.tables]))
+        ddl = ", ".join(f"{name} {kind}" for name, kind in _made_columns().items())
+        # A batch has the rows of several tables, all but one of whose columns are null.
+        return ours.coalesce(1).mapInArrow(self._make, ddl)
+
+    def _make(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        patches = {output: self._patch(output) for output in self.tables}
+        for batch in batches:
+            for output in pc.unique(batch["table"]).to_pylist():
+                rows = batch.filter(pc.equal(batch["table"], output))
+                is_gone = pc.equal(rows["mark"], GONE)
+                cells = pa.RecordBatch.from_struct_array(rows[output])
+                patches[output].drop(cells.filter(is_gone))
+                patches[output].put(cells.filter(pc.invert(is_gone)))
+        kinds = {name: arrow_type(kind) for name, kind in _made_columns().items()}
+        for output, patch in patches.items():
+            told, changed = patch.close()
+            yield _batch(kinds, 1, output=output, told=json.dumps(told))
+            for rows in changed if output in FOOTPRINT_COLUMNS else ():
+                for part in rows.to_batches():
+                    yield _batch(
+                        kinds,
+                        part.num_rows,
+                        output=output,
+                        group_id=part["group_id"],
+                        row=_looked_at(kinds[ROW], part, FOOTPRINT_COLUMNS[output]),
+                    )
+
+    def _patch(self, output: str) -> TablePatch:
+        table = self.tables[output]
+        constants = {
+            name: value for name, value in self.constants.items() if name in table.files.columns
+        }
+        if output in OUTSIDE_OF_GROUPS:
+            # A snapshot says up to where it is known: it always differs.
+            return TablePatch(table, constants, compares=output != SNAPSHOTS)
+        return TablePatch(
+            table,
+            constants,
+            merge=merge_stints if output == MEMBERS else None,
+            replaced=self.replaced,
+            spared=("kind", KINDS_OF_COMMITS) if output == FINDINGS else None,
+        )
+
+
+def patched(made: DataFrame) -> dict[str, PatchedTable]:
+    """What the task did to the table of each output."""
+    rows = made.where("told is not null").select("output", "told").collect()
+    return {output: PatchedTable.from_told(json.loads(told)) for output, told in rows}
+
+
+def changed_hours(made: DataFrame) -> DataFrame:
+    """Group and hour of the rows that changed, for gold.group_hours."""
+
+    def hours(before: Column, output: str) -> Column:
+        footprint = footprint_of(output)
+        assert footprint is not None
+        return F.when(F.col("output") == output, footprint(ROW)).otherwise(before)
+
+    none = F.lit(None).cast("array<timestamp>")
+    found = F.explode(reduce(hours, FOOTPRINT_COLUMNS, none))
+    return made.where("told is null").select("group_id", found.alias("hour"))
+
+
+def _batch(kinds: Mapping[str, pa.DataType], count: int, **columns: Any) -> pa.RecordBatch:
+    """Rows with these columns, the others null."""
+
+    def column(name: str, kind: pa.DataType) -> pa.Array:
+        value = columns.get(name)
+        if isinstance(value, pa.Array):
+            return value
+        return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)
+
+    arrays = [column(name, kind) for name, kind in kinds.items()]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kinds.items()]))
+
+
+def _looked_at(kind: pa.StructType, rows: pa.RecordBatch, names: Iterable[str]) -> pa.StructArray:
+    fields = [
+        rows[field.name] if field.name in names else pa.nulls(rows.num_rows, field.type)
+        for field in kind
+    ]
+    return pa.StructArray.from_arrays(fields, fields=[*kind])
