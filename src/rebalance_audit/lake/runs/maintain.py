@@ -10,7 +10,6 @@ has audited yet are not deleted.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -25,12 +24,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
 from rebalance_audit.lake.session.kept_rows import keeping_rows, kept, remove_kept_rows
+from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
-from rebalance_audit.lake.storage.tables import WRITERS, Lake
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
@@ -138,9 +138,8 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         commit_metadata(lake.spark, report.run_id),
         _settings(lake, request),
         keeping_rows(lake.spark, lake.folder, report.run_id),
-        ThreadPoolExecutor(WRITERS) as pool,
     ):
-        done = pool.map(lambda name: _Table(lake, name, request, now, tell).care(), names)
+        done = side_by_side(lambda name: _Table(lake, name, request, now, tell).care(), names)
         report.tables.update(zip(names, done, strict=True))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)

@@ -1,7 +1,6 @@
 """The tables of the reducer's outputs as one task has changed them, each to be committed when it is its turn."""
 
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from pyspark import StorageLevel
@@ -12,8 +11,8 @@ from rebalance_audit.lake.gold.output_patches import OutputPatches, changed_hour
 from rebalance_audit.lake.gold.outputs import OUTPUTS, SNAPSHOTS
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.replayed import Replayed
+from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.sinks import FEW_CHANGES, Written
-from rebalance_audit.lake.storage.tables import WRITERS
 
 if TYPE_CHECKING:
     from rebalance_audit.lake.storage.table_patch import PatchableTable
@@ -45,14 +44,13 @@ class PatchedOutputs:
             if replayed.summary.rows(output)
             <= (FEW_SNAPSHOTS if output == SNAPSHOTS else FEW_CHANGES)
         ]
-        with ThreadPoolExecutor(WRITERS) as pool:
-            found = pool.map(
-                lambda output: self._sink.patchable(OUTPUTS[output], appends=output in appended),
-                few if groups is not None else (),
-            )
-            self._tables: dict[str, PatchableTable] = {
-                output: table for output, table in zip(few, found, strict=False) if table
-            }
+        found = side_by_side(
+            lambda output: self._sink.patchable(OUTPUTS[output], appends=output in appended),
+            few if groups is not None else (),
+        )
+        self._tables: dict[str, PatchableTable] = {
+            output: table for output, table in zip(few, found, strict=False) if table
+        }
         self._made: DataFrame | None = None
         self._patched = {}
         if self._tables:

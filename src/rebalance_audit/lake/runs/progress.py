@@ -6,7 +6,6 @@ ahead of the snapshots, and no affected group may be resumed.
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,8 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
+from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.foreign_changes import TableMark
-from rebalance_audit.lake.storage.tables import WRITERS, Lake
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 BUILT_ON: Final = (
@@ -167,17 +167,15 @@ def changes_by_others(lake: Lake, since: Progress) -> dict[str, str]:
 
     Commits of this program's runs are no such changes, also those for other clusters of the lake.
     """
-    with ThreadPoolExecutor(WRITERS) as pool:
-        happened = pool.map(lambda known: lake.change_since(*known), since.tables.items())
-        found = zip(since.tables, happened, strict=True)
-        return {name: what for name, what in found if what is not None}
+    happened = side_by_side(lambda known: lake.change_since(*known), since.tables.items())
+    found = zip(since.tables, happened, strict=True)
+    return {name: what for name, what in found if what is not None}
 
 
 def marks_of_tables(lake: Lake) -> dict[str, TableMark]:
     """The tables that a run builds on, as they are now. Raises LakeNotReadable."""
-    with ThreadPoolExecutor(WRITERS) as pool:
-        marks = zip(BUILT_ON, pool.map(lake.mark, BUILT_ON), strict=True)
-        return {name: mark for name, mark in marks if mark is not None}
+    marks = zip(BUILT_ON, side_by_side(lake.mark, BUILT_ON), strict=True)
+    return {name: mark for name, mark in marks if mark is not None}
 
 
 def progress_columns(reached: Progress) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """A plan replayed: the rows that came out, and where each record went."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from pyspark import StorageLevel
@@ -14,9 +13,9 @@ from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.plan import Plan
+from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.lake.storage.tables import WRITERS
 
 
 class Replayed(NamedTuple):
@@ -101,8 +100,7 @@ def _files(context: RunContext, plan: Plan) -> OutputFiles:
         for output in AS_THEY_ARE
         if output not in unwanted and context.sink.is_empty(OUTPUTS[output])
     ]
-    with ThreadPoolExecutor(WRITERS) as pool:
-        found = [*pool.map(context.lake.data_files, [OUTPUTS[output] for output in empty])]
+    found = side_by_side(context.lake.data_files, [OUTPUTS[output] for output in empty])
     tables = {output: files for output, files in zip(empty, found, strict=True) if files}
     constants = {"cluster": context.request.cluster, **context.of_snapshots}
     return OutputFiles(tables, constants, plan.is_small)

@@ -1,7 +1,6 @@
 """Writes what came out of a plan: silver and gold, then snapshots, topics and progress; one commit for each table."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -35,9 +34,9 @@ from rebalance_audit.lake.runs.patched_outputs import PatchedOutputs
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.named_jobs import named_jobs
+from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.sinks import Written
-from rebalance_audit.lake.storage.tables import WRITERS
 from rebalance_audit.tables.schemas import TableName
 
 
@@ -125,8 +124,7 @@ class Writer:
             partial(self._named, OUTPUTS[output], partial(self._write_output, output, patched))
             for output in self._outputs()
         ]
-        with ThreadPoolExecutor(WRITERS) as pool:
-            done = [written for written in pool.map(_call, writes) if written is not None]
+        done = [written for written in side_by_side(_call, writes) if written is not None]
         changed = [written.hours for written in done]
         return [hours for hours in (*changed, patched.changed_hours()) if hours is not None]
 

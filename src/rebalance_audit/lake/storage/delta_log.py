@@ -21,16 +21,19 @@ from rebalance_audit.lake.session.private_spark import (
     begin_transaction,
     commit_exchange,
     commit_files,
+    create_table,
     exchange_files,
     hadoop_conf,
-    logged_file,
+    logged_action,
     small_table,
     table_metadata,
 )
 from rebalance_audit.lake.storage.data_files import STATS_PREFIX, TaskFile
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 from rebalance_audit.lake.storage.small_tables import SMALL_BYTES
+from rebalance_audit.lake.storage.table_definition import first_commit
 from rebalance_audit.lake.storage.table_patch import PatchedTable
+from rebalance_audit.tables.schemas import TableSchema
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
 NOT_FOUND: Final = "FileNotFoundException:"
@@ -46,6 +49,15 @@ def latest_version(spark: SparkSession, path: str) -> int:
     if version is None:
         raise OSError(f"there is no Delta table at {path}")
     return version
+
+
+def has_log(spark: SparkSession, path: str) -> bool:
+    """Whether there is a folder for the log of a table at a path. Raises OSError for a failing file system."""
+    log = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log")
+    try:
+        return bool(log.getFileSystem(hadoop_conf(spark)).exists(log))
+    except Py4JJavaError as error:
+        raise OSError(java_message(error)) from None
 
 
 def version_or_none(spark: SparkSession, path: str) -> int | None:
@@ -135,6 +147,24 @@ def properties(spark: SparkSession, path: str) -> dict[str, str]:
     return found
 
 
+def create(spark: SparkSession, path: str, schema: TableSchema) -> bool:
+    """Make the table at a path, unless it is there; False, and nothing is done, if its folder has anything else.
+
+    Raises one of CONFLICTS if another program makes it meanwhile.
+    """
+    folder = java_class(spark, HADOOP_PATH)(path)
+    system = folder.getFileSystem(hadoop_conf(spark))
+    if system.exists(folder) and system.listStatus(folder):
+        return False
+    classes = partial(java_class, spark)
+    transaction = begin_transaction(spark, classes(DELTA_LOG), path)
+    if transaction.readVersion() < 0:
+        first = first_commit(schema)
+        more = [] if first.clustering is None else [first.clustering]
+        create_table(transaction, first.metadata, more, schema.clustered_by, classes)
+    return True
+
+
 def replace_newest_rows(
     spark: SparkSession, path: str, column: str, value: str, rows: DataFrame | TaskFile
 ) -> bool:
@@ -153,7 +183,7 @@ def replace_newest_rows(
     if not added or not all(_has_only(add, column, value) for add in added.values()):
         return False
     classes = partial(java_class, spark)
-    removed = [logged_file(classes, line) for line in added]
+    removed = [logged_action(classes, line) for line in added]
     if isinstance(rows, TaskFile):
         commit_exchange(transaction, [rows.line], removed, classes)
     else:

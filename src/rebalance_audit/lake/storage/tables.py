@@ -4,12 +4,7 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 """
 
 import json
-import os
-import re
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from delta.tables import DeltaTable
@@ -17,33 +12,25 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 
-from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
+from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage import delta_log
-from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile
-from rebalance_audit.lake.storage.delta_log import TableCommit, java_message
+from rebalance_audit.lake.storage.delta_log import TableCommit
+from rebalance_audit.lake.storage.folder import Folder
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.local_rows import arrow_rows, table_rows
-from rebalance_audit.lake.storage.locations import Folder, location_of
-from rebalance_audit.lake.storage.lock import sole_table_maker
+from rebalance_audit.lake.storage.locations import location_of
 from rebalance_audit.lake.storage.small_tables import CHANGE_FEED
 from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
-from rebalance_audit.lake.storage.table_definition import definition
 from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.lake.storage.table_maker import make_tables
 from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTable
-from rebalance_audit.tables.schemas import TableSchema, table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
-MADE_MEANWHILE: Final = re.compile(
-    r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
-)
-"""Words of Delta and Spark where a table is there, or begins to be, that was not there a moment ago."""
-APPEARS_SECONDS: Final = 10
-WRITERS: Final = min(4, os.cpu_count() or 1)
-"""Tables that are created or written at once: a commit mostly keeps a core of the driver busy, not the executors."""
 
 
 class AppendedFiles(NamedTuple):
@@ -98,15 +85,7 @@ class Lake:
 
         Raises LakeNotWritable, also for a table that does not conform to `schemas/tables`.
         """
-        schemas = [table_schemas()[name] for name in names]
-        with _translated(self.path):
-            self._location.prepare(schema.layer for schema in schemas)
-        with ThreadPoolExecutor(WRITERS) as pool:
-            is_there = list(pool.map(self._adapt, schemas))
-            missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
-            if missing:
-                with _translated(self.path), sole_table_maker(self.path):
-                    list(pool.map(self._make, missing))
+        make_tables(self.spark, self.path, self._location, names)
 
     def version(self, name: str) -> int | None:
         """Newest version of a table; None if there is no table. Raises LakeNotReadable."""
@@ -386,61 +365,6 @@ class Lake:
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
         return self._location.delta_table(table_schemas()[name])
-
-    def _make(self, schema: TableSchema) -> None:
-        """Make a table, whatever an earlier attempt left of it."""
-        path = self._location.address(schema)
-        with _translated(path):
-            if self._location.version(schema) is None:
-                remove_aborted_create(path)
-                try:
-                    self.spark.sql(definition(self._location.sql_name(schema), schema))
-                except PySparkException as error:
-                    if not (MADE_MEANWHILE.search(str(error)) and self._appears(schema)):
-                        raise
-
-    def _appears(self, schema: TableSchema) -> bool:
-        """Whether another process makes the table: where there are no locks, two may try at once."""
-        for _ in range(APPEARS_SECONDS):
-            if self._location.version(schema) is not None:
-                return True
-            time.sleep(1)
-        return False
-
-    def _adapt(self, schema: TableSchema) -> bool:
-        """Add the columns that a table lacks; returns whether there is a table."""
-        path = self._location.address(schema)
-        with _translated(path):
-            if self._location.version(schema) is None:
-                return False
-            self._add_columns(schema, path)
-            return True
-
-    def _add_columns(self, schema: TableSchema, path: str) -> None:
-        fields = {field.name: field for field in self._location.load(schema).schema}
-        for column in schema.columns:
-            found = fields.get(column.name)
-            if found is None:
-                self.spark.sql(
-                    f"ALTER TABLE {self._location.sql_name(schema)} ADD COLUMNS"
-                    f" (`{column.name}` {column.type} COMMENT {quoted_comment(column.meaning)})"
-                )
-            elif found.dataType.simpleString() != column.type.replace(" ", ""):
-                raise LakeNotWritable(
-                    f"{path} is not a table of this program: its column {column.name} is"
-                    f" {found.dataType.simpleString()}, not {column.type}."
-                )
-
-
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """Errors as LakeNotWritable."""
-    try:
-        yield
-    except (OSError, PySparkException) as error:
-        raise LakeNotWritable(f"{path} cannot be written: {_first_line(error)}.") from error
-    except Py4JJavaError as error:
-        raise LakeNotWritable(f"{path} cannot be written: {java_message(error)}.") from error
 
 
 def _first_line(error: Exception) -> str:
