@@ -17,6 +17,7 @@ from rebalance_audit.lake.gold.outputs import OUTPUTS, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import ReducerOptions, reduced
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.tables.schemas import table_schemas
+from tests.support.stream_rows import unpacked_stream
 
 STARTED_AT = datetime(2026, 11, 21, 9, tzinfo=UTC)
 CONSTANTS = {"cluster": "blue", "rules": "r", "run_id": "id", "updated_at": STARTED_AT}
@@ -46,11 +47,12 @@ def rows_in(folder: Path) -> list[list[dict[str, Any]]]:
 
 
 def streamed(batches: Iterable[pa.RecordBatch]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each table in the stream."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """The rows of each table in the stream, and what it tells of files."""
+    found: dict[str, list[dict[str, Any]]] = {FILES: []}
     for batch in batches:
-        name = batch["table"][0].as_py()
-        found.setdefault(name, []).extend(batch[name].to_pylist())
+        found[FILES] += batch[FILES].drop_null().to_pylist()
+        for table, _, rows in unpacked_stream([batch]):
+            found.setdefault(table, []).extend(rows.to_pylist())
     return found
 
 

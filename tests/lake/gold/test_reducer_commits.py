@@ -15,6 +15,7 @@ from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, group_bytes
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.support.stream_rows import unpacked_stream
 from tests.wire.golden import capture
 
 KINDS = ("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary")
@@ -75,11 +76,10 @@ def rows_of(batch: pa.RecordBatch) -> list[Given]:
 def states(rows: list[Given]) -> dict[str, Any]:
     """Group -> what the reducer keeps of it after these rows."""
     given = batch_of(sorted(rows, key=lambda row: row[:3]))
-    kept = {}
-    for batch in reduced([given], ReducerOptions(log_end_ms=0)):
-        if batch.column("table")[0].as_py() == SNAPSHOTS:
-            for row in batch.column(SNAPSHOTS).to_pylist():
-                kept[row["group_id"]] = row
+    kept: dict[str, Any] = {}
+    for table, _, found in unpacked_stream(reduced([given], ReducerOptions(log_end_ms=0))):
+        if table == SNAPSHOTS:
+            kept |= {row["group_id"]: row for row in found.to_pylist()}
     return kept
 
 
@@ -98,8 +98,9 @@ def audit_of(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["classic-cooperative", "broker-4.4", "offsets"])
-def test_a_run_in_two_parts_keeps_the_state_of_one_over_both(name: str) -> None:
-    """The second part is given all commits since the group's last record: those it knows do not count twice."""
+@pytest.mark.parametrize("after", ["next_offset", "next_commit_offset"])
+def test_a_run_in_two_parts_keeps_the_state_of_one_over_both(name: str, after: str) -> None:
+    """The second part is given the commits that the state does not know, or more: those do not count twice."""
     records, commits = log_of(name)
     whole = states(records + packs_of(commits, 1000))
     assert any('"commits"' in kept["state"] for kept in whole.values())
@@ -119,9 +120,8 @@ def test_a_run_in_two_parts_keeps_the_state_of_one_over_both(name: str) -> None:
         ):
             state = known["state"].encode()
             resumed.append((log_partition, group, RESUMES, 0, None, None, None, None, state))
-    again = [
-        row for row in commits if row[2] >= first.get(row[1], {"next_offset": 0})["next_offset"]
-    ]
+    known_to = {group: max(kept["next_offset"], kept[after] or 0) for group, kept in first.items()}
+    again = [row for row in commits if row[2] >= known_to.get(row[1], 0)]
     second = states(resumed + packs_of(again, 11))
     for group, kept in whole.items():
         if group in second:

@@ -15,6 +15,7 @@ from rebalance_audit.wire.generated.messages import (
     GroupMetadataValue,
 )
 from rebalance_audit.wire.records import encode_key, encode_value
+from tests.support.stream_rows import unpacked_stream
 
 KINDS = ("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary")
 """Types of INPUT."""
@@ -45,9 +46,9 @@ def batches(groups: int, size: int) -> Iterator[pa.RecordBatch]:
 def test_rows_of_large_records_do_not_wait_for_a_full_batch(groups: int, size: int) -> None:
     """Some dozen records may have as many bytes as a task is to hold: their rows go out, however few they are."""
     sizes = [
-        len(batch)
-        for batch in reduced(batches(groups, size), ReducerOptions())
-        if batch.column("table")[0].as_py() == "group_records"
+        len(rows)
+        for table, _, rows in unpacked_stream(reduced(batches(groups, size), ReducerOptions()))
+        if table == "group_records"
     ]
     assert sum(sizes) == RECORDS < BATCH_ROWS
     assert max(sizes) * RECORD_BYTES <= HELD_BYTES + RECORD_BYTES

@@ -11,7 +11,6 @@ from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -21,6 +20,7 @@ from rebalance_audit.lake.gold.commit_findings import KINDS_OF_COMMITS
 from rebalance_audit.lake.gold.group_hours import FOOTPRINT_COLUMNS, footprint_of
 from rebalance_audit.lake.gold.output_rows import GONE
 from rebalance_audit.lake.gold.outputs import OUTPUTS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.gold.packed_rows import PACKED, batches_in
 from rebalance_audit.lake.storage.table_patch import (
     ROW,
     PatchableTable,
@@ -68,18 +68,16 @@ class OutputPatches:
         """What the task tells: see `patched` and `changed_hours`. Whoever reads it first makes the task write."""
         ours = stream.where(F.col("table").isin([*self.tables]))
         ddl = ", ".join(f"{name} {kind}" for name, kind in _made_columns().items())
-        # A batch has the rows of several tables, all but one of whose columns are null.
-        return ours.coalesce(1).mapInArrow(self._make, ddl)
+        columns = ours.select("table", "mark", PACKED)
+        return columns.coalesce(1).mapInArrow(self._make, ddl)
 
     def _make(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         patches = {output: self._patch(output) for output in self.tables}
         for batch in batches:
-            for output in pc.unique(batch["table"]).to_pylist():
-                rows = batch.filter(pc.equal(batch["table"], output))
-                is_gone = pc.equal(rows["mark"], GONE)
-                cells = pa.RecordBatch.from_struct_array(rows[output])
-                patches[output].drop(cells.filter(is_gone))
-                patches[output].put(cells.filter(pc.invert(is_gone)))
+            given = zip(*(batch[name].to_pylist() for name in ("table", "mark")), strict=True)
+            for (output, mark), rows in zip(given, batches_in(batch[PACKED]), strict=True):
+                patch = patches[output]
+                (patch.drop if mark == GONE else patch.put)(rows)
         kinds = {name: arrow_type(kind) for name, kind in _made_columns().items()}
         for output, patch in patches.items():
             told, changed = patch.close()

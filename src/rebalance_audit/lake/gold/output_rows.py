@@ -1,10 +1,10 @@
-"""Rows of several tables in one stream: each Arrow batch has the rows of one table, in the column of that name.
+"""Rows of several tables in one stream: each row of it is a batch of rows of one table, see `packed_rows`.
 
 One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema: a column `table`, a
-column `mark` that says what to do with the row, and a struct per table that is null in rows of all other tables.
+column `mark` that says what to do with the rows, what there is to tell of them, and the rows in one cell.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Final
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles, TaskOutputs
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
+from rebalance_audit.lake.gold.packed_rows import PACKED, TOLD, as_cell, schema_of_columns, told_of
 from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
-from rebalance_audit.tables.arrow_types import arrow_type, column_of
+from rebalance_audit.tables.arrow_types import column_of
 
 REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""
@@ -35,15 +36,14 @@ A batch costs as much as about 200 rows do, so tables with few rows wait until t
 
 def stream_columns() -> dict[str, str]:
     """Name and type of the stream's columns."""
-    structs = {
-        name: f"struct<{', '.join(f'{column}: {kind}' for column, kind in columns.items())}>"
-        for name, columns in _streamed().items()
+    written = ", ".join(f"{column}: {kind}" for column, kind in WRITTEN.items())
+    return {
+        "table": "string",
+        "mark": "string",
+        **TOLD,
+        PACKED: "binary",
+        FILES: f"struct<{written}>",
     }
-    return {"table": "string", "mark": "string", **structs}
-
-
-def _streamed() -> dict[str, dict[str, str]]:
-    return {**{output: columns_of(output) for output in OUTPUTS}, FILES: WRITTEN}
 
 
 def stream_ddl() -> str:
@@ -57,13 +57,12 @@ class OutputRows:
     def __init__(self, files: OutputFiles = NO_FILES) -> None:
         """Rows of the tables of `files` are written where they are made."""
         self._files = TaskOutputs(files)
-        self._columns = _streamed()
-        self._types = {
-            output: pa.struct([(name, arrow_type(kind)) for name, kind in columns.items()])
-            for output, columns in self._columns.items()
+        self._columns = {output: columns_of(output) for output in OUTPUTS}
+        self._schemas = {
+            output: schema_of_columns(columns) for output, columns in self._columns.items()
         }
+        self._schema = schema_of_columns(stream_columns())
         self._pick = {output: itemgetter(*columns) for output, columns in self._columns.items()}
-        self._nulls = {output: pa.nulls(BATCH_ROWS, kind) for output, kind in self._types.items()}
         self._rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {
             (output, mark): [] for output in self._columns for mark in MARKS
         }
@@ -100,8 +99,8 @@ class OutputRows:
         """The rest, and what was written into files. Raises OSError."""
         yield from self._take(1)
         for output, file in self._files.close():
-            self.add(FILES, REBUILT, {"output": output, **file._asdict()})
-        yield from self._take(1)
+            written = {"output": output, **file._asdict()}
+            yield self._told({"table": FILES, "mark": REBUILT, FILES: written})
 
     def discard(self) -> None:
         """Leave no file behind: the task fails."""
@@ -111,30 +110,16 @@ class OutputRows:
         for (output, mark), rows in self._rows.items():
             if len(rows) < at_least:
                 continue
-            filled = pa.StructArray.from_arrays(
-                [*map(column_of, self._columns[output].values(), zip(*rows, strict=True))],
-                fields=list(self._types[output]),
-            )
+            cells = map(column_of, self._columns[output].values(), zip(*rows, strict=True))
+            filled = pa.RecordBatch.from_arrays([*cells], schema=self._schemas[output])
             rows.clear()
             is_written = output in self._files
             if is_written:
-                self._files.add(output, pa.RecordBatch.from_struct_array(filled))
+                self._files.add(output, filled)
             if not is_written or self._files.keeps_rows:
-                yield self._batch(output, mark, filled)
+                told = told_of(output, filled)
+                yield self._told({"table": output, "mark": mark, **told, PACKED: as_cell(filled)})
 
-    def _batch(self, output: str, mark: str, filled: pa.StructArray) -> pa.RecordBatch:
-        count = len(filled)
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.repeat(output, count),
-                pa.repeat(mark, count),
-                *(filled if name == output else self._null(name, count) for name in self._types),
-            ],
-            names=["table", "mark", *self._types],
-        )
-
-    def _null(self, output: str, count: int) -> pa.Array:
-        """The column of a table without rows in the batch; a batch is longer than most if one record made many rows."""
-        if count > BATCH_ROWS:
-            return pa.nulls(count, self._types[output])
-        return self._nulls[output][:count]
+    def _told(self, row: Mapping[str, Any]) -> pa.RecordBatch:
+        """One row of the stream; columns that it lacks are null."""
+        return pa.RecordBatch.from_pylist([row], self._schema)

@@ -3,20 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.output_rows import FILES, GONE, REBUILT
-from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
+from rebalance_audit.lake.gold.outputs import OUTPUTS
+from rebalance_audit.lake.gold.packed_rows import ENDS, ROWS, ranged_of
 from rebalance_audit.lake.storage.data_files import TaskFile
-from rebalance_audit.lake.storage.key_range import (
-    KeyRange,
-    number_columns,
-    range_columns,
-    range_from,
-    ranged_columns,
-)
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.lake.storage.key_range import LISTED_GROUPS, KeyRange, range_from
 
 
 class OutputSummary:
@@ -24,29 +18,12 @@ class OutputSummary:
 
     def __init__(self, stream: DataFrame, *, with_ranges: bool = True) -> None:
         """Reads the stream; without ranges every `key_range` is that of a whole table."""
-        ranged = {output: ranged_columns(table_schemas()[name]) for output, name in OUTPUTS.items()}
-        most = max(map(len, ranged.values()))
-        # A row has but one of the structs: what is not null is of its table.
-        numbers = [
-            F.coalesce(
-                *[
-                    F.col(f"{output}.{names[place]}")
-                    for output, names in ranged.items()
-                    if place < len(names)
-                ]
-            )
-            for place in range(most)
-        ]
-        of_groups = [output for output in OUTPUTS if "group_id" in columns_of(output)]
-        groups = F.coalesce(*[F.col(f"{output}.group_id") for output in of_groups])
-        rows = stream.select(
-            "table", "mark", FILES, groups.alias("group_id"), *number_columns(numbers)
-        )
-        counted = rows.groupBy("table", (F.col("mark") == REBUILT).alias("is_rebuilt")).agg(
-            F.count(F.lit(1)).alias("rows"),
-            F.count_if(F.col("mark") == GONE).alias("gone"),
+        rows = F.coalesce(ROWS, F.lit(0))
+        counted = stream.groupBy("table", (F.col("mark") == REBUILT).alias("is_rebuilt")).agg(
+            F.sum(rows).alias("rows"),
+            F.sum(F.when(F.col("mark") == GONE, rows).otherwise(0)).alias("gone"),
             F.collect_list(FILES).alias(FILES),
-            *(range_columns(most) if with_ranges else ()),
+            *(_ranges() if with_ranges else ()),
         )
         self._rows: Counter[str] = Counter()
         self._gone: Counter[str] = Counter()
@@ -58,8 +35,8 @@ class OutputSummary:
                 self._files.setdefault(written, []).append(TaskFile(*file))
             self._rows[output] += row["rows"]
             self._gone[output] += row["gone"]
-            if with_ranges and not row["is_rebuilt"]:
-                self._ranges[output] = range_from(row.asDict(), ranged[output])
+            if with_ranges and output in OUTPUTS and not row["is_rebuilt"]:
+                self._ranges[output] = range_from(row.asDict(), ranged_of(output))
 
     def rows(self, output: str) -> int:
         """Rows of an output, including the keys of rows that are gone."""
@@ -76,3 +53,11 @@ class OutputSummary:
     def key_range(self, output: str) -> KeyRange:
         """The range of the rows of resumed groups."""
         return self._ranges.get(output, KeyRange())
+
+
+def _ranges() -> list[Column]:
+    """The range of the keys of several batches, as `range_from` takes it."""
+    ends = [(F.min if name.startswith("low") else F.max)(name).alias(name) for name in ENDS]
+    groups = F.array_distinct(F.flatten(F.collect_list("groups")))
+    few = F.slice(groups, 1, LISTED_GROUPS + 1).alias("groups")
+    return [*ends, few, F.min("first").alias("first"), F.max("last").alias("last")]

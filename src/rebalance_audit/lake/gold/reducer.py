@@ -276,6 +276,7 @@ class _Group:
             "group_id": self.group_id,
             "log_partition": self.log_partition,
             "next_offset": self._next_offset,
+            "next_commit_offset": self._next_commit or None,
             "state_format": STATE_FORMAT,
             "due_at": due_ms,
             "due_with_commits_at": due_with_commits_ms,

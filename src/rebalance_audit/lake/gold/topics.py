@@ -3,7 +3,7 @@
 Only one row per topic comes back to the driver.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.rows import OWNERSHIP
+from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.records.routing import has_type, is_commit
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.moments import NO_TIMESTAMP_MS, micros_of
@@ -96,10 +98,17 @@ def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicN
         .groupBy("topic_id")
         .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
     )
-    return [
-        TopicName(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource.OFFSET_COMMIT, None)
-        for row in found.collect()
-    ]
+    return [_of_commits(row["topic_id"], row["topic"]) for row in found.collect()]
+
+
+def names_noted(topics: Mapping[str, str], known: Collection[bytes]) -> list[TopicName]:
+    """The same from what was noted of commits: topic id -> name."""
+    names = [_of_commits(topic_id, topic) for topic_id, topic in topics.items()]
+    return [name for name in names if name.topic_id not in known]
+
+
+def _of_commits(topic_id: str, topic: str) -> TopicName:
+    return TopicName(topic_id_of(topic_id), topic, TopicNameSource.OFFSET_COMMIT, None)
 
 
 def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
@@ -124,10 +133,8 @@ def any_by_id(records: DataFrame) -> bool:
 
 def unnamed_topics(stream: DataFrame) -> list[bytes]:
     """Ids of topics that had an owner but no name that the reducer knew, from its stream."""
-    nameless = stream.where("table = 'ownership' and ownership.topic is null")
-    return [
-        topic_id_of(row[0]) for row in nameless.select("ownership.topic_id").distinct().collect()
-    ]
+    nameless = rows_of(stream, OWNERSHIP).where("topic is null")
+    return [topic_id_of(row[0]) for row in nameless.select("topic_id").distinct().collect()]
 
 
 def names_in_table(topics: DataFrame) -> list[TopicName]:

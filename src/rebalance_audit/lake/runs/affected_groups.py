@@ -99,9 +99,11 @@ class AffectedGroups:
 
     def commits(self, records: DataFrame) -> DataFrame:
         """The offset commits of these groups that their audits may not have seen, among records of bronze."""
+        # `greatest` passes over nulls: not every group has committed.
+        next_offset = F.greatest("next_offset", "next_commit_offset").alias("next_offset")
         known = F.when(F.col("mode") == RESUMED, F.col("next_offset"))
         wanted = self.groups.join(
-            self._snapshots.select(*GROUP, "next_offset"), [*GROUP], "left"
+            self._snapshots.select(*GROUP, next_offset), [*GROUP], "left"
         ).select(*GROUP, F.coalesce(known, F.lit(0)).alias("after"))
         lowest = wanted.groupBy("partition").agg(F.min("after").alias("after")).collect()
         # The literals let Delta leave out files of other partitions, and of earlier records.

@@ -18,6 +18,7 @@ from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.step_costs import Timeline
 from rebalance_audit.lake.session.named_jobs import named_jobs
+from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import FEW_CHANGES, Sink, Written
@@ -134,15 +135,20 @@ class RunContext:
         """What gold.topics had before the run."""
         return topics.names_in_table(self.of_cluster(TableName.TOPICS))
 
-    def topic_names(self, small: DataFrame, commits: DataFrame | None) -> TopicNames:
-        """Names from the source, from earlier runs, from records that list topics, and from rows of decoded commits."""
+    def topic_names(self, small: DataFrame, commits: WrittenCommits | None) -> TopicNames:
+        """Names from the source, from earlier runs, from records that list topics, and from decoded commits."""
         source = self.request.source
         names = TopicNames() if source is None else source.topic_names()
         names.merge(self.known_topics)
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if commits is not None:
             # The weakest of all sources: known names stay.
-            names.merge(topics.names_in_silver(commits, [*names]))
+            known = frozenset(names)
+            names.merge(
+                topics.names_in_silver(commits.rows, known)
+                if commits.topics is None
+                else topics.names_noted(commits.topics, known)
+            )
         return names
 
     @cached_property

@@ -38,7 +38,9 @@ from rebalance_audit.wire.topic_names import TopicNames
 FEW_COMMITS: Final = 1_000_000
 """With up to this many new ones, what follows their decoding is over before compiled code has paid for itself."""
 FEW_GROUP_RECORDS: Final = 10_000
-"""New group records and states of groups that one task replays in a second or two."""
+"""Up to so many new group records and states of groups are replayed by few tasks."""
+RECORDS_OF_A_TASK: Final = 500
+"""So many a task replays in half a second; for fewer it is not worth its start."""
 
 
 class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
@@ -78,7 +80,7 @@ class _Increment:
             commits = self._write_commits(records, counts)
         with small_queries(context.spark, when=counts.records <= FEW_COMMITS):
             with context.step("finding topic names"):
-                names = context.topic_names(small, None if commits is None else commits.rows)
+                names = context.topic_names(small, commits)
             with context.step("replaying groups"):
                 return self._plan(small, counts, commits, names)
 
@@ -196,10 +198,11 @@ class _Increment:
             found = affected.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
             history = history.where(F.col("partition").isin([row[0] for row in found]))
-        # Everything that follows reads the rows of each task, table by table.
-        is_one_task = (
-            not affected.rebuilt and counts.of_groups + affected.resumed <= FEW_GROUP_RECORDS
-        )
+        given = counts.of_groups + affected.resumed
+        tasks = None
+        if not affected.rebuilt and given <= FEW_GROUP_RECORDS:
+            wanted = -(-given // RECORDS_OF_A_TASK) or 1
+            tasks = min(wanted, context.spark.sparkContext.defaultParallelism)
         return ReplayedGroups(
             with_commits(affected.input(history), packs),
             affected.resumed,
@@ -207,7 +210,7 @@ class _Increment:
             affected.groups,
             affected.rebuilt_groups() if affected.rebuilt else None,
             affected.few_rebuilt,
-            1 if is_one_task else None,
+            tasks,
         )
 
     def _broker_news(self, records: DataFrame) -> DataFrame | None:

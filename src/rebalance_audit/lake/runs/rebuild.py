@@ -89,7 +89,7 @@ class _Rebuild:
         with small_queries(context.spark, when=is_small):
             commits = self._write_commits(counts) if self._with_silver else None
             with context.step("finding topic names"):
-                names = context.topic_names(self.small, None if commits is None else commits.rows)
+                names = context.topic_names(self.small, commits)
                 if not (self._with_silver or names.values()) and topics.any_by_id(self.small):
                     # Otherwise the groups would be replayed only to find out that the names are wanted.
                     self._merge_names_of_commits(names)

@@ -18,12 +18,15 @@ from rebalance_audit.lake.gold.commit_findings import (
     is_of_records,
     scope_of,
 )
+from rebalance_audit.lake.gold.group_hours import FOOTPRINTS
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
     in_window,
     keys_gone,
+    one_of_them,
     rebuilt_rows_of,
+    rebuilt_rows_together,
     rows_of,
 )
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
@@ -59,6 +62,8 @@ class Writer:
         """Whether one commit can write all findings: those of the reducer, and those that offset commits show."""
         self._hours: DataFrame | None = None
         """All rows of gold.group_hours, held in memory, if something reads them."""
+        self._for_hours: DataFrame | None = None
+        """The rows that they are made of, held in memory, if these are not read from their tables."""
 
     def write(self) -> None:
         """Write all tables. Raises LakeNotWritable."""
@@ -70,8 +75,9 @@ class Writer:
             self._named(TableName.FINDINGS, self._write_commit_findings)
         finally:
             patched.release()
-            if self._hours is not None:
-                self._hours.unpersist()
+            for held in (self._hours, self._for_hours):
+                if held is not None:
+                    held.unpersist()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
         self._named(TableName.SNAPSHOTS, partial(self._write_snapshots, patched))
         self._named(TableName.TOPICS, self._write_topics)
@@ -236,7 +242,10 @@ class Writer:
         # What reaches into an hour may begin before the window; then the table does not have it. And few rows cost less
         # where they are than out of six tables that have just been written.
         if is_made_here and (self._request.has_window or self._plan.is_small):
-            return rebuilt_rows_of(self._stream, name.removeprefix("gold."))
+            if self._for_hours is None:
+                together = rebuilt_rows_together(self._stream, [*FOOTPRINTS])
+                self._for_hours = together.persist(StorageLevel.MEMORY_AND_DISK)
+            return one_of_them(self._for_hours, name.removeprefix("gold."))
         return self._context.of_cluster(name).where(self._of_regex())
 
     def _write_commit_findings(self) -> None:

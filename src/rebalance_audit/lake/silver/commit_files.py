@@ -1,8 +1,8 @@
 """silver.offset_commits written by the tasks that decode: see `storage.data_files`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,8 @@ READ: Final = (
     "key",
     "value",
 )
+TOPICS_MAX: Final = 10_000
+"""A task notes up to so many topics: the driver holds what all tasks have noted."""
 KEPT: Final = ("partition", "offset", "timestamp", "producer_id")
 """The columns of READ that the table has too."""
 
@@ -32,7 +34,7 @@ def files_of_commits(
 ) -> DataFrame:
     """What tasks tell that decode the commits of some groups, none of them in a transaction, and write them.
 
-    They note how many could not be decoded.
+    They note what `Noted` has.
     """
     write = partial(written_commits, files=files, cluster=cluster)
     return routing.commits(records, regex).select(*READ).mapInArrow(write, FILE_DDL)
@@ -53,15 +55,43 @@ def written_commits(
 ) -> Iterator[pa.RecordBatch]:
     """Write a task's commits, batches with the columns READ, and tell of them, see FILE_DDL."""
     decoded = _Decoded(batches)
-    return files.write(decoded, {"cluster": cluster}, lambda: decoded.undecodable)
+    return files.write(decoded, {"cluster": cluster}, lambda: decoded.noted)
+
+
+class Noted(NamedTuple):
+    """What a task tells of its commits; a list in JSON."""
+
+    undecodable: int
+    """How many were no commits after all."""
+    topics: Sequence[tuple[str, str, int, int]] | None
+    """Id and name of each topic, and partition and offset of the first commit with them; None for too many."""
+
+
+def first_names(tasks: Iterable[Sequence[Any]]) -> dict[str, str] | None:
+    """Topic id -> the first name that all tasks together have seen with it, from what they noted; None for too many."""
+    found: dict[str, tuple[int, int, str]] = {}
+    for task in map(Noted._make, tasks):
+        if task.topics is None:
+            return None
+        for topic_id, name, partition, offset in task.topics:
+            first = (partition, offset, name)
+            found[topic_id] = min(first, found.get(topic_id, first))
+    return {topic_id: name for topic_id, (_, _, name) in found.items()}
 
 
 class _Decoded:
-    """Batches of commits with the columns of the table but the cluster; how many were no commits after all."""
+    """Batches of commits with the columns of the table but the cluster."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._batches = batches
-        self.undecodable = 0
+        self._undecodable = 0
+        self._topics: dict[tuple[str, str], tuple[int, int]] = {}
+
+    @property
+    def noted(self) -> Noted:
+        """Of the batches that have gone through."""
+        topics = [(*topic, *first) for topic, first in self._topics.items()]
+        return Noted(self._undecodable, topics if len(topics) <= TOPICS_MAX else None)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
@@ -78,5 +108,22 @@ class _Decoded:
             )
             reasons = pc.struct_field(commits, "reason")
             undecodable = len(reasons) - reasons.null_count
-            self.undecodable += undecodable
-            yield rows.filter(reasons.is_null()) if undecodable else rows
+            self._undecodable += undecodable
+            rows = rows.filter(reasons.is_null()) if undecodable else rows
+            if len(self._topics) <= TOPICS_MAX:
+                self._note_topics(rows)
+            yield rows
+
+    def _note_topics(self, rows: pa.RecordBatch) -> None:
+        named = rows.select(["topic_id", "topic", "partition", "offset"])
+        named = pa.Table.from_batches([named.filter(named["topic_id"].is_valid())])
+        firsts = named.group_by(["topic_id", "topic", "partition"]).aggregate([("offset", "min")])
+        for topic_id, topic, partition, offset in zip(
+            *(
+                firsts[name].to_pylist()
+                for name in ("topic_id", "topic", "partition", "offset_min")
+            ),
+            strict=True,
+        ):
+            first = (partition, offset)
+            self._topics[topic_id, topic] = min(first, self._topics.get((topic_id, topic), first))

@@ -5,6 +5,7 @@ decide commits that were left open; and if records come late, between known ones
 are decided again.
 """
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from pyspark import StorageLevel
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_counts import RecordCounts
-from rebalance_audit.lake.silver.commit_files import files_of_commits, files_of_files
+from rebalance_audit.lake.silver.commit_files import files_of_commits, files_of_files, first_names
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.table_files import TableFiles
@@ -38,6 +39,8 @@ class WrittenCommits(NamedTuple):
     """Rows of silver.quarantine for the others; None if there are none."""
     held: DataFrame | None
     """What the frames are made from, in memory until `release`."""
+    topics: Mapping[str, str] | None = None
+    """Topic id -> the first name of it among the commits that were decoded; None if nobody has noted them."""
 
     def release(self) -> None:
         """Free what is held."""
@@ -73,7 +76,8 @@ def replace_commits(
     there = sink.of_cluster(TableName.OFFSET_COMMITS)
     found = sum(each.inserted for each in written) if was_empty else there.where(scope).count()
     undecodable = routing.undecodable_commits(decoded) if found < given else None
-    return WrittenCommits(tuple(written), given, found, there, undecodable, None)
+    topics = None if files is None else first_names(files.noted)
+    return WrittenCommits(tuple(written), given, found, there, undecodable, None, topics)
 
 
 def add_commits(
@@ -127,7 +131,8 @@ def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCo
     undecodable = None
     if found < counts.commits:
         undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
-    return WrittenCommits((written,), counts.commits, found, rows, undecodable, undecodable)
+    topics = None if files is None else first_names(files.noted)
+    return WrittenCommits((written,), counts.commits, found, rows, undecodable, undecodable, topics)
 
 
 def _appended_files(
