@@ -252,7 +252,7 @@ def test_a_task_leaves_a_table_that_others_change_as_it_is(
 
     monkeypatch.setattr(delta_log, "commit_patch", after_the_other)
     assert blue.patch_few(TOPICS, patch_rows(TOPICS, topics(spark, a="I", b="two"))) is None
-    made_by = {pq.ParquetFile(path).metadata.created_by for path in folder.glob("*.parquet")}
+    made_by = {pq.ParquetFile(path).metadata.created_by for path in folder.rglob("*.parquet")}
     assert not any("arrow" in each for each in made_by)  # of Spark's files alone
     assert named(lake, "blue") == {"a": "one"}
     # Of many rows a task does nothing.

@@ -145,10 +145,10 @@ class DataFiles:
         assert told is not None
         return told
 
-    def remove(self, files: Iterable[TaskFile]) -> None:
-        """Remove files that no commit names."""
-        for file in files:
-            (Path(self.folder) / file.name).unlink(missing_ok=True)
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files that no commit names, by their paths in the folder."""
+        for path in paths:
+            (Path(self.folder) / path).unlink(missing_ok=True)
 
     def begin(
         self, constants: Mapping[str, Any], row_group_bytes: int = ROW_GROUP_BYTES

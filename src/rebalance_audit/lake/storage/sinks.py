@@ -121,7 +121,7 @@ class Sink:
         if not patched.rows:
             return written
         if not self.lake.commit_patch(name, patched, self._run_id, table.version):
-            table.files.remove(patched.added)
+            table.files.remove(patched.written)
             return None
         self._based_on[name] = self._version(name)
         return written

@@ -65,6 +65,12 @@ class PatchedTable(NamedTuple):
         """Rows that differ from before."""
         return self.inserted + self.updated + self.deleted
 
+    @property
+    def written(self) -> list[str]:
+        """All files that were written, by their paths in the table's folder."""
+        names = [file.name for file in self.added]
+        return names if self.changes is None else [*names, json.loads(self.changes)["cdc"]["path"]]
+
     @classmethod
     def from_told(cls, told: Sequence[Any]) -> "PatchedTable":
         """From what JSON has made of it."""

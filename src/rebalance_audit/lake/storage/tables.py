@@ -304,7 +304,7 @@ class Lake:
                 condition = f"{column} = {text_literal(value)}"
                 self.save(name, writer.mode("overwrite").option("replaceWhere", condition))
                 if files is not None and file is not None:
-                    files.remove([file])
+                    files.remove([file.name])
 
         with_retries(replace)
 
