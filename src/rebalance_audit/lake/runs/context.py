@@ -86,10 +86,21 @@ class RunContext:
         groups: DataFrame | None = None,
         *,
         given: int = 1,
+        few: bool = False,
     ) -> None:
-        """Replace rows of a table, unless it is empty and `given`, the number of new rows if that is known, is 0."""
-        if given or not self.sink.is_empty(name):
-            self.note(name, self.sink.replace(name, rows, scope, groups))
+        """Replace rows of a table, unless it is empty and `given`, the number of new rows if that is known, is 0.
+
+        With `few` the rows are probably few.
+        """
+        is_empty = self.sink.is_empty(name)
+        if is_empty and not given:
+            return
+        written = None
+        if few and groups is None and not is_empty:
+            written = self.sink.replace_few(name, rows, scope)
+        if written is None:
+            written = self.sink.replace(name, rows, scope, groups)
+        self.note(name, written)
 
     def upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
         """Add and update rows, unless `given`, their number if it is known, is 0."""

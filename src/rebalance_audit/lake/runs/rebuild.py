@@ -34,6 +34,7 @@ from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, is_final
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits
+from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
@@ -128,7 +129,8 @@ class _Rebuild:
                 with_commits(records, self._commit_packs()),
                 resumed=0,
                 rebuilt=counted.groups,
-                replaced=records.where("group_id is not null").select("group_id").distinct(),
+                replaced=self._groups(records),
+                few_replaced=self._few_groups(records) if is_small else None,
             ),
             commits=commits,
             unreadable=unreadable,
@@ -147,6 +149,16 @@ class _Rebuild:
             return plan if self._learn_from_commits(names, stream) else None
 
         return plan if self._with_silver else replace(plan, revise=with_names)
+
+    def _groups(self, records: DataFrame) -> DataFrame:
+        return records.where("group_id is not null").select("group_id").distinct()
+
+    def _few_groups(self, records: DataFrame) -> frozenset[str] | None:
+        """The same one by one, if there are few, and if earlier runs have left rows of them that are to be replaced."""
+        if self._request.has_window or self._context.sink.is_empty(TableName.GROUP_STATES):
+            return None
+        found = self._groups(records).limit(LISTED_GROUPS + 1).collect()
+        return frozenset(row[0] for row in found) if len(found) <= LISTED_GROUPS else None
 
     def _counted(self, records: DataFrame) -> Counted:
         """Raises LakeNotReadable for a group in two partitions of the log."""

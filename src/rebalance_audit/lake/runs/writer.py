@@ -33,7 +33,7 @@ from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
-from rebalance_audit.lake.runs.patched_outputs import PatchedOutputs
+from rebalance_audit.lake.runs.patched_outputs import FEW_SNAPSHOTS, PatchedOutputs
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.named_jobs import named_jobs
@@ -106,10 +106,12 @@ class Writer:
         ]
 
     def _patched(self) -> PatchedOutputs:
-        """What one task can do of an increment."""
-        outputs: list[str] = []
+        """What one task can do of an increment, or of a rebuild of few groups that have rows already."""
+        outputs = [output for output in self._outputs() if not self._summary.files(output)]
+        if not self._request.with_silver:
+            # Then findings that only offset commits show go, too.
+            outputs = [output for output in outputs if output != FINDINGS]
         if self._since is not None:
-            outputs = self._outputs()
             outputs += [SNAPSHOTS] if self._summary.rows(SNAPSHOTS) else []
             if self._summary.rows(QUARANTINE) and self._plan.unreadable is None:
                 outputs.append(QUARANTINE)
@@ -216,7 +218,7 @@ class Writer:
             if self._reads_memory and self._request.with_silver and self._may_grow:
                 # Findings of commits read them too: few rows cost less here than out of the table.
                 rows = self._hours = rows.persist(StorageLevel.MEMORY_AND_DISK)
-            context.replace(TableName.GROUP_HOURS, rows.where(scope), scope)
+            context.replace(TableName.GROUP_HOURS, rows.where(scope), scope, few=plan.is_small)
             return
         if self._summary.rows(REBALANCES):
             rebalances = rows_of(self._stream, REBALANCES)
@@ -329,7 +331,8 @@ class Writer:
             {column: F.lit(value) for column, value in context.of_snapshots.items()}
         )
         if self._since is None:
-            context.replace(name, rows, F.lit(True))
+            few = self._plan.is_small and given <= FEW_SNAPSHOTS
+            context.replace(name, rows, F.lit(True), few=few)
         elif self._replaced is not None:
             context.upsert(name, rows, given=given)
         elif given:
