@@ -41,15 +41,16 @@ class PatchedOutputs:
         few = [
             output
             for output in outputs
-            if replayed.summary.rows(output)
+            if groups is not None
+            and replayed.summary.rows(output)
             <= (FEW_SNAPSHOTS if output == SNAPSHOTS else FEW_CHANGES)
         ]
         found = side_by_side(
             lambda output: self._sink.patchable(OUTPUTS[output], appends=output in appended),
-            few if groups is not None else (),
+            few,
         )
         self._tables: dict[str, PatchableTable] = {
-            output: table for output, table in zip(few, found, strict=False) if table
+            output: table for output, table in zip(few, found, strict=True) if table
         }
         self._made: DataFrame | None = None
         self._patched = {}

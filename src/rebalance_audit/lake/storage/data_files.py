@@ -117,15 +117,7 @@ class DataFiles:
         `constants` are columns that are the same in all rows, the others are in the batches. `noted` is called at the
         end. Raises OSError.
         """
-        file = self.begin(constants)
-        try:
-            for batch in batches:
-                if batch.num_rows:
-                    file.add(batch)
-            written = file.close()
-        except BaseException:
-            file.discard()
-            raise
+        written = self._one_file(batches, constants)
         told = {"line": None, "rows": 0, "size_bytes": 0} if written is None else written._asdict()
         yield pa.RecordBatch.from_pylist(
             [{**told, "noted": json.dumps(noted())}],
@@ -134,16 +126,22 @@ class DataFiles:
 
     def written(self, rows: pa.Table) -> TaskFile:
         """Write rows that the driver knows, at least one, into one file. Raises OSError."""
-        file = self.begin({})
+        told = self._one_file(rows.to_batches(), {})
+        assert told is not None
+        return told
+
+    def _one_file(
+        self, batches: Iterable[pa.RecordBatch], constants: Mapping[str, Any]
+    ) -> TaskFile | None:
+        file = self.begin(constants)
         try:
-            for batch in rows.to_batches():
-                file.add(batch)
-            told = file.close()
+            for batch in batches:
+                if batch.num_rows:
+                    file.add(batch)
+            return file.close()
         except BaseException:
             file.discard()
             raise
-        assert told is not None
-        return told
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files that no commit names, by their paths in the folder."""

@@ -193,14 +193,16 @@ class Sink:
     def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Written:
         """Replace all rows of the cluster by these, keyed by column, without comparing the two: for small tables."""
         ours = [{**row, "cluster": self.cluster} for row in rows]
-        self.lake.overwrite(name, ours, "cluster", self.cluster, partial(self._make_way, name))
-        self._based_on[name] = self._version(name)
-        return Written(inserted=len(rows))
+        return self._overwritten(name, ours, len(rows))
 
     def rewrite_from(self, name: str, rows: DataFrame, count: int) -> Written:
         """The same of `count` rows that Spark has."""
-        shaped = self._shaped(table_schemas()[name], rows)
-        self.lake.overwrite(name, shaped, "cluster", self.cluster, partial(self._make_way, name))
+        return self._overwritten(name, self._shaped(table_schemas()[name], rows), count)
+
+    def _overwritten(
+        self, name: str, rows: DataFrame | Sequence[Mapping[str, Any]], count: int
+    ) -> Written:
+        self.lake.overwrite(name, rows, "cluster", self.cluster, partial(self._make_way, name))
         self._based_on[name] = self._version(name)
         return Written(inserted=count)
 
