@@ -38,7 +38,12 @@ def arrow_type(ddl: str) -> pa.DataType:
 
 def arrow_schema(schema: TableSchema) -> pa.Schema:
     """The Arrow schema of a table."""
-    return pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])
+    return schema_of_columns({column.name: column.type for column in schema.columns})
+
+
+def schema_of_columns(columns: Mapping[str, str]) -> pa.Schema:
+    """The Arrow schema of columns: name -> type as DDL."""
+    return pa.schema([(name, arrow_type(kind)) for name, kind in columns.items()])
 
 
 def arrow_table(schema: TableSchema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -27,7 +27,7 @@ from rebalance_audit.lake.storage.table_patch import (
     PatchedTable,
     TablePatch,
 )
-from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.arrow_types import schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 OUTSIDE_OF_GROUPS: Final = frozenset({QUARANTINE, SNAPSHOTS})
@@ -78,18 +78,18 @@ class OutputPatches:
             for (output, mark), rows in zip(given, batches_in(batch[PACKED]), strict=True):
                 patch = patches[output]
                 (patch.drop if mark == GONE else patch.put)(rows)
-        kinds = {name: arrow_type(kind) for name, kind in _made_columns().items()}
+        schema = schema_of_columns(_made_columns())
         for output, patch in patches.items():
             told, changed = patch.close()
-            yield _batch(kinds, 1, output=output, told=json.dumps(told))
+            yield _batch(schema, 1, output=output, told=json.dumps(told))
             for rows in changed if output in FOOTPRINT_COLUMNS else ():
                 for part in rows.to_batches():
                     yield _batch(
-                        kinds,
+                        schema,
                         part.num_rows,
                         output=output,
                         group_id=part["group_id"],
-                        row=_looked_at(kinds[ROW], part, FOOTPRINT_COLUMNS[output]),
+                        row=_looked_at(schema.field(ROW).type, part, FOOTPRINT_COLUMNS[output]),
                     )
 
     def _patch(self, output: str) -> TablePatch:
@@ -128,7 +128,7 @@ def changed_hours(made: DataFrame) -> DataFrame:
     return made.where("told is null").select("group_id", found.alias("hour"))
 
 
-def _batch(kinds: Mapping[str, pa.DataType], count: int, **columns: Any) -> pa.RecordBatch:
+def _batch(schema: pa.Schema, count: int, **columns: Any) -> pa.RecordBatch:
     """Rows with these columns, the others null."""
 
     def column(name: str, kind: pa.DataType) -> pa.Array:
@@ -137,8 +137,8 @@ def _batch(kinds: Mapping[str, pa.DataType], count: int, **columns: Any) -> pa.R
             return value
         return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)
 
-    arrays = [column(name, kind) for name, kind in kinds.items()]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kinds.items()]))
+    arrays = [column(name, kind) for name, kind in zip(schema.names, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _looked_at(kind: pa.StructType, rows: pa.RecordBatch, names: Iterable[str]) -> pa.StructArray:

@@ -13,9 +13,9 @@ import pyarrow as pa
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles, TaskOutputs
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
-from rebalance_audit.lake.gold.packed_rows import PACKED, TOLD, as_cell, schema_of_columns, told_of
+from rebalance_audit.lake.gold.packed_rows import PACKED, TOLD, as_cell, told_of
 from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
-from rebalance_audit.tables.arrow_types import column_of
+from rebalance_audit.tables.arrow_types import column_of, schema_of_columns
 
 REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""

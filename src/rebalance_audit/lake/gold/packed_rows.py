@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS, ranged_columns
-from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.arrow_types import schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 PACKED: Final = "packed"
@@ -101,8 +101,3 @@ def told_of(output: str, rows: pa.RecordBatch) -> dict[str, Any]:
         groups = pc.unique(rows[GROUP]).drop_null()[: LISTED_GROUPS + 1]
         told |= {"groups": groups.to_pylist(), "first": ends["min"], "last": ends["max"]}
     return told
-
-
-def schema_of_columns(columns: Mapping[str, str]) -> pa.Schema:
-    """The Arrow schema of columns: name -> type as DDL."""
-    return pa.schema([(name, arrow_type(kind)) for name, kind in columns.items()])

@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, java_class
 from rebalance_audit.lake.session.kept_rows import is_one_process
 from rebalance_audit.lake.session.private_spark import DELTA_LOG, hadoop_conf, newest_snapshot
-from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.arrow_types import arrow_type, schema_of_columns
 from rebalance_audit.tables.schemas import TableSchema
 
 CODECS: Final[Mapping[str, str]] = {
@@ -104,7 +104,7 @@ class DataFiles:
     @property
     def arrow_schema(self) -> pa.Schema:
         """Of the rows on their way."""
-        return pa.schema([(name, arrow_type(kind)) for name, (kind, _) in self.columns.items()])
+        return schema_of_columns({name: kind for name, (kind, _) in self.columns.items()})
 
     def write(
         self,
@@ -121,7 +121,7 @@ class DataFiles:
         told = {"line": None, "rows": 0, "size_bytes": 0} if written is None else written._asdict()
         yield pa.RecordBatch.from_pylist(
             [{**told, "noted": json.dumps(noted())}],
-            schema=pa.schema([(name, arrow_type(kind)) for name, kind in _TOLD.items()]),
+            schema=schema_of_columns(_TOLD),
         )
 
     def written(self, rows: pa.Table) -> TaskFile:
