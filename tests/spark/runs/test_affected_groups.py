@@ -10,8 +10,9 @@ from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 LOG_END_MS = 1_000_000
 RULES = "now"
 SNAPSHOTS = (
-    "group_id string, log_partition int, next_offset bigint, state_format int, rules string,"
-    " due_at timestamp, due_with_commits_at timestamp, topics array<string>, state string"
+    "group_id string, log_partition int, next_offset bigint, next_commit_offset bigint,"
+    " state_format int, rules string, due_at timestamp, due_with_commits_at timestamp,"
+    " topics array<string>, state string"
 )
 RECORDS = (
     "partition int, group_id string, offset bigint, timestamp timestamp, leader_epoch int,"
@@ -24,6 +25,7 @@ def snapshot(
     *,
     partition: int = 1,
     next_offset: int = 10,
+    next_commit_offset: int | None = None,
     state_format: int = STATE_FORMAT,
     rules: str = RULES,
     due_ms: int | None = None,
@@ -35,7 +37,8 @@ def snapshot(
         None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)
         for moment_ms in (due_ms, due_with_commits_ms)
     ]
-    return (group_id, partition, next_offset, state_format, rules, *due, list(topics), "{}")
+    offsets = (next_offset, next_commit_offset)
+    return (group_id, partition, *offsets, state_format, rules, *due, list(topics), "{}")
 
 
 CASES = {
@@ -43,6 +46,7 @@ CASES = {
     "new": (None, 50, "resumed"),
     "goes-on": (snapshot("goes-on"), 10, "resumed"),
     "late": (snapshot("late"), 9, "rebuilt"),
+    "committed": (snapshot("committed", next_commit_offset=30), 40, "resumed"),
     "due": (snapshot("due", due_ms=LOG_END_MS), None, "resumed"),
     "due-later": (snapshot("due-later", due_ms=LOG_END_MS + 1), None, None),
     "commits": (snapshot("commits", due_with_commits_ms=LOG_END_MS), None, "resumed"),
@@ -90,4 +94,12 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
     affected = AffectedGroups(snapshots, news)
     found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}
     assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (affected.resumed, affected.rebuilt) == (6, 6)
+    assert (affected.resumed, affected.rebuilt) == (7, 6)
+    after = {row["group_id"]: row["after"] for row in affected.groups.collect()}
+    # Audits know the commits before their group's last record, or the last commit that they were told of.
+    assert {group: after[group] for group in ("new", "goes-on", "committed", "late")} == {
+        "new": 0,
+        "goes-on": 10,
+        "committed": 30,
+        "late": 0,
+    }

@@ -171,6 +171,8 @@ class _Group:
         self._next_offset = 0
         self._commits = HeldCommits()
         self._next_commit = 0
+        self._first_untold = 0
+        """Commits before this offset are passed over: an earlier run has told the audit of them, or they came late."""
         self._is_known = False
         """There is a record of the group, or a state: offset commits alone make no group."""
         self._is_unsettled = False
@@ -190,6 +192,7 @@ class _Group:
             self.is_lost = True
             return
         self._next_offset, self._next_commit = memory.next_offset, memory.next_commit
+        self._first_untold = max(memory.next_offset, memory.next_commit)
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
@@ -218,7 +221,7 @@ class _Group:
                 self._commits.hold(given.key, given.value, leader_epoch, is_transactional=flag)
             else:
                 records.append(given)
-        self._commits.expect(self._next_commit, [given.position.log_offset for given in records])
+        self._commits.expect(self._first_untold, [given.position.log_offset for given in records])
         return records
 
     def passed(self, log_offset: int) -> None:
@@ -232,6 +235,7 @@ class _Group:
             self.audit.committed(summaries)
             last = max(last_offset for _, _, _, last_offset, *_ in summaries.values())
             self._next_commit = max(self._next_commit, last + 1)
+            self._first_untold = max(self._first_untold, last + 1)
 
     def finish(self) -> None:
         """The group has no more records: emit what is open, and keep the state."""
@@ -240,7 +244,7 @@ class _Group:
         if self.is_lost:
             self._remember(None)
             return
-        self._told_of(self._commits.take_rest(self._next_commit))
+        self._told_of(self._commits.take_rest(self._first_untold))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True

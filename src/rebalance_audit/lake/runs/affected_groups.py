@@ -1,17 +1,17 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
 A group is affected if it has new records, if the log has reached the moment at which its rows change without any, or
-may change by offset commits and there are new ones, if a
-record of its partition was found to be lost, if the answer about a topic that its audit asked for has changed, if a
-broker's log with lines about it was given, or if another program or other thresholds made its snapshot. Everything else
-stays as it is, unread.
+may change by offset commits and there are new ones, if a record of its partition was found to be lost, if the answer
+about a topic that its audit asked for has changed, if a broker's log with lines about it was given, or if another
+program or other thresholds made its snapshot. Everything else stays as it is, unread.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial, reduce
+from typing import Final, NoReturn
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
@@ -26,6 +26,8 @@ GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
 """Marks groups with new records that have others in another partition of the log: they cannot be replayed."""
+FACTS: Final = ("is_other", "is_due", "is_due_with_commits", "has_committed", "is_lost")
+"""What may be true of a group; of `told_late` it also matters whether anybody told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +61,33 @@ class AffectedGroups:
         """
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._news = news
-        groups = self._planned()
-        if rebuild is not None:
-            lost = rebuild.select(*GROUP).withColumn("lost", F.lit(True))
-            mode = F.when(F.col("lost"), REBUILT).otherwise(F.col("mode"))
-            groups = groups.join(lost, [*GROUP], "left").withColumn("mode", mode).drop("lost")
-        elsewhere = self._elsewhere()
-        marked = elsewhere.select(*GROUP, F.lit(ELSEWHERE).alias("mode"))
-        self.groups = kept(groups.unionByName(marked))
-        """Columns of GROUP, and `mode`."""
+        self.groups = kept(self._planned(rebuild))
+        """Columns of GROUP, `mode`, and `after`: the first offset of which the audit may not know a commit."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
-        counted = self.groups.groupBy("mode").agg(F.count(F.lit(1)).alias("rows"), few)
-        found = {row["mode"]: row for row in counted.collect()}
-        if ELSEWHERE in found:
-            group = elsewhere.first()
-            assert group is not None
-            partitions = [group["partition"], group["other_partition"]]
-            raise LakeNotReadable(two_histories(group["group_id"], partitions))
-        self.resumed: int = found[RESUMED]["rows"] if RESUMED in found else 0
-        self.rebuilt: int = found[REBUILT]["rows"] if REBUILT in found else 0
-        self._few: list[str] | None = None
+        counted = self.groups.groupBy("mode", "partition").agg(
+            F.count(F.lit(1)).alias("rows"), few, F.min("after").alias("after")
+        )
+        found = counted.collect()
+        if any(row["mode"] == ELSEWHERE for row in found):
+            self._refuse()
+        of_mode = {
+            mode: [row for row in found if row["mode"] == mode] for mode in (RESUMED, REBUILT)
+        }
+        self.resumed: int = sum(row["rows"] for row in of_mode[RESUMED])
+        self.rebuilt: int = sum(row["rows"] for row in of_mode[REBUILT])
+        listed = {
+            mode: [group for row in rows for group in row["groups"]]
+            for mode, rows in of_mode.items()
+        }
+        self._few = listed[RESUMED] if 0 < self.resumed <= LISTED_GROUPS else None
         """The resumed groups, if they are few enough to be listed one by one."""
-        if 0 < self.resumed <= LISTED_GROUPS:
-            self._few = found[RESUMED]["groups"]
-        self.few_rebuilt: frozenset[str] | None = frozenset()
+        self.few_rebuilt = frozenset(listed[REBUILT]) if self.rebuilt <= LISTED_GROUPS else None
         """The groups that are replayed from their first record, if they are few enough."""
-        if self.rebuilt:
-            groups = found[REBUILT]["groups"]
-            self.few_rebuilt = frozenset(groups) if self.rebuilt <= LISTED_GROUPS else None
+        self._lowest: dict[int, int] = {}
+        """Log partition -> the first offset of which an audit of it may not know a commit."""
+        for row in found:
+            partition = row["partition"]
+            self._lowest[partition] = min(row["after"], self._lowest.get(partition, row["after"]))
 
     @property
     def count(self) -> int:
@@ -97,22 +98,27 @@ class AffectedGroups:
         """The groups that are replayed from their first record, with the columns GROUP."""
         return self._of_mode(REBUILT)
 
+    def among_commits(self) -> Column:
+        """What every offset commit meets that the audits of these groups may not have seen.
+
+        In literals, which let Delta leave out files of other partitions, and of earlier records.
+        """
+        among = F.lit(False)
+        for partition, after in self._lowest.items():
+            among |= (F.col("partition") == partition) & (F.col("offset") >= after)
+        return among
+
     def commits(self, records: DataFrame) -> DataFrame:
-        """The offset commits of these groups that their audits may not have seen, among records of bronze."""
-        # `greatest` passes over nulls: not every group has committed.
-        next_offset = F.greatest("next_offset", "next_commit_offset").alias("next_offset")
-        known = F.when(F.col("mode") == RESUMED, F.col("next_offset"))
-        wanted = self.groups.join(
-            self._snapshots.select(*GROUP, next_offset), [*GROUP], "left"
-        ).select(*GROUP, F.coalesce(known, F.lit(0)).alias("after"))
-        lowest = wanted.groupBy("partition").agg(F.min("after").alias("after")).collect()
-        # The literals let Delta leave out files of other partitions, and of earlier records.
-        within = F.lit(False)
-        for row in lowest:
-            within |= (F.col("partition") == row["partition"]) & (F.col("offset") >= row["after"])
-        recent = records.where(within & is_commit()).withColumn("group_id", group_id())
+        """Those commits, among records of bronze."""
+        recent = records.where(self.among_commits() & is_commit())
+        recent = recent.withColumn("group_id", group_id())
+        wanted = self.groups.select(*GROUP, "after")
         found = recent.join(F.broadcast(wanted), [*GROUP])
         return found.where(F.col("offset") >= F.col("after"))
+
+    def packs(self, packs: DataFrame) -> DataFrame:
+        """Packs of these groups; the reducer passes over the commits that an audit has seen."""
+        return packs.join(F.broadcast(self.groups.select(*GROUP)), [*GROUP], "left_semi")
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
@@ -143,55 +149,77 @@ class AffectedGroups:
     def _of_mode(self, mode: str) -> DataFrame:
         return self.groups.where(F.col("mode") == mode).select(*GROUP)
 
-    def _elsewhere(self) -> DataFrame:
-        """Groups with new records and, in `other_partition`, with a snapshot or new records of another partition."""
-        new = self._news.records.where("group_id is not null").select(*GROUP).distinct()
-        known = self._snapshots.select(*GROUP).unionByName(new)
-        others = known.withColumnRenamed("partition", "other_partition")
-        return new.join(others, "group_id").where("partition != other_partition")
+    def _refuse(self) -> NoReturn:
+        """Raises LakeNotReadable for a group in two partitions of the log."""
+        group = self.groups.where(F.col("mode") == ELSEWHERE).first()
+        assert group is not None
+        raise LakeNotReadable(two_histories(group["group_id"], group["partitions"]))
 
-    def _planned(self) -> DataFrame:
-        news = self._news
-        new = (
-            news.records.where("group_id is not null")
+    def _planned(self, rebuild: DataFrame | None) -> DataFrame:
+        # What is known of each group, brought together by one shuffle: joins would take one each.
+        facts = (
+            reduce(partial(DataFrame.unionByName, allowMissingColumns=True), self._facts(rebuild))
             .groupBy(*GROUP)
-            .agg(F.min("offset").alias("first_new"))
+            .agg(
+                F.min("first_new").alias("first_new"),
+                F.max("next_offset").alias("next_offset"),
+                # Not every group has committed.
+                F.greatest(F.max("next_offset"), F.max("next_commit_offset")).alias("after"),
+                *[F.coalesce(F.bool_or(fact), F.lit(False)).alias(fact) for fact in FACTS],
+                F.bool_or("told_late").alias("told_late"),
+            )
+            .where("first_new is not null or next_offset is not null")
         )
-        known = self._snapshots.select(
+        lost_from = self._lost_from()
+        is_told = F.col("told_late").isNotNull()
+        is_due = F.col("is_due") | (F.col("is_due_with_commits") & F.col("has_committed"))
+        is_affected = F.col("first_new").isNotNull() | F.col("is_other") | is_due | is_told
+        is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
+        is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("told_late", F.lit(False))
+        rebuild_it = F.lit(not self._news.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
+        mode = F.when(rebuild_it, REBUILT).otherwise(RESUMED)
+        partitions = F.sort_array(F.collect_set("partition").over(Window.partitionBy("group_id")))
+        is_elsewhere = F.col("first_new").isNotNull() & (F.size("partitions") > 1)
+        after = F.coalesce(F.when(~rebuild_it, F.col("after")), F.lit(0))
+        return (
+            facts.withColumn("partitions", partitions)
+            .where(is_affected | lost_from.isNotNull())
+            .select(
+                *GROUP,
+                F.when(is_elsewhere, ELSEWHERE).otherwise(mode).alias("mode"),
+                after.alias("after"),
+                "partitions",
+            )
+        )
+
+    def _facts(self, rebuild: DataFrame | None) -> Iterator[DataFrame]:
+        """Rows with the columns GROUP and something that is known of the group."""
+        news = self._news
+        yield self._snapshots.select(
             *GROUP,
             "next_offset",
-            "state_format",
-            "rules",
-            "topics",
+            "next_commit_offset",
+            (
+                (F.col("state_format") != STATE_FORMAT)
+                | (F.col("rules") != news.rules)
+                | self._asked_again()
+            ).alias("is_other"),
             self._is_due("due_at").alias("is_due"),
             self._is_due("due_with_commits_at").alias("is_due_with_commits"),
+            F.lit(None).cast("bigint").alias("first_new"),
+            *[
+                F.lit(None).cast("boolean").alias(fact)
+                for fact in ("has_committed", "is_lost", "told_late")
+            ],
         )
-        if news.commits is None:
-            known = known.withColumn("committed", F.lit(None).cast("boolean"))
-        else:
-            committed = news.commits.select(*GROUP).distinct()
-            known = known.join(committed.withColumn("committed", F.lit(True)), [*GROUP], "left")
-        if news.broker_news is None:
-            known = known.withColumn("is_late", F.lit(None).cast("boolean"))
-        else:
-            known = known.join(F.broadcast(news.broker_news), [*GROUP], "left")
-        lost_from = self._lost_from()
-        is_other = (
-            (F.col("state_format") != STATE_FORMAT)
-            | (F.col("rules") != news.rules)
-            | self._asked_again()
-        )
-        is_told = F.col("is_late").isNotNull()
-        is_due = F.col("is_due") | (F.col("is_due_with_commits") & F.col("committed").isNotNull())
-        is_affected = F.col("first_new").isNotNull() | is_other | is_due | is_told
-        is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
-        is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("is_late", F.lit(False))
-        rebuild = F.lit(not news.is_clean) | F.coalesce(is_other, F.lit(False)) | is_late
-        return (
-            known.join(new, [*GROUP], "full")
-            .where(is_affected | lost_from.isNotNull())
-            .select(*GROUP, F.when(rebuild, REBUILT).otherwise(RESUMED).alias("mode"))
-        )
+        named = news.records.where("group_id is not null")
+        yield named.select(*GROUP, F.col("offset").alias("first_new"))
+        if news.commits is not None:
+            yield news.commits.select(*GROUP, F.lit(True).alias("has_committed"))
+        if news.broker_news is not None:
+            yield news.broker_news.select(*GROUP, F.col("is_late").alias("told_late"))
+        if rebuild is not None:
+            yield rebuild.select(*GROUP, F.lit(True).alias("is_lost"))
 
     def _lost_from(self) -> Column:
         if not self._news.gaps:

@@ -22,7 +22,7 @@ from rebalance_audit.lake.gold.output_tables import keys_gone
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs
+from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
@@ -192,7 +192,6 @@ class _Increment:
         if not affected.count and counts.is_only_commits:
             return ReplayedGroups(None, 0, 0)
         bronze = self._history()
-        packs = commit_packs(affected.commits(bronze), None)
         history = routing.group_records(routing.small_side(bronze), None)
         if affected.rebuilt:
             found = affected.rebuilt_groups().select("partition").distinct().collect()
@@ -204,7 +203,7 @@ class _Increment:
             wanted = -(-given // RECORDS_OF_A_TASK) or 1
             tasks = min(wanted, context.spark.sparkContext.defaultParallelism)
         return ReplayedGroups(
-            with_commits(affected.input(history), packs),
+            with_commits(affected.input(history), self._packs(affected, bronze)),
             affected.resumed,
             affected.rebuilt,
             affected.groups,
@@ -212,6 +211,19 @@ class _Increment:
             affected.few_rebuilt,
             tasks,
         )
+
+    def _packs(self, affected: AffectedGroups, bronze: DataFrame) -> DataFrame:
+        """The commits that their audits may not have seen."""
+        context = self._context
+        files = context.lake.table_files(
+            TableName.RECORDS,
+            self._bronze_version,
+            context.request.cluster,
+            affected.among_commits(),
+        )
+        if files is None:
+            return commit_packs(affected.commits(bronze), None)
+        return affected.packs(packs_of_files(context.spark, files, None))
 
     def _broker_news(self, records: DataFrame) -> DataFrame | None:
         """Groups about which the brokers' logs say something that they did not say before."""

@@ -148,6 +148,7 @@ class Catalog:
         schema: TableSchema,  # noqa: ARG002 - as in every location
         version: int,  # noqa: ARG002
         cluster: str,  # noqa: ARG002
+        among: Column | None = None,  # noqa: ARG002
     ) -> TableFiles | None:
         """Never, as `replace_newest_rows`."""
         return None

@@ -130,9 +130,11 @@ class Folder:
         """On a disk of this machine, in a session on it."""
         return data_files(self._spark, schema, self.address(schema))
 
-    def table_files(self, schema: TableSchema, version: int, cluster: str) -> TableFiles | None:
+    def table_files(
+        self, schema: TableSchema, version: int, cluster: str, among: Column | None = None
+    ) -> TableFiles | None:
         """The same."""
-        return table_files(self._spark, schema, self.address(schema), version, cluster)
+        return table_files(self._spark, schema, self.address(schema), version, cluster, among)
 
     def patchable(
         self, schema: TableSchema, version: int, *, appends: bool

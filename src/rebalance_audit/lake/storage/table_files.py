@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import StructType
 
@@ -105,12 +105,18 @@ def _shaped(batch: pa.RecordBatch, types: Mapping[str, str], there: set[str]) ->
 
 
 def table_files(
-    spark: SparkSession, schema: TableSchema, path: str, version: int, cluster: str
+    spark: SparkSession,
+    schema: TableSchema,
+    path: str,
+    version: int,
+    cluster: str,
+    among: Column | None = None,
 ) -> TableFiles | None:
     """The files with rows of a cluster that the table at a path, one of ours, has at its newest version.
 
-    None where tasks cannot read them: on storage that not every task reaches as a file, in a table with features that
-    only Delta's own reader knows, and if `version` is no longer the newest one.
+    With `among`, a condition on columns, only those that may have rows that meet it. None where tasks cannot read them:
+    on storage that not every task reaches as a file, in a table with features that only Delta's own reader knows, and
+    if `version` is no longer the newest one.
     """
     found = described(spark, path) if is_one_process(spark) else None
     if found is None or not found.is_plain or found.version != version:
@@ -122,6 +128,8 @@ def table_files(
     table = spark.read.format("delta").option("versionAsOf", version).load(path)
     # By their statistics: most files have rows of one cluster.
     ours = table.where(F.col(CLUSTER) == cluster)
+    if among is not None:
+        ours = ours.where(among)
     places = [local_path(file) for file in ours.inputFiles()]
     if None in places:
         return None

@@ -85,8 +85,10 @@ class Location(Protocol):
     def data_files(self, schema: TableSchema) -> DataFiles | None:
         """How tasks write files of the table themselves; None where Spark has to."""
 
-    def table_files(self, schema: TableSchema, version: int, cluster: str) -> TableFiles | None:
-        """The files that tasks read themselves; None where Spark has to."""
+    def table_files(
+        self, schema: TableSchema, version: int, cluster: str, among: Column | None = None
+    ) -> TableFiles | None:
+        """The files that tasks read themselves; None where Spark has to. See `table_files.table_files`."""
 
     def patchable(
         self, schema: TableSchema, version: int, *, appends: bool

@@ -37,6 +37,8 @@ class AppendedFiles(NamedTuple):
     """What became of files that tasks wrote."""
 
     rows: int
+    names: tuple[str, ...]
+    """Of the files, in the folder of the table."""
     noted: tuple[Any, ...]
     """What each task noted beside the rows."""
     is_in: bool
@@ -207,9 +209,14 @@ class Lake:
         """How tasks write files of a table themselves; None where Spark has to write them."""
         return self._location.data_files(table_schemas()[name])
 
-    def table_files(self, name: str, version: int, cluster: str) -> TableFiles | None:
-        """A table's files with rows of a cluster, which tasks read themselves; None where Spark has to read them."""
-        return self._location.table_files(table_schemas()[name], version, cluster)
+    def table_files(
+        self, name: str, version: int, cluster: str, among: Column | None = None
+    ) -> TableFiles | None:
+        """A table's files with rows of a cluster, which tasks read themselves; None where Spark has to read them.
+
+        With `among`, a condition on columns, only those that may have rows that meet it.
+        """
+        return self._location.table_files(table_schemas()[name], version, cluster, among)
 
     def append_files(
         self,
@@ -233,7 +240,8 @@ class Lake:
             name, files, user_metadata, version=version, numbered=numbered
         )
         noted = tuple(json.loads(row["noted"]) for row in found)
-        return AppendedFiles(sum(file.rows for file in files), noted, is_in)
+        names = tuple(file.name for file in files)
+        return AppendedFiles(sum(file.rows for file in files), names, noted, is_in)
 
     def append_written(
         self,
