@@ -9,6 +9,7 @@ from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.gold import commit_hours, group_hours
+from rebalance_audit.lake.gold.commit_seconds import seconds_of
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.in_process import rows_of
@@ -185,8 +186,9 @@ def test_hours_tell_what_a_group_went_through(
     assert_same_hours(group_hours.group_hours(tables.get, LOG_END_MS), expected)
 
 
+@pytest.mark.parametrize("apart", [2, None], ids=["close", "far apart"])
 def test_some_hours_come_out_as_among_all(
-    spark: SparkSession, tables: dict[str, DataFrame], expected: DataFrame
+    spark: SparkSession, tables: dict[str, DataFrame], expected: DataFrame, apart: int | None
 ) -> None:
     """Made again alone, an hour has what it has in a run over everything: its first silence began in a known hour."""
     known = group_hours.group_hours(tables.get, LOG_END_MS).localCheckpoint()
@@ -196,6 +198,7 @@ def test_some_hours_come_out_as_among_all(
     )
     wanted = Wanted.of(commit_hours.with_following(first, known).localCheckpoint())
     of_commits = commit_hours.commit_hours(wanted, tables["silver.offset_commits"], known)
+    wanted = Wanted(wanted.hours, wanted.low, wanted.high, apart)
     rows = group_hours.group_hours(tables.get, LOG_END_MS, wanted, of_commits)
     again = spark.createDataFrame(
         [("c", at(0)), ("c", at(120)), ("g", at(60)), ("k", at(60))], names
@@ -243,8 +246,8 @@ def test_hours_go_on_from_their_rows(
         )
 
     known = commit_hours.commit_hours(Wanted(), frame(*before))
-    continued = commit_hours.continued_hours(frame(*after), known)
-    found = [] if continued is None else continued.collect()
+    from_ms = int(at(min(after, default=0)).timestamp() * 1000)
+    found = commit_hours.continued_hours(seconds_of(frame(*after)), known, from_ms).collect()
     names = (*KEY, *commit_hours.OF_COMMITS)
     whole = {
         row["hour"]: row

@@ -120,6 +120,9 @@ def group_hours(
     if wanted.hours is not None:
         # If the hours are known they need not be found first.
         facts.append(_state_facts(wanted, states, wanted.hours, end))
+    if wanted.are_close:
+        assert wanted.hours is not None
+        facts.append(wanted.hours.select(*KEY, *[F.lit(True).alias(mark) for mark in MARKS]))
     rows = (
         reduce(partial(DataFrame.unionByName, allowMissingColumns=True), facts)
         .groupBy(*KEY)
@@ -131,8 +134,11 @@ def group_hours(
             *[F.max(name).alias(name) for name in OF_COMMITS if has_commits],
             *(_of_states() if wanted.hours is not None else ()),
             F.bool_and("is_state").alias("has_states_alone"),
+            *([F.bool_or("is_wanted").alias("is_wanted")] if wanted.are_close else []),
         )
     )
+    if wanted.are_close:
+        rows = rows.where("is_wanted")
     if wanted.hours is None:
         there = _state_facts(wanted, states, rows, end).groupBy(*KEY).agg(*_of_states())
         rows = rows.join(there, [*KEY], "left")
@@ -185,6 +191,8 @@ COUNTED: Final = (
     "not_stable_estimate_ms",
     *OF_EPOCHS,
 )
+MARKS: Final = ("is_state", "is_wanted")
+"""What an hour says that is to be made, as a fact among others: as a state it makes no row by itself."""
 UNOWNED_BOUNDS: Final = (
     "unowned_partition_min_ms",
     "unowned_partition_estimate_ms",
@@ -263,7 +271,7 @@ def _rebalance_facts(wanted: Wanted, rebalances: DataFrame, end: Column) -> Data
             (known_ms - F.least(known_ms, F.coalesce("duration_min_ms", known_ms))).alias("spare"),
             (~(bounded | F.col("started_at_earliest").isNotNull())).alias("unbounded"),
             F.col("unowned_partition_max_ms").isNull().alias("unowned_unbounded"),
-            F.explode(_hours(earliest, ended)).alias("hour"),
+            F.explode(_hours(earliest, ended, wanted)).alias("hour"),
         )
     )
     least = F.greatest(F.lit(0), _share("began", "ended") - F.col("spare"))
@@ -305,7 +313,7 @@ def _unowned_facts(wanted: Wanted, ownership: DataFrame) -> DataFrame:
             "group_id",
             began.alias("began"),
             F.col("from_at").alias("ended"),
-            F.explode(_hours(began, F.col("from_at"))).alias("hour"),
+            F.explode(_hours(began, F.col("from_at"), wanted)).alias("hour"),
         )
     )
     return spread.select(
@@ -324,10 +332,14 @@ def _state_facts(wanted: Wanted, states: DataFrame, hours: DataFrame, end: Colum
         began.alias("began"),
         ended.alias("ended"),
     )
-    at = (F.col("began") < F.col("hour") + F.expr("interval 1 hour")) & (
-        F.col("ended") >= F.col("hour")
-    )
-    found = hours.select(*KEY).join(there, "group_id").where(at)
+    if wanted.are_close:
+        touched = wanted.clipped(hour_of("began"), hour_of("ended"))
+        found = there.withColumn("hour", F.explode(touched))
+    else:
+        at = (F.col("began") < F.col("hour") + F.expr("interval 1 hour")) & (
+            F.col("ended") >= F.col("hour")
+        )
+        found = hours.select(*KEY).join(there, "group_id").where(at)
     return found.select(*KEY, F.lit(True).alias("is_state"), "protocol", "members", "latest")
 
 
@@ -350,10 +362,10 @@ def _began_at_the_earliest(prefix: str) -> Column:
     return F.least(began, F.coalesce(by_bound, F.col(f"{prefix}started_at_earliest"), began))
 
 
-def _hours(began: Column, ended: Column) -> Column:
-    """All hours that a stretch of time touches; of an absurdly long one the first HOURS_MAX."""
+def _hours(began: Column, ended: Column, wanted: Wanted | None = None) -> Column:
+    """All hours that a stretch of time touches, or the wanted ones; of an absurdly long one the first HOURS_MAX."""
     last = F.least(hour_of(ended), hour_of(began) + F.expr(f"interval {HOURS_MAX} hours"))
-    return F.sequence(hour_of(began), last, F.expr("interval 1 hour"))
+    return (wanted or Wanted()).clipped(hour_of(began), last)
 
 
 def _share(began: str, ended: str) -> Column:

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 KEY: Final = ("group_id", "hour")
+CLOSE_HOURS: Final = 48
 ISO: Final = "yyyy-MM-dd'T'HH:mm:ssXXX"
 
 
@@ -15,10 +16,14 @@ def hour_of(at: Column | str) -> Column:
 
 
 def ends_of_hours() -> list[Column]:
-    """Aggregates over rows with an `hour`, in ISO 8601: `low`, when the first begins, `high`, when the last ends."""
+    """Aggregates over rows with an `hour`, in ISO 8601: `low`, when the first begins, `high`, when the last ends.
+
+    And `apart`, how many hours lie between the first and the last.
+    """
     return [
         F.date_format(F.min("hour"), ISO).alias("low"),
         F.date_format(F.max("hour") + F.expr("interval 1 hour"), ISO).alias("high"),
+        F.expr("timestampdiff(HOUR, min(hour), max(hour))").alias("apart"),
     ]
 
 
@@ -26,11 +31,17 @@ class Wanted:
     """The hours for which rows are made."""
 
     def __init__(
-        self, hours: DataFrame | None = None, low: str | None = None, high: str | None = None
+        self,
+        hours: DataFrame | None = None,
+        low: str | None = None,
+        high: str | None = None,
+        apart: int | None = None,
     ) -> None:
         """`hours` have the columns KEY and lie between `low` and `high`, see `ends_of_hours`; None for all hours."""
         self.hours = hours
         self.low, self.high = low, high
+        self.are_close = apart is not None and apart <= CLOSE_HOURS
+        """Whether rows of all groups in that time are few enough to be gone through: no join has to pick some."""
 
     @classmethod
     def of(cls, hours: DataFrame) -> "Wanted":
@@ -43,16 +54,33 @@ class Wanted:
         """What may overlap with the hours: a condition in literals, so that Delta can skip files."""
         if self.low is None:
             return F.lit(True)
-        return (began < F.lit(self.high).cast("timestamp")) & (
-            ended >= F.lit(self.low).cast("timestamp")
-        )
+        return (began < self._high) & (ended >= self._low)
+
+    def clipped(self, first: Column, last: Column) -> Column:
+        """All hours from one to another, of close ones those that lie in their time; null for none."""
+        if self.are_close:
+            first = F.greatest(first, self._low)
+            last = F.least(last, self._high - F.expr("interval 1 hour"))
+        return F.when(first <= last, F.sequence(first, last, F.expr("interval 1 hour")))
 
     def only(self, rows: DataFrame) -> DataFrame:
-        """The rows whose group and hour are wanted."""
-        return rows if self.hours is None else rows.join(self.hours, [*KEY], "left_semi")
+        """The rows whose group and hour are wanted; if these are close, with others of the same time."""
+        if self.hours is None:
+            return rows
+        if self.are_close:
+            return rows.where((F.col("hour") >= self._low) & (F.col("hour") < self._high))
+        return rows.join(self.hours, [*KEY], "left_semi")
 
     def missing(self, rows: DataFrame) -> DataFrame:
         """The rows of the wanted groups that are of other hours."""
         assert self.hours is not None
         of_groups = rows.join(self.hours.select("group_id").distinct(), "group_id", "left_semi")
         return of_groups.join(self.hours, [*KEY], "left_anti")
+
+    @property
+    def _low(self) -> Column:
+        return F.lit(self.low).cast("timestamp")
+
+    @property
+    def _high(self) -> Column:
+        return F.lit(self.high).cast("timestamp")

@@ -4,14 +4,13 @@ from collections.abc import Collection, Sequence
 from functools import partial, reduce
 from typing import Any, Final, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.commit_hours import (
     OF_COMMITS,
     commit_hours,
     continued_hours,
-    hours_of_commits,
     with_following,
 )
 from rebalance_audit.lake.gold.group_hours import group_hours
@@ -32,8 +31,10 @@ class HoursNews(NamedTuple):
 
     changed: Sequence[DataFrame]
     """Group and hour of the rows that changed in other gold tables."""
-    commits: DataFrame | None
-    """New rows of silver.offset_commits."""
+    seconds: DataFrame | None
+    """Of new commits, see `commit_seconds`; None if there are none."""
+    from_ms: int | None
+    """A moment before which none of them lies, epoch milliseconds; None if no new record has a time."""
     is_in_order: bool
     """Whether the new commits follow all that the table includes, and it includes none of them."""
     rebuilt: DataFrame | None
@@ -96,7 +97,13 @@ def _made_again(
 ) -> DataFrame:
     """The rows of the hours that still have one, as `Sink.patch` takes them."""
     of_commits = _of_commits(context, to_make, known)
-    rows = group_hours(context.of_cluster, news.log_end_ms, to_make.wanted, of_commits)
+    of_groups = to_make.key_range.condition()
+    rows = group_hours(
+        lambda name: context.of_cluster(name).where(of_groups),
+        news.log_end_ms,
+        to_make.wanted,
+        of_commits,
+    )
     return patch_rows(TableName.GROUP_HOURS, rows)
 
 
@@ -104,9 +111,7 @@ class _HoursToMake(NamedTuple):
     """The hours that are made again."""
 
     pairs: DataFrame
-    """KEY, and `again`: whether the hour's commits must be read again."""
-    continued: DataFrame | None
-    """See `continued_hours`."""
+    """KEY, OF_COMMITS where new commits continue the hour, and `again`: whether its commits must be read again."""
     wanted: Wanted
     key_range: KeyRange
     has_again: bool
@@ -117,19 +122,18 @@ def _hours_to_make(
     news: HoursNews, known: DataFrame, rebuilt: DataFrame | None
 ) -> _HoursToMake | None:
     """The hours to make again; None if there are none."""
-    given = [each.select(*KEY, F.lit(False).alias("again")) for each in news.changed]
-    continued = None
-    if news.commits is not None and news.is_in_order:
-        continued = continued_hours(news.commits, known)
-        if continued is not None:
-            # Held, since everything that follows reads it.
-            continued = kept(continued)
-            given.append(continued.select(*KEY, "again"))
-    elif news.commits is not None:
-        given.append(hours_of_commits(news.commits).withColumn("again", F.lit(True)))
+    given = [
+        each.select(*KEY, *_of_no_commits(), F.lit(False).alias("again")) for each in news.changed
+    ]
+    if news.seconds is not None and news.from_ms is not None:
+        if news.is_in_order:
+            given.append(continued_hours(news.seconds, known, news.from_ms))
+        else:
+            hours = news.seconds.select(*KEY).distinct()
+            given.append(hours.select(*KEY, *_of_no_commits(), F.lit(True).alias("again")))
     if not given:
         return None
-    pairs = reduce(DataFrame.union, given).groupBy(*KEY).agg(F.bool_or("again").alias("again"))
+    pairs = _by_key(reduce(DataFrame.union, given))
     if rebuilt is not None:
         pairs = pairs.join(rebuilt, "group_id", "left_anti")
     pairs, found = _looked_through(pairs)
@@ -137,13 +141,24 @@ def _hours_to_make(
         return None
     if found["again"]:
         following = with_following(pairs.where("again").select(*KEY), known)
-        both = pairs.unionByName(following.withColumn("again", F.lit(True)))
-        pairs, found = _looked_through(both.groupBy(*KEY).agg(F.bool_or("again").alias("again")))
-    wanted = Wanted(pairs.select(*KEY), found["low"], found["high"])
-    return _HoursToMake(pairs, continued, wanted, range_from(found), found["again"], found["rows"])
+        more = following.select(*KEY, *_of_no_commits(), F.lit(True).alias("again"))
+        pairs, found = _looked_through(_by_key(pairs.union(more)))
+    wanted = Wanted(pairs.select(*KEY), found["low"], found["high"], found["apart"])
+    return _HoursToMake(pairs, wanted, range_from(found), found["again"], found["rows"])
+
+
+def _of_no_commits() -> list[Column]:
+    return [F.lit(None).cast(kind).alias(name) for name, kind in OF_COMMITS.items()]
+
+
+def _by_key(hours: DataFrame) -> DataFrame:
+    """Each hour once: at most one of its rows says something of commits."""
+    of_commits = [F.max(name).alias(name) for name in OF_COMMITS]
+    return hours.groupBy(*KEY).agg(*of_commits, F.bool_or("again").alias("again"))
 
 
 def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
+    # Held, since everything that follows reads it.
     pairs = kept(pairs)
     again = F.bool_or("again").alias("again")
     rows = F.count(F.lit(1)).alias("rows")
@@ -158,14 +173,13 @@ def _looked_through(pairs: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
 def _of_commits(context: RunContext, to_make: _HoursToMake, known: DataFrame) -> DataFrame:
     """The columns OF_COMMITS for each of the hours."""
     names = [*KEY, *OF_COMMITS]
-    as_before = to_make.pairs.where("not again").select(*KEY)
-    parts = []
-    if to_make.continued is not None:
-        continued = to_make.continued.where("not again").select(*names)
-        as_before = as_before.join(continued.select(*KEY), [*KEY], "left_anti")
-        parts.append(continued)
+    goes_on = F.col("commits").isNotNull()
+    not_again = to_make.pairs.where("not again")
     there = known.where(to_make.key_range.condition()).where("commits > 0").select(*names)
-    parts.append(there.join(as_before, [*KEY], "left_semi"))
+    parts = [
+        not_again.where(goes_on).select(*names),
+        there.join(not_again.where(~goes_on).select(*KEY), [*KEY], "left_semi"),
+    ]
     if to_make.has_again:
         wanted = Wanted.of(to_make.pairs.where("again").select(*KEY))
         parts.append(

@@ -18,6 +18,8 @@ from rebalance_audit.lake.gold.commit_findings import (
     is_of_records,
     scope_of,
 )
+from rebalance_audit.lake.gold.commit_hours import all_hours
+from rebalance_audit.lake.gold.commit_seconds import seconds_of, seconds_of_files
 from rebalance_audit.lake.gold.group_hours import FOOTPRINTS
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
@@ -211,7 +213,12 @@ class Writer:
         """gold.group_hours, made of the other gold tables; `changed` has group and hour of what differs in them."""
         context, plan, since = self._context, self._plan, self._since
         if since is None:
-            rows = hours.group_hours(self._read_for_hours, plan.log_end_ms)
+            seconds = self._commit_seconds()
+            rows = hours.group_hours(
+                self._read_for_hours,
+                plan.log_end_ms,
+                of_commits=None if seconds is None else all_hours(seconds),
+            )
             scope = self._of_regex() & hours.reaches_window(
                 self._request.from_ms, self._request.to_ms
             )
@@ -228,13 +235,23 @@ class Writer:
             context,
             HoursNews(
                 changed,
-                None if plan.commits is None else plan.commits.rows,
+                self._commit_seconds(),
+                plan.counts.first_ms,
                 since.is_clean and not since.has_late(plan.counts),
                 self._replaced,
                 plan.groups.few_replaced,
                 plan.log_end_ms,
             ),
         )
+
+    def _commit_seconds(self) -> DataFrame | None:
+        """Of all commits that the plan has; None if it has none."""
+        commits = self._plan.commits
+        if commits is None:
+            return None
+        if commits.files is not None:
+            return seconds_of_files(self._context.spark, commits.files)
+        return seconds_of(commits.rows.where(self._of_regex()))
 
     def _read_for_hours(self, name: str) -> DataFrame | None:
         """Rows of which hours are made."""

@@ -39,6 +39,8 @@ class WrittenCommits(NamedTuple):
     """Rows of silver.quarantine for the others; None if there are none."""
     held: DataFrame | None
     """What the frames are made from, in memory until `release`."""
+    files: TableFiles | None = None
+    """The files that have exactly these rows, if tasks wrote them."""
     topics: Mapping[str, str] | None = None
     """Topic id -> the first name of it among the commits that were decoded; None if nobody has noted them."""
 
@@ -77,7 +79,16 @@ def replace_commits(
     found = sum(each.inserted for each in written) if was_empty else there.where(scope).count()
     undecodable = routing.undecodable_commits(decoded) if found < given else None
     topics = None if files is None else first_names(files.noted)
-    return WrittenCommits(tuple(written), given, found, there, undecodable, None, topics)
+    return WrittenCommits(
+        tuple(written),
+        given,
+        found,
+        there,
+        undecodable,
+        None,
+        files=None if files is None else sink.files_named(TableName.OFFSET_COMMITS, files.names),
+        topics=topics,
+    )
 
 
 def add_commits(
@@ -132,7 +143,16 @@ def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCo
     if found < counts.commits:
         undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
     topics = None if files is None else first_names(files.noted)
-    return WrittenCommits((written,), counts.commits, found, rows, undecodable, undecodable, topics)
+    return WrittenCommits(
+        (written,),
+        counts.commits,
+        found,
+        rows,
+        undecodable,
+        undecodable,
+        files=None if files is None else sink.files_named(TableName.OFFSET_COMMITS, files.names),
+        topics=topics,
+    )
 
 
 def _appended_files(

@@ -34,8 +34,10 @@ from rebalance_audit.lake.storage.row_changes import (
     same_key,
 )
 from rebalance_audit.lake.storage.run_ids import appends_of
+from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.lake.storage.table_patch import FewRows, PatchableTable, PatchedTable
 from rebalance_audit.lake.storage.tables import AppendedFiles, Lake
+from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 FEW_CHANGES: Final = 20_000
@@ -94,6 +96,13 @@ class Sink:
             return None
         self._based_on[name] = self._version(name)
         return done
+
+    def files_named(self, name: str, names: Iterable[str]) -> TableFiles:
+        """Files that tasks have written into the folder of a table, all of the cluster, for tasks that read them."""
+        types = {column.name: column.type for column in table_schemas()[name].columns}
+        folder = local_path(self.lake.table_path(name))
+        assert folder is not None  # tasks write to no other storage
+        return TableFiles(self.cluster, tuple(f"{folder}/{each}" for each in names), types)
 
     def append_written(self, name: str, files: Sequence[TaskFile]) -> Written:
         """Add files, at least one, that tasks have written: of rows whose keys the table does not have."""
