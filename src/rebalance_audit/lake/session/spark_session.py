@@ -62,6 +62,9 @@ PREFERRED: Final[Mapping[str, str]] = {
     # UTC, Delta checks that list with every commit by reading the table's whole log again, since statistics of times
     # before 1883 could differ. They are not used here.
     "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
+    # Tables that this session makes: a run commits to some twenty of them, and a checkpoint of a log takes a second. By
+    # default every tenth commit makes one, two in each run on average; other readers read up to fifty small files.
+    "spark.databricks.delta.properties.defaults.checkpointInterval": "50",
     # A stream that waits for a cluster that is gone cannot be interrupted; by default Spark waits for its end for ever.
     "spark.sql.streaming.stopTimeout": "10s",
     # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:
