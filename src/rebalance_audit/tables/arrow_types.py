@@ -46,6 +46,11 @@ def schema_of_columns(columns: Mapping[str, str]) -> pa.Schema:
     return pa.schema([(name, arrow_type(kind)) for name, kind in columns.items()])
 
 
+def ddl_of_columns(columns: Mapping[str, str]) -> str:
+    """The same as DDL."""
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
+
+
 def arrow_table(schema: TableSchema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """An Arrow table of plain rows, a missing column as null; moments are epoch milliseconds."""
     return pa.table(

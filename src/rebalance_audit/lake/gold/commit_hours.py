@@ -18,6 +18,7 @@ from rebalance_audit.lake.gold.commit_stretches import (
     hours_of_seconds,
 )
 from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 
 DAY_MS: Final = 86_400_000
 OF_COMMITS: Final = {
@@ -99,8 +100,7 @@ def _by_hour(seconds: DataFrame, known: DataFrame | None = None) -> DataFrame:
     given = given.withColumns({name: F.lit(None).cast(SECONDS[name]) for name in lacking})
     order = ("group_id", "second", F.col("commits").isNotNull())
     by_group = given.select(*SECONDS).repartition("group_id").sortWithinPartitions(*order)
-    ddl = ", ".join(f"{name} {kind}" for name, kind in HOURS.items())
-    return by_group.mapInArrow(hours_of_seconds, ddl)
+    return by_group.mapInArrow(hours_of_seconds, ddl_of_columns(HOURS))
 
 
 def _as_seconds(hours: DataFrame) -> DataFrame:

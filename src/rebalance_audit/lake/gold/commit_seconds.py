@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.gold.commit_stretches import SECONDS
 from rebalance_audit.lake.gold.wanted_hours import hour_of
 from rebalance_audit.lake.storage.table_files import TableFiles
-from rebalance_audit.tables.arrow_types import schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 
 READ: Final = ("group_id", "timestamp", "tombstone")
 MADE: Final = ("group_id", "hour", "second", "commits", "first_at", "last_at")
@@ -25,8 +25,9 @@ _TYPES: Final = {name: SECONDS[name] for name in MADE}
 def seconds_of(commits: DataFrame) -> DataFrame:
     """The seconds of rows of silver.offset_commits, with the columns MADE."""
     at = F.col("timestamp")
+    # Whatever became of their transaction; tombstones are no commits.
     return (
-        committed(commits)
+        commits.where("not tombstone and timestamp is not null")
         .groupBy("group_id", hour_of(at).alias("hour"), F.date_trunc("second", at).alias("second"))
         .agg(
             F.count(F.lit(1)).alias("commits"),
@@ -36,15 +37,9 @@ def seconds_of(commits: DataFrame) -> DataFrame:
     )
 
 
-def committed(commits: DataFrame) -> DataFrame:
-    """Commits whose time is known, whatever became of their transaction; tombstones are no commits."""
-    return commits.where("not tombstone and timestamp is not null")
-
-
 def seconds_of_files(spark: SparkSession, files: TableFiles) -> DataFrame:
     """The same of files of silver.offset_commits, which the tasks read themselves."""
-    ddl = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
-    return files.made_of(spark, READ, counted_by_second, ddl)
+    return files.made_of(spark, READ, counted_by_second, ddl_of_columns(_TYPES))
 
 
 def counted_by_second(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

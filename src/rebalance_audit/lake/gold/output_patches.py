@@ -27,7 +27,7 @@ from rebalance_audit.lake.storage.table_patch import (
     PatchedTable,
     TablePatch,
 )
-from rebalance_audit.tables.arrow_types import schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 OUTSIDE_OF_GROUPS: Final = frozenset({QUARANTINE, SNAPSHOTS})
@@ -67,7 +67,7 @@ class OutputPatches:
     def made_of(self, stream: DataFrame) -> DataFrame:
         """What the task tells: see `patched` and `changed_hours`. Whoever reads it first makes the task write."""
         ours = stream.where(F.col("table").isin([*self.tables]))
-        ddl = ", ".join(f"{name} {kind}" for name, kind in _made_columns().items())
+        ddl = ddl_of_columns(_made_columns())
         columns = ours.select("table", "mark", PACKED)
         return columns.coalesce(1).mapInArrow(self._make, ddl)
 

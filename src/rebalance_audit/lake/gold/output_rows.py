@@ -15,7 +15,7 @@ from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles, TaskOu
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
 from rebalance_audit.lake.gold.packed_rows import PACKED, TOLD, as_cell, told_of
 from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
-from rebalance_audit.tables.arrow_types import column_of, schema_of_columns
+from rebalance_audit.tables.arrow_types import column_of, ddl_of_columns, schema_of_columns
 
 REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""
@@ -48,7 +48,7 @@ def stream_columns() -> dict[str, str]:
 
 def stream_ddl() -> str:
     """Schema of the stream."""
-    return ", ".join(f"{name} {kind}" for name, kind in stream_columns().items())
+    return ddl_of_columns(stream_columns())
 
 
 class OutputRows:

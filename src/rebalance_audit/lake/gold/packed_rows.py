@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS, ranged_columns
-from rebalance_audit.tables.arrow_types import schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 PACKED: Final = "packed"
@@ -64,7 +64,7 @@ def unpacked(packed: DataFrame, output: str) -> DataFrame:
         for batch in batches:
             yield from batches_in(batch[PACKED])
 
-    ddl = ", ".join(f"{name} {kind}" for name, kind in columns_of(output).items())
+    ddl = ddl_of_columns(columns_of(output))
     return packed.select(PACKED).mapInArrow(rows, ddl)
 
 

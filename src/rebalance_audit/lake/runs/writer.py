@@ -249,18 +249,17 @@ class Writer:
         commits = self._plan.commits
         if commits is None:
             return None
-        if commits.files is not None:
-            return seconds_of_files(self._context.spark, commits.files)
+        if commits.by_tasks is not None:
+            return seconds_of_files(self._context.spark, commits.by_tasks.files)
         return seconds_of(commits.rows.where(self._of_regex()))
 
     def _read_for_hours(self, name: str) -> DataFrame | None:
-        """Rows of which hours are made."""
-        if name == TableName.OFFSET_COMMITS and not self._request.with_silver:
+        """Rows of which hours are made; none of commits, since what is made of these is given where the run has any."""
+        if name == TableName.OFFSET_COMMITS:
             return None
-        is_made_here = name != TableName.OFFSET_COMMITS
         # What reaches into an hour may begin before the window; then the table does not have it. And few rows cost less
         # where they are than out of six tables that have just been written.
-        if is_made_here and (self._request.has_window or self._plan.is_small):
+        if self._request.has_window or self._plan.is_small:
             if self._for_hours is None:
                 together = rebuilt_rows_together(self._stream, [*FOOTPRINTS])
                 self._for_hours = together.persist(StorageLevel.MEMORY_AND_DISK)

@@ -18,10 +18,18 @@ from rebalance_audit.lake.silver.commit_files import files_of_commits, files_of_
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.table_files import TableFiles
-from rebalance_audit.lake.storage.tables import AppendedFiles
 from rebalance_audit.tables.schemas import TableName
 
 OPEN: Final = "open"
+
+
+class CommitFiles(NamedTuple):
+    """Files of the table that tasks have written."""
+
+    rows: int
+    files: TableFiles
+    topics: Mapping[str, str] | None
+    """Topic id -> the first name of it among the rows; None for too many."""
 
 
 class WrittenCommits(NamedTuple):
@@ -39,10 +47,13 @@ class WrittenCommits(NamedTuple):
     """Rows of silver.quarantine for the others; None if there are none."""
     held: DataFrame | None
     """What the frames are made from, in memory until `release`."""
-    files: TableFiles | None = None
+    by_tasks: CommitFiles | None = None
     """The files that have exactly these rows, if tasks wrote them."""
-    topics: Mapping[str, str] | None = None
-    """Topic id -> the first name of it among the commits that were decoded; None if nobody has noted them."""
+
+    @property
+    def topics(self) -> Mapping[str, str] | None:
+        """Topic id -> the first name of it among the commits that were decoded; None if nobody has noted them."""
+        return None if self.by_tasks is None else self.by_tasks.topics
 
     def release(self) -> None:
         """Free what is held."""
@@ -78,17 +89,7 @@ def replace_commits(
     there = sink.of_cluster(TableName.OFFSET_COMMITS)
     found = sum(each.inserted for each in written) if was_empty else there.where(scope).count()
     undecodable = routing.undecodable_commits(decoded) if found < given else None
-    topics = None if files is None else first_names(files.noted)
-    return WrittenCommits(
-        tuple(written),
-        given,
-        found,
-        there,
-        undecodable,
-        None,
-        files=None if files is None else sink.files_named(TableName.OFFSET_COMMITS, files.names),
-        topics=topics,
-    )
+    return WrittenCommits(tuple(written), given, found, there, undecodable, None, files)
 
 
 def add_commits(
@@ -142,28 +143,22 @@ def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCo
     undecodable = None
     if found < counts.commits:
         undecodable = routing.undecodable_commits(decoded).persist(StorageLevel.MEMORY_AND_DISK)
-    topics = None if files is None else first_names(files.noted)
-    return WrittenCommits(
-        (written,),
-        counts.commits,
-        found,
-        rows,
-        undecodable,
-        undecodable,
-        files=None if files is None else sink.files_named(TableName.OFFSET_COMMITS, files.names),
-        topics=topics,
-    )
+    return WrittenCommits((written,), counts.commits, found, rows, undecodable, undecodable, files)
 
 
 def _appended_files(
     sink: Sink, records: DataFrame, regex: str | None, bronze: TableFiles | None = None
-) -> AppendedFiles | None:
+) -> CommitFiles | None:
     def told(files: DataFiles) -> DataFrame:
         if bronze is None or regex is not None:
             return files_of_commits(records, regex, files, sink.cluster)
         return files_of_files(records.sparkSession, bronze, files)
 
-    return sink.append_files(TableName.OFFSET_COMMITS, told)
+    done = sink.append_files(TableName.OFFSET_COMMITS, told)
+    if done is None:
+        return None
+    files = sink.files_named(TableName.OFFSET_COMMITS, done.names)
+    return CommitFiles(done.rows, files, first_names(done.noted))
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:

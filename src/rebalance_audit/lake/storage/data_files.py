@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, java_class
 from rebalance_audit.lake.session.kept_rows import is_one_process
 from rebalance_audit.lake.session.private_spark import DELTA_LOG, hadoop_conf, newest_snapshot
-from rebalance_audit.tables.arrow_types import arrow_type, schema_of_columns
+from rebalance_audit.tables.arrow_types import arrow_type, ddl_of_columns, schema_of_columns
 from rebalance_audit.tables.schemas import TableSchema
 
 CODECS: Final[Mapping[str, str]] = {
@@ -60,7 +60,7 @@ STATS_PREFIX: Final = 32
 FILE_COLUMNS: Final = {"line": "string", "rows": "bigint", "size_bytes": "bigint"}
 """What a task tells of a file: the line of Delta's log, see TaskFile."""
 _TOLD: Final = {**FILE_COLUMNS, "noted": "string"}
-FILE_DDL: Final = ", ".join(f"{name} {kind}" for name, kind in _TOLD.items())
+FILE_DDL: Final = ddl_of_columns(_TOLD)
 """The same of its only file, and whatever the task was asked to note beside the rows, as JSON.
 
 A task without rows has no file, and `line` is null.
