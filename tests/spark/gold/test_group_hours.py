@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.gold import commit_hours, group_hours
 from rebalance_audit.lake.gold.commit_seconds import seconds_of
-from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted
+from rebalance_audit.lake.gold.hour_codes import KEY
+from rebalance_audit.lake.gold.hour_facts import ADDED, OF_COMMITS
+from rebalance_audit.lake.gold.wanted_hours import Wanted
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.in_process import rows_of
 from tests.spark.lakes import frame_of
@@ -147,9 +149,8 @@ EXPECTED = [
     },
 ]  # fmt: skip
 ZEROS = (
-    *group_hours.COUNTED,
-    *group_hours.UNOWNED_BOUNDS,
-    *("not_stable_ms", "not_stable_max_ms", "unowned_partition_ms", "commits", "commit_gaps"),
+    *ADDED,
+    *("not_stable_ms", "unowned_partition_ms", "commits", "commit_gaps"),
 )
 
 
@@ -212,7 +213,7 @@ def test_without_silver_nothing_is_said_of_commits(tables: dict[str, DataFrame])
     rows = rows_of(group_hours.group_hours(gold.get, LOG_END_MS))
     assert len(rows) == 8
     for row in rows:
-        assert {row[name] for name in commit_hours.OF_COMMITS} == {None}
+        assert {row[name] for name in OF_COMMITS} == {None}
 
 
 PAUSED = [*STEADY, 12.5, 12.6]
@@ -248,7 +249,7 @@ def test_hours_go_on_from_their_rows(
     known = commit_hours.commit_hours(Wanted(), frame(*before))
     from_ms = int(at(min(after, default=0)).timestamp() * 1000)
     found = commit_hours.continued_hours(seconds_of(frame(*after)), known, from_ms).collect()
-    names = (*KEY, *commit_hours.OF_COMMITS)
+    names = (*KEY, *OF_COMMITS)
     whole = {
         row["hour"]: row
         for row in commit_hours.commit_hours(Wanted(), frame(*before, *after)).collect()

@@ -12,13 +12,13 @@ from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
-from rebalance_audit.lake.gold.commit_hours import DAY_MS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.tables.schemas import TableName
 
+DAY_MS: Final = 86_400_000
 OFFSET_COMMITS: Final = "offset commits"
 KINDS_OF_COMMITS: Final = tuple(kind.kind for kind in OF_COMMITS)
 
@@ -69,7 +69,8 @@ def commit_findings(
     `may_grow` false the log is known to have too few records for any growth.
     """
     hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms)
-    return hanging.unionByName(_growth(read, rules, days)) if may_grow else hanging
+    growth = _growth(read, rules, days) if may_grow else None
+    return hanging if growth is None else hanging.unionByName(growth)
 
 
 def _is_of_commits() -> Column:
@@ -105,7 +106,10 @@ def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) ->
     )
 
 
-def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | None) -> DataFrame:
+def _growth(
+    read: Callable[[str], DataFrame], rules: FindingRules, days: Days | None
+) -> DataFrame | None:
+    """None for no growth, as nearly always."""
     within = F.lit(True) if days is None else days.hold("hour")
     hour = F.date_trunc("hour", "timestamp").alias("hour")
     others = read(TableName.GROUP_RECORDS).select(
@@ -136,8 +140,10 @@ def _growth(read: Callable[[str], DataFrame], rules: FindingRules, days: Days | 
             F.max("hour").alias("to_hour"),
         )
     )
-    # Computed here: it is nearly always empty, and then nothing more is read.
-    grown = kept(grown, at_once=True)
+    # Computed here: nothing more is planned where there is none.
+    grown = kept(grown)
+    if grown.isEmpty():
+        return None
     record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
     ends = (
         others.unionByName(commits)

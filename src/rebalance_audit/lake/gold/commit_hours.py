@@ -5,29 +5,22 @@ begun is continued from its row: the median matters only if a stretch is longer 
 the hour's commits read again.
 """
 
-from typing import Final
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.commit_seconds import seconds_of
 from rebalance_audit.lake.gold.commit_stretches import (
+    CONTINUED,
     HOURS,
     SECONDS,
     SILENCE_DAYS,
+    continued,
     hours_of_seconds,
 )
-from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, hour_of
+from rebalance_audit.lake.gold.hour_codes import KEY
+from rebalance_audit.lake.gold.hour_facts import OF_COMMITS
+from rebalance_audit.lake.gold.wanted_hours import Wanted, hour_of
 from rebalance_audit.tables.arrow_types import ddl_of_columns
-
-DAY_MS: Final = 86_400_000
-OF_COMMITS: Final = {
-    "commits": "bigint",
-    "commit_gaps": "int",
-    "commit_gap_ms_max": "bigint",
-    "last_commit_at": "timestamp",
-}
-"""The columns and their types."""
 
 
 def commit_hours(wanted: Wanted, commits: DataFrame, known: DataFrame | None = None) -> DataFrame:
@@ -73,16 +66,8 @@ def continued_hours(new: DataFrame, known: DataFrame, from_ms: int) -> DataFrame
     new commits of the group have earlier times than known ones, or an hour that had begun has a stretch that may be a
     gap.
     """
-    found = _by_hour(new, _recent(known, F.timestamp_millis(F.lit(from_ms))))
-    had_begun = F.col("commits_before").isNotNull()
-    return found.select(
-        *KEY,
-        (F.col("commits") + F.coalesce("commits_before", F.lit(0))).alias("commits"),
-        F.when(had_begun, 0).otherwise(F.col("commit_gaps")).alias("commit_gaps"),
-        F.greatest("commit_gap_ms_max", "longest_before").alias("commit_gap_ms_max"),
-        "last_commit_at",
-        "again",
-    )
+    given = _given(new, _recent(known, F.timestamp_millis(F.lit(from_ms))))
+    return given.mapInArrow(continued, ddl_of_columns(CONTINUED))
 
 
 def _recent(known: DataFrame, low: Column) -> DataFrame:
@@ -93,14 +78,18 @@ def _recent(known: DataFrame, low: Column) -> DataFrame:
 
 def _by_hour(seconds: DataFrame, known: DataFrame | None = None) -> DataFrame:
     """What `hours_of_seconds` makes of seconds, and of rows of gold.group_hours, in one task for each group."""
+    return _given(seconds, known).mapInArrow(hours_of_seconds, ddl_of_columns(HOURS))
+
+
+def _given(seconds: DataFrame, known: DataFrame | None) -> DataFrame:
+    """What `hours_of_seconds` gets."""
     given = seconds
     if known is not None:
         given = seconds.unionByName(_as_seconds(known), allowMissingColumns=True)
     lacking = SECONDS.keys() - set(given.columns)
     given = given.withColumns({name: F.lit(None).cast(SECONDS[name]) for name in lacking})
     order = ("group_id", "second", F.col("commits").isNotNull())
-    by_group = given.select(*SECONDS).repartition("group_id").sortWithinPartitions(*order)
-    return by_group.mapInArrow(hours_of_seconds, ddl_of_columns(HOURS))
+    return given.select(*SECONDS).repartition("group_id").sortWithinPartitions(*order)
 
 
 def _as_seconds(hours: DataFrame) -> DataFrame:

@@ -7,13 +7,16 @@ default retention of offsets, is not a stretch: the group begins anew.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_audit.lake.gold.hour_codes import KEY, Integers
+from rebalance_audit.lake.gold.hour_facts import OF_COMMITS
+from rebalance_audit.lake.gold.whole_groups import whole_groups
 from rebalance_audit.tables.arrow_types import schema_of_columns
 
 LONG_STRETCH_MS: Final = 60_000
@@ -39,10 +42,7 @@ commits of that hour, and its longest stretch, before.
 HOURS: Final = {
     "group_id": "string",
     "hour": "timestamp",
-    "commits": "bigint",
-    "commit_gaps": "int",
-    "commit_gap_ms_max": "bigint",
-    "last_commit_at": "timestamp",
+    **OF_COMMITS,
     "again": "boolean",
     "commits_before": "bigint",
     "longest_before": "bigint",
@@ -52,9 +52,9 @@ HOURS: Final = {
 `again`: the hour has to be made from all of its commits, since new ones of the group are earlier than known ones, or an
 hour of it that had begun has a stretch that may be a gap. The last two are null for an hour that had not begun.
 """
+CONTINUED: Final = {name: HOURS[name] for name in (*KEY, *OF_COMMITS, "again")}
+"""What comes out for each of these hours with what was known of it. If it is made `again`, the values say nothing."""
 NEVER: Final = np.iinfo(np.int64).min
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 def hours_of_seconds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -63,22 +63,26 @@ def hours_of_seconds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     Each group's rows follow each other, in order of their seconds, known ones first. One group is in memory, and one
     batch.
     """
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        last = batch["group_id"][-1]
-        of_last = pc.sum(pc.equal(batch["group_id"], last)).as_py()
-        done = batch.num_rows - of_last
-        if held and (done or held[-1]["group_id"][-1] != last):
-            # The rows before those of the last group complete what is held.
-            yield _hours(pa.Table.from_batches([*held, batch.slice(0, done)]))
-            held = []
-        elif done:
-            yield _hours(pa.Table.from_batches([batch.slice(0, done)]))
-        held.append(batch.slice(done))
-    if held:
-        yield _hours(pa.Table.from_batches(held))
+    for rows in whole_groups(batches):
+        yield _hours(rows)
+
+
+def continued(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same, each hour as it is with what was known of it: with the columns CONTINUED."""
+    for hours in hours_of_seconds(batches):
+        had_begun = hours["commits_before"].is_valid()
+        columns = {
+            **{name: hours[name] for name in CONTINUED},
+            "commits": pc.add(hours["commits"], pc.fill_null(hours["commits_before"], 0)),
+            # An hour that goes on and may have a gap is made again.
+            "commit_gaps": pc.if_else(had_begun, 0, hours["commit_gaps"]),
+            "commit_gap_ms_max": pc.max_element_wise(
+                hours["commit_gap_ms_max"], hours["longest_before"]
+            ),
+        }
+        schema = schema_of_columns(CONTINUED)
+        arrays = [columns[field.name].cast(field.type) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _hours(rows: pa.Table) -> pa.RecordBatch:

@@ -7,50 +7,33 @@ than the rows do.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.rows import FINDINGS, MEMBERS
 from rebalance_audit.lake.gold.commit_findings import KINDS_OF_COMMITS
-from rebalance_audit.lake.gold.group_hours import FOOTPRINT_COLUMNS, footprint_of
+from rebalance_audit.lake.gold.hour_codes import KEY
+from rebalance_audit.lake.gold.hour_facts import FACTS, LOOKED_AT, hours_touched
 from rebalance_audit.lake.gold.output_rows import GONE
-from rebalance_audit.lake.gold.outputs import OUTPUTS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.gold.outputs import QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.gold.packed_rows import PACKED, batches_in
 from rebalance_audit.lake.storage.table_patch import (
-    ROW,
     PatchableTable,
     PatchedTable,
     TablePatch,
 )
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
-from rebalance_audit.tables.schemas import table_schemas
 
 OUTSIDE_OF_GROUPS: Final = frozenset({QUARANTINE, SNAPSHOTS})
 """Rows of these replace those with their keys alone."""
 
 
-def _made_columns() -> dict[str, str]:
-    """Name and type of the columns that the task makes.
-
-    What it did to the table of an `output`, as JSON, or the columns of a row that changed which say to which hours of
-    the group it belongs.
-    """
-    looked_at: dict[str, str] = {}
-    for output, names in FOOTPRINT_COLUMNS.items():
-        types = {column.name: column.type for column in table_schemas()[OUTPUTS[output]].columns}
-        looked_at |= {name: types[name] for name in names}
-    fields = ", ".join(f"{name}: {kind}" for name, kind in looked_at.items())
-    return {
-        "output": "string",
-        "told": "string",
-        "group_id": "string",
-        ROW: f"struct<{fields}>",
-    }
+MADE: Final = {"output": "string", "told": "string", **{name: FACTS[name] for name in KEY}}
+"""What the task makes: what it did to the table of an `output`, as JSON, or KEY of hours of rows that changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +50,8 @@ class OutputPatches:
     def made_of(self, stream: DataFrame) -> DataFrame:
         """What the task tells: see `patched` and `changed_hours`. Whoever reads it first makes the task write."""
         ours = stream.where(F.col("table").isin([*self.tables]))
-        ddl = ddl_of_columns(_made_columns())
         columns = ours.select("table", "mark", PACKED)
-        return columns.coalesce(1).mapInArrow(self._make, ddl)
+        return columns.coalesce(1).mapInArrow(self._make, ddl_of_columns(MADE))
 
     def _make(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         patches = {output: self._patch(output) for output in self.tables}
@@ -78,19 +60,14 @@ class OutputPatches:
             for (output, mark), rows in zip(given, batches_in(batch[PACKED]), strict=True):
                 patch = patches[output]
                 (patch.drop if mark == GONE else patch.put)(rows)
-        schema = schema_of_columns(_made_columns())
+        schema = schema_of_columns(MADE)
         for output, patch in patches.items():
             told, changed = patch.close()
             yield _batch(schema, 1, output=output, told=json.dumps(told))
-            for rows in changed if output in FOOTPRINT_COLUMNS else ():
-                for part in rows.to_batches():
-                    yield _batch(
-                        schema,
-                        part.num_rows,
-                        output=output,
-                        group_id=part["group_id"],
-                        row=_looked_at(schema.field(ROW).type, part, FOOTPRINT_COLUMNS[output]),
-                    )
+            for rows in changed if output in LOOKED_AT else ():
+                for part in hours_touched(output, rows).to_batches():
+                    hours = {name: part[name] for name in KEY}
+                    yield _batch(schema, part.num_rows, output=output, **hours)
 
     def _patch(self, output: str) -> TablePatch:
         table = self.tables[output]
@@ -117,15 +94,7 @@ def patched(made: DataFrame) -> dict[str, PatchedTable]:
 
 def changed_hours(made: DataFrame) -> DataFrame:
     """Group and hour of the rows that changed, for gold.group_hours."""
-
-    def hours(before: Column, output: str) -> Column:
-        footprint = footprint_of(output)
-        assert footprint is not None
-        return F.when(F.col("output") == output, footprint(ROW)).otherwise(before)
-
-    none = F.lit(None).cast("array<timestamp>")
-    found = F.explode(reduce(hours, FOOTPRINT_COLUMNS, none))
-    return made.where("told is null").select("group_id", found.alias("hour"))
+    return made.where("told is null").select(*KEY)
 
 
 def _batch(schema: pa.Schema, count: int, **columns: Any) -> pa.RecordBatch:
@@ -139,11 +108,3 @@ def _batch(schema: pa.Schema, count: int, **columns: Any) -> pa.RecordBatch:
 
     arrays = [column(name, kind) for name, kind in zip(schema.names, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _looked_at(kind: pa.StructType, rows: pa.RecordBatch, names: Iterable[str]) -> pa.StructArray:
-    fields = [
-        rows[field.name] if field.name in names else pa.nulls(rows.num_rows, field.type)
-        for field in kind
-    ]
-    return pa.StructArray.from_arrays(fields, fields=[*kind])

@@ -1,6 +1,5 @@
 """From the reducer's stream to the rows of each table."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -11,7 +10,7 @@ from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT
 from rebalance_audit.lake.gold.outputs import columns_of
-from rebalance_audit.lake.gold.packed_rows import unpacked, unpacked_together
+from rebalance_audit.lake.gold.packed_rows import unpacked
 from rebalance_audit.tables.schemas import table_schemas
 
 STINTS: Final = "stints"
@@ -21,17 +20,6 @@ def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
     """The rows of one output (without the cluster) with one of the marks; by default all but keys that are gone."""
     wanted = F.col("mark").isin(*(marks or (REBUILT, NEW)))
     return unpacked(stream.where((F.col("table") == output) & wanted), output)
-
-
-def rebuilt_rows_together(stream: DataFrame, outputs: Sequence[str]) -> DataFrame:
-    """The rows of several outputs of groups that were replayed from their first record, for `one_of_them`."""
-    wanted = F.col("table").isin(*outputs) & (F.col("mark") == REBUILT)
-    return unpacked_together(stream.where(wanted), outputs)
-
-
-def one_of_them(together: DataFrame, output: str) -> DataFrame:
-    """The rows of one output."""
-    return together.where(F.col("table") == output).select(f"{output}.*")
 
 
 def keys_gone(stream: DataFrame, output: str) -> DataFrame:

@@ -5,7 +5,7 @@ increment would go into taking rows apart and putting them together again. So a 
 Arrow's own form, and whoever needs rows of an output unpacks those alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS, ranged_columns
-from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 PACKED: Final = "packed"
@@ -66,28 +66,6 @@ def unpacked(packed: DataFrame, output: str) -> DataFrame:
 
     ddl = ddl_of_columns(columns_of(output))
     return packed.select(PACKED).mapInArrow(rows, ddl)
-
-
-def unpacked_together(packed: DataFrame, outputs: Sequence[str]) -> DataFrame:
-    """The rows of several outputs by one pass: a column `table`, and a struct of each output, null in others' rows."""
-    kinds = {output: pa.struct(list(schema_of_columns(columns_of(output)))) for output in outputs}
-
-    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            names = batch["table"].to_pylist()
-            for name, found in zip(names, batches_in(batch[PACKED]), strict=True):
-                columns = [
-                    found.to_struct_array() if name == output else pa.nulls(found.num_rows, kind)
-                    for output, kind in kinds.items()
-                ]
-                table = pa.repeat(name, found.num_rows)
-                yield pa.RecordBatch.from_arrays([table, *columns], names=["table", *kinds])
-
-    structs = [
-        f"{output} struct<{', '.join(f'{name}: {kind}' for name, kind in columns_of(output).items())}>"
-        for output in outputs
-    ]
-    return packed.select("table", PACKED).mapInArrow(rows, ", ".join(["table string", *structs]))
 
 
 def told_of(output: str, rows: pa.RecordBatch) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """The hours of groups for which rows of gold.group_hours are made."""
 
+from datetime import datetime
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-KEY: Final = ("group_id", "hour")
+from rebalance_audit.lake.gold.hour_codes import KEY
+
 CLOSE_HOURS: Final = 48
 ISO: Final = "yyyy-MM-dd'T'HH:mm:ssXXX"
 
@@ -56,12 +58,13 @@ class Wanted:
             return F.lit(True)
         return (began < self._high) & (ended >= self._low)
 
-    def clipped(self, first: Column, last: Column) -> Column:
-        """All hours from one to another, of close ones those that lie in their time; null for none."""
-        if self.are_close:
-            first = F.greatest(first, self._low)
-            last = F.least(last, self._high - F.expr("interval 1 hour"))
-        return F.when(first <= last, F.sequence(first, last, F.expr("interval 1 hour")))
+    @property
+    def numbers(self) -> tuple[int | None, int | None]:
+        """The first and the last hour of that time, in hours since 1970; None for all."""
+        if self.low is None or self.high is None:
+            return None, None
+        low, high = (datetime.fromisoformat(end) for end in (self.low, self.high))
+        return _number(low), _number(high) - 1
 
     def only(self, rows: DataFrame) -> DataFrame:
         """The rows whose group and hour are wanted; if these are close, with others of the same time."""
@@ -84,3 +87,7 @@ class Wanted:
     @property
     def _high(self) -> Column:
         return F.lit(self.high).cast("timestamp")
+
+
+def _number(hour: datetime) -> int:
+    return int(hour.timestamp()) // 3_600

@@ -1,29 +1,45 @@
-"""gold.group_hours in an increment: only the hours to which something new belongs are made again."""
+"""gold.group_hours in an increment: only the hours to which something new belongs are made again.
 
-from collections.abc import Collection, Sequence
+Where tables are small one task makes them (`gold.hours_patch`), otherwise Spark does.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial, reduce
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.commit_hours import (
-    OF_COMMITS,
     commit_hours,
     continued_hours,
     with_following,
 )
 from rebalance_audit.lake.gold.group_hours import group_hours
-from rebalance_audit.lake.gold.wanted_hours import KEY, Wanted, ends_of_hours
+from rebalance_audit.lake.gold.hour_codes import HOUR_MS, KEY
+from rebalance_audit.lake.gold.hour_facts import FACTS, LOOKED_AT, OF_COMMITS
+from rebalance_audit.lake.gold.hours_patch import HoursPatch
+from rebalance_audit.lake.gold.outputs import OUTPUTS
+from rebalance_audit.lake.gold.wanted_hours import Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.session.kept_rows import kept
+from rebalance_audit.lake.session.side_by_side import side_by_side
+from rebalance_audit.lake.silver.offset_commits import CommitFiles
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
+from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.sinks import FEW_CHANGES, Written
+from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.tables.schemas import TableName
 
 FEW_HOURS: Final = 100_000
 """Up to this many are broadcast: some MB in every task."""
+FEW_COMMITS: Final = 1_000_000
+"""Up to so many one task counts in the time in which Spark plans to."""
+FEW_BYTES: Final = 64 << 20
+"""Of files with some millions of commits, of which a task reads three columns."""
 
 
 class HoursNews(NamedTuple):
@@ -31,8 +47,12 @@ class HoursNews(NamedTuple):
 
     changed: Sequence[DataFrame]
     """Group and hour of the rows that changed in other gold tables."""
-    seconds: DataFrame | None
+    seconds: Callable[[], DataFrame | None]
     """Of new commits, see `commit_seconds`; None if there are none."""
+    by_tasks: CommitFiles | None
+    """The files that have exactly the new commits, if tasks wrote them."""
+    has_commits: bool
+    """Whether there are new commits."""
     from_ms: int | None
     """A moment before which none of them lies, epoch milliseconds; None if no new record has a time."""
     is_in_order: bool
@@ -46,6 +66,10 @@ class HoursNews(NamedTuple):
 
 def patch_hours(context: RunContext, news: HoursNews) -> None:
     """Bring the table up to date; the other gold tables already are."""
+    written = _patched_by_task(context, news)
+    if written is not None:
+        context.note(TableName.GROUP_HOURS, written)
+        return
     known = context.of_cluster(TableName.GROUP_HOURS)
     rebuilt = None if news.rebuilt is None else news.rebuilt.select("group_id").distinct()
     to_make = _hours_to_make(news, known, rebuilt)
@@ -69,6 +93,58 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
     if written is None:
         written = _patched(context, made, to_make, of_rebuilt, rebuilt)
     context.note(TableName.GROUP_HOURS, written)
+
+
+def _patched_by_task(context: RunContext, news: HoursNews) -> Written | None:
+    """Let one task do it; None, and the table is as it was, where it cannot."""
+    files = news.by_tasks
+    if news.rebuilt is not None or not news.is_in_order:
+        return None
+    if news.has_commits and (files is None or files.rows > FEW_COMMITS):
+        return None
+    names = [TableName.GROUP_HOURS, *(OUTPUTS[output] for output in LOOKED_AT)]
+    tables = [table for table in side_by_side(context.sink.patchable, names) if table is not None]
+    if len(tables) < len(names):
+        return None
+    table, *sources = tables
+    patch = HoursPatch(
+        table,
+        dict(zip(LOOKED_AT, sources, strict=True)),
+        context.request.cluster,
+        None if files is None else files.files,
+        None if files is None else news.from_ms,
+        news.log_end_ms,
+    )
+    changed = _together(context, news.changed)
+    made = patch.made_of(changed)
+    if made is not None and made.lacks_commits:
+        patch = replace(patch, commits=_commits_from(context, patch.from_hour))
+        made = None if patch.commits is None else patch.made_of(changed)
+    if made is None or made.patched is None:
+        return None
+    return context.sink.commit_patch(TableName.GROUP_HOURS, table, made.patched)
+
+
+def _together(context: RunContext, changed: Sequence[DataFrame]) -> DataFrame:
+    """One frame, of one partition at least."""
+    if not changed:
+        return local_rows(context.spark, {name: FACTS[name] for name in KEY}, [(None, None)])
+    return reduce(DataFrame.union, (each.select(*KEY) for each in changed))
+
+
+def _commits_from(context: RunContext, hour: int | None) -> TableFiles | None:
+    """The files with commits from an hour on, if they are few."""
+    name = TableName.OFFSET_COMMITS
+    version = context.lake.version(name)
+    assert version is not None
+    assert hour is not None
+    begin = F.timestamp_millis(F.lit(hour * HOUR_MS))
+    found = context.lake.table_files(
+        name, version, context.request.cluster, F.col("timestamp") >= begin
+    )
+    if found is None or sum(Path(each).stat().st_size for each in found.paths) > FEW_BYTES:
+        return None
+    return found
 
 
 def _patched(
@@ -125,11 +201,12 @@ def _hours_to_make(
     given = [
         each.select(*KEY, *_of_no_commits(), F.lit(False).alias("again")) for each in news.changed
     ]
-    if news.seconds is not None and news.from_ms is not None:
+    seconds = news.seconds()
+    if seconds is not None and news.from_ms is not None:
         if news.is_in_order:
-            given.append(continued_hours(news.seconds, known, news.from_ms))
+            given.append(continued_hours(seconds, known, news.from_ms))
         else:
-            hours = news.seconds.select(*KEY).distinct()
+            hours = seconds.select(*KEY).distinct()
             given.append(hours.select(*KEY, *_of_no_commits(), F.lit(True).alias("again")))
     if not given:
         return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.gold.group_hours import FOOTPRINTS
+from rebalance_audit.lake.gold.hour_facts import LOOKED_AT
 from rebalance_audit.lake.gold.output_patches import OutputPatches, changed_hours, patched
 from rebalance_audit.lake.gold.outputs import OUTPUTS, SNAPSHOTS
 from rebalance_audit.lake.runs.context import RunContext
@@ -69,7 +69,7 @@ class PatchedOutputs:
 
     def changed_hours(self) -> DataFrame | None:
         """Group and hour of the rows that changed, for gold.group_hours; None if there are none."""
-        if any(output in FOOTPRINTS and done.rows for output, done in self._patched.items()):
+        if any(output in LOOKED_AT and done.rows for output, done in self._patched.items()):
             assert self._made is not None
             return changed_hours(self._made)
         return None

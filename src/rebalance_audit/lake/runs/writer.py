@@ -20,15 +20,12 @@ from rebalance_audit.lake.gold.commit_findings import (
 )
 from rebalance_audit.lake.gold.commit_hours import all_hours
 from rebalance_audit.lake.gold.commit_seconds import seconds_of, seconds_of_files
-from rebalance_audit.lake.gold.group_hours import FOOTPRINTS
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
     in_window,
     keys_gone,
-    one_of_them,
     rebuilt_rows_of,
-    rebuilt_rows_together,
     rows_of,
 )
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
@@ -64,8 +61,6 @@ class Writer:
         """Whether one commit can write all findings: those of the reducer, and those that offset commits show."""
         self._hours: DataFrame | None = None
         """All rows of gold.group_hours, held in memory, if something reads them."""
-        self._for_hours: DataFrame | None = None
-        """The rows that they are made of, held in memory, if these are not read from their tables."""
 
     def write(self) -> None:
         """Write all tables. Raises LakeNotWritable."""
@@ -77,9 +72,8 @@ class Writer:
             self._named(TableName.FINDINGS, self._write_commit_findings)
         finally:
             patched.release()
-            for held in (self._hours, self._for_hours):
-                if held is not None:
-                    held.unpersist()
+            if self._hours is not None:
+                self._hours.unpersist()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
         self._named(TableName.SNAPSHOTS, partial(self._write_snapshots, patched))
         self._named(TableName.TOPICS, self._write_topics)
@@ -213,12 +207,7 @@ class Writer:
         """gold.group_hours, made of the other gold tables; `changed` has group and hour of what differs in them."""
         context, plan, since = self._context, self._plan, self._since
         if since is None:
-            seconds = self._commit_seconds()
-            rows = hours.group_hours(
-                self._read_for_hours,
-                plan.log_end_ms,
-                of_commits=None if seconds is None else all_hours(seconds),
-            )
+            rows = self._all_hours()
             scope = self._of_regex() & hours.reaches_window(
                 self._request.from_ms, self._request.to_ms
             )
@@ -228,14 +217,15 @@ class Writer:
             context.replace(TableName.GROUP_HOURS, rows.where(scope), scope, few=plan.is_small)
             return
         if self._summary.rows(REBALANCES):
-            rebalances = rows_of(self._stream, REBALANCES)
-            still_open = hours.hours_of_open(rebalances, since.last_ms, plan.log_end_ms)
+            still_open = hours.open_hours(self._stream, since.last_ms, plan.log_end_ms)
             changed = [*changed, still_open]
         patch_hours(
             context,
             HoursNews(
                 changed,
-                self._commit_seconds(),
+                self._commit_seconds,
+                None if plan.commits is None else plan.commits.by_tasks,
+                plan.commits is not None,
                 plan.counts.first_ms,
                 since.is_clean and not since.has_late(plan.counts),
                 self._replaced,
@@ -253,17 +243,20 @@ class Writer:
             return seconds_of_files(self._context.spark, commits.by_tasks.files)
         return seconds_of(commits.rows.where(self._of_regex()))
 
+    def _all_hours(self) -> DataFrame:
+        """Of a rebuild."""
+        seconds = self._commit_seconds()
+        of_commits = None if seconds is None else all_hours(seconds)
+        # What reaches into an hour may begin before the window; then the table does not have it. And few rows cost less
+        # where they are than out of tables that have just been written.
+        if self._request.has_window or self._plan.is_small:
+            return hours.group_hours_of_stream(self._stream, self._plan.log_end_ms, of_commits)
+        return hours.group_hours(self._read_for_hours, self._plan.log_end_ms, of_commits=of_commits)
+
     def _read_for_hours(self, name: str) -> DataFrame | None:
-        """Rows of which hours are made; none of commits, since what is made of these is given where the run has any."""
+        """Rows of which hours are made; none of commits: what is made of these is given where the run has any."""
         if name == TableName.OFFSET_COMMITS:
             return None
-        # What reaches into an hour may begin before the window; then the table does not have it. And few rows cost less
-        # where they are than out of six tables that have just been written.
-        if self._request.has_window or self._plan.is_small:
-            if self._for_hours is None:
-                together = rebuilt_rows_together(self._stream, [*FOOTPRINTS])
-                self._for_hours = together.persist(StorageLevel.MEMORY_AND_DISK)
-            return one_of_them(self._for_hours, name.removeprefix("gold."))
         return self._context.of_cluster(name).where(self._of_regex())
 
     def _write_commit_findings(self) -> None:

@@ -21,7 +21,7 @@ from rebalance_audit.lake.session.kept_rows import is_one_process
 from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces
 from rebalance_audit.lake.storage.data_files import described
 from rebalance_audit.location import local_path
-from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.arrow_types import arrow_type, ddl_of_columns
 from rebalance_audit.tables.schemas import TableSchema
 
 BATCH_ROWS: Final = 1 << 16
@@ -57,6 +57,14 @@ class TableFiles:
             spark, pieces, lambda paths: make(self._rows(paths, columns)), made_ddl
         )
 
+    def frame(self, spark: SparkSession, columns: Mapping[str, str]) -> DataFrame:
+        """The cluster's rows as Spark has them, with these columns: name -> type as DDL."""
+        return self.made_of(spark, [*columns], _as_they_are, ddl_of_columns(columns))
+
+    def rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The cluster's rows of all files, read here. Raises DataFileNotReadable."""
+        return self._rows(self.paths, columns)
+
     def _pieces(self, at_most: int) -> list[list[str]]:
         """The files for each task; of many, the larger ones are spread first."""
 
@@ -76,6 +84,10 @@ class TableFiles:
                 ours = pc.equal(batch[CLUSTER], self.cluster)
                 rows = batch if pc.all(ours).as_py() else batch.filter(ours)
                 yield rows.select(columns)
+
+
+def _as_they_are(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
 
 
 def rows_of_file(
@@ -118,12 +130,8 @@ def table_files(
     on storage that not every task reaches as a file, in a table with features that only Delta's own reader knows, and
     if `version` is no longer the newest one.
     """
-    found = described(spark, path) if is_one_process(spark) else None
-    if found is None or not found.is_plain or found.version != version:
-        return None
-    types = {column.name: column.type for column in schema.columns}
-    fields = StructType.fromJson(json.loads(found.metadata["schemaString"])).fields
-    if not types.items() <= {(field.name, field.dataType.simpleString()) for field in fields}:
+    types = readable_types(spark, schema, path, version)
+    if types is None:
         return None
     table = spark.read.format("delta").option("versionAsOf", version).load(path)
     # By their statistics: most files have rows of one cluster.
@@ -134,3 +142,17 @@ def table_files(
     if None in places:
         return None
     return TableFiles(cluster, tuple(map(str, places)), types)
+
+
+def readable_types(
+    spark: SparkSession, schema: TableSchema, path: str, version: int
+) -> dict[str, str] | None:
+    """The types of the columns, as DDL, of the table at a path; None where tasks cannot read its files."""
+    found = described(spark, path) if is_one_process(spark) else None
+    if found is None or not found.is_plain or found.version != version:
+        return None
+    types = {column.name: column.type for column in schema.columns}
+    fields = StructType.fromJson(json.loads(found.metadata["schemaString"])).fields
+    if not types.items() <= {(field.name, field.dataType.simpleString()) for field in fields}:
+        return None
+    return types

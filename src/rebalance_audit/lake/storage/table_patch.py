@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 
 from rebalance_audit.lake.storage.data_files import DataFiles, FileInTask, TaskFile
 from rebalance_audit.lake.storage.row_changes import CHANGE_TYPE
-from rebalance_audit.lake.storage.table_files import CLUSTER, rows_of_file
+from rebalance_audit.lake.storage.table_files import CLUSTER, TableFiles, rows_of_file
 from rebalance_audit.tables.arrow_types import arrow_type
 
 GROUP: Final = "group_id"
@@ -46,6 +46,15 @@ class PatchableTable:
     """The column that is null in rows which may still change, see `clustering`."""
     has_feed: bool
     version: int
+
+    def of_cluster(self, cluster: str) -> TableFiles:
+        """Its files, of which tasks read the rows of a cluster."""
+        types = {name: kind for name, (kind, _) in self.files.columns.items()}
+        return TableFiles(cluster, tuple(map(self.path, self.names)), types)
+
+    def path(self, name: str) -> str:
+        """Of a file in the table's folder."""
+        return str(Path(self.files.folder) / name)
 
 
 class PatchedTable(NamedTuple):
@@ -169,7 +178,7 @@ class TablePatch:
         looked_at = self._types(dict.fromkeys([*key, *self._columns_of_replaced()]))
         for name in self.table.names:
             first = 0
-            for batch in rows_of_file(self._path(name), looked_at):
+            for batch in rows_of_file(self.table.path(name), looked_at):
                 masks = (pc.is_in(_plain(batch[each]), values) for each, values in sets.items())
                 is_replaced = self._is_replaced(batch)
                 rows = pc.indices_nonzero(pc.or_(reduce(pc.and_, masks), is_replaced))
@@ -221,7 +230,7 @@ class TablePatch:
         first = 0
         wanted = pa.array(rows, pa.int64())
         types = self._types(self.table.files.columns)
-        for batch in rows_of_file(self._path(name), types, WIDE_ROWS):
+        for batch in rows_of_file(self.table.path(name), types, WIDE_ROWS):
             numbers = pa.array(range(first, first + batch.num_rows), pa.int64())
             yield batch, pc.is_in(numbers, wanted)
             first += batch.num_rows
@@ -268,9 +277,6 @@ class TablePatch:
             ],
             schema=pa.schema([*kinds.items()]),
         )
-
-    def _path(self, name: str) -> str:
-        return str(Path(self.table.files.folder) / name)
 
     def _type(self, name: str) -> str:
         return self.table.files.columns[name][0]
