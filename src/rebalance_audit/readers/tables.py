@@ -1,7 +1,6 @@
 """Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
 
-from collections.abc import Collection, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection
 from typing import Any, Final
 
 import pyarrow as pa
@@ -13,12 +12,11 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.location import is_catalog, local_path
+from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 
 RUNS: Final = "meta.runs"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def open_table(lake: str, name: str) -> ds.Dataset:
@@ -114,16 +112,3 @@ def require_cluster(lake: str, cluster: str) -> None:
         raise LakeNotReadable(
             f"{lake} has no run of cluster {cluster}; it has {', '.join(there) or 'none'}."
         )
-
-
-def plain(value: Any) -> Any:
-    """A value with the times at any depth of it as epoch milliseconds."""
-    match value:
-        case datetime():
-            return (value - _EPOCH) // _MILLISECOND
-        case Mapping():
-            return {name: plain(inner) for name, inner in value.items()}
-        case list():
-            return [plain(inner) for inner in value]
-        case _:
-            return value

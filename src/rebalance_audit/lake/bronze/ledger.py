@@ -29,6 +29,8 @@ from rebalance_audit.wire.segments.folder import FileMark
 AT: Final = "last_record_at"
 COUNTED: Final = ("first_offset", "next_offset", "records", AT, "last_digest")
 """What bronze itself tells of a partition."""
+_KEPT: Final = ("partition", "bronze_version", "bronze_commit", "kafka_cluster_id", "topic_id")
+"""The other columns that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +228,10 @@ class Ledger:
         return dict(self.partitions), bronze, self.cluster_id, self.topic_id
 
     def _load(self) -> None:
-        with small_queries(self.lake.spark):
-            found = self.lake.read(TableName.INGESTED).where(F.col("cluster") == self.cluster)
-            # To Python pyspark gives moments by the clock of the machine's zone, and without naming it.
-            rows = found.withColumn(AT, F.unix_millis(AT)).collect()
-        fields = PartitionInBronze.__dataclass_fields__
-        for row in rows:
+        fields = [*PartitionInBronze.__dataclass_fields__]
+        for row in self.lake.few_rows(TableName.INGESTED, self.cluster, [*fields, *_KEPT]):
             # Null in a lake of an earlier release.
-            files = frozenset(FileMark(*file) for file in row["files"] or ())
+            files = frozenset(FileMark(*file.values()) for file in row["files"] or ())
             self.partitions[row["partition"]] = PartitionInBronze(
                 **{name: row[name] for name in fields} | {"files": files, AT: utc_datetime(row[AT])}
             )
@@ -295,10 +293,12 @@ def partitions_seen(lake: Lake, cluster: str) -> frozenset[int]:
     """
     if lake.version(TableName.INGESTED) is None:
         return frozenset()
-    with small_queries(lake.spark):
-        rows = lake.read(TableName.INGESTED).where(F.col("cluster") == cluster)
-        asked = rows.where("missing_offsets = compacted_offsets").select("partition")
-        return frozenset(row["partition"] for row in asked.collect())
+    columns = ("partition", "missing_offsets", "compacted_offsets")
+    return frozenset(
+        row["partition"]
+        for row in lake.few_rows(TableName.INGESTED, cluster, columns)
+        if row["missing_offsets"] == row["compacted_offsets"]
+    )
 
 
 def digest(key: bytes | None, value: bytes | None) -> str:

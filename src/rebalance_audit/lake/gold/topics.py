@@ -6,7 +6,7 @@ Only one row per topic comes back to the driver.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +46,8 @@ TOPIC_ID_TAG: Final = "X'010010'"
 """How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
 LISTED_IDS: Final = 1_000
 """Up to this many ids are listed one by one in a query."""
-SHAPES_MS: Final = "transform(shapes, s -> struct(s.metadata_offset, unix_millis(s.at), s.partitions, s.topic_hash))"
+COLUMNS: Final = ("topic_id", "topic", "source", "made_at", "deleted_at", "shapes")
+"""Of gold.topics, those that say what is known of a topic."""
 SHAPES_DDL: Final = (
     "array<struct<metadata_offset:bigint, at:timestamp, partitions:int, topic_hash:bigint>>"
 )
@@ -137,13 +138,10 @@ def unnamed_topics(stream: DataFrame) -> list[bytes]:
     return [topic_id_of(row[0]) for row in nameless.select("topic_id").distinct().collect()]
 
 
-def names_in_table(topics: DataFrame) -> list[TopicName]:
-    """The names in rows of gold.topics, which earlier runs wrote."""
-    moments = [F.unix_millis(name).alias(name) for name in ("made_at", "deleted_at")]
-    shapes = F.expr(SHAPES_MS if "shapes" in topics.columns else "array()").alias("shapes")
-    rows = topics.select("topic_id", "topic", "source", *moments, shapes).collect()
+def names_in_table(topics: Iterable[Mapping[str, Any]]) -> list[TopicName]:
+    """The names in rows of gold.topics, which earlier runs wrote; moments in epoch milliseconds."""
     # Among topics of one name the one that was created first comes first, as in the metadata log.
-    rows.sort(key=lambda row: (row["made_at"] or NO_TIMESTAMP_MS, row["topic_id"]))
+    rows = sorted(topics, key=lambda row: (row["made_at"] or NO_TIMESTAMP_MS, row["topic_id"]))
     return [
         TopicName(
             topic_id_of(row["topic_id"]),
@@ -151,7 +149,7 @@ def names_in_table(topics: DataFrame) -> list[TopicName]:
             TopicNameSource(row["source"]),
             row["made_at"],
             row["deleted_at"],
-            tuple(TopicShape(*shape) for shape in row["shapes"] or ()),
+            tuple(TopicShape(*shape.values()) for shape in row["shapes"] or ()),
         )
         for row in rows
     ]

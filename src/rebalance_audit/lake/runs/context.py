@@ -144,7 +144,8 @@ class RunContext:
     @cached_property
     def known_topics(self) -> list[TopicName]:
         """What gold.topics had before the run."""
-        return topics.names_in_table(self.of_cluster(TableName.TOPICS))
+        rows = self.lake.few_rows(TableName.TOPICS, self.request.cluster, topics.COLUMNS)
+        return topics.names_in_table(rows)
 
     def topic_names(self, small: DataFrame, commits: WrittenCommits | None) -> TopicNames:
         """Names from the source, from earlier runs, from records that list topics, and from decoded commits."""

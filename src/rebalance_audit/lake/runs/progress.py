@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
-
 from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
@@ -30,6 +28,23 @@ BUILT_ON: Final = (
     TableName.BROKER_LOG,
 )
 """What a run over new records takes for granted: all that it goes on from, and all to which it only adds."""
+
+
+PROGRESS_COLUMNS: Final = (
+    "partition",
+    "bronze_version",
+    "run_number",
+    "run_id",
+    "replayed_to",
+    "last_record_at",
+    "records",
+    "holes",
+    "records_between_holes",
+    "lost_before",
+    "table_ids",
+    "table_versions",
+    "table_commits",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,7 @@ class Progress:
     """Log partition -> offsets, ascending, before which something is known to be lost."""
     run_number: int = 0
     """Number of the run that got this far."""
+    run_id: str | None = None
     is_clean: bool = True
     """Whether no later run has written tables."""
     tables: Mapping[str, TableMark] = field(default_factory=dict)
@@ -129,7 +145,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
 
     `run_number` is the number of the run that asks, `rules` the digest of its thresholds. Raises LakeNotReadable.
     """
-    progress = _rows_of(lake, TableName.PROGRESS, cluster)
+    progress = lake.few_rows(TableName.PROGRESS, cluster, PROGRESS_COLUMNS)
     versions = {row["bronze_version"] for row in progress}
     numbers = {row["run_number"] for row in progress}
     if len(versions) != 1 or len(numbers) != 1 or None in versions | numbers:
@@ -139,8 +155,8 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         return None  # the run log was lost
     later = [
         row
-        for row in _rows_of(lake, TableName.RUNS, cluster, f"run_number > {number}")
-        if row["run_number"] != run_number
+        for row in lake.few_rows(TableName.RUNS, cluster, ("run_number", "layers", "rules"))
+        if (row["run_number"] or 0) > number and row["run_number"] != run_number
     ]
     if not progress[0]["table_ids"] or any(row["records"] is None for row in progress):
         return None  # of an earlier release: nobody can tell whether the tables are still the same
@@ -151,12 +167,13 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         bronze_version=version,
         partitions={
             row["partition"]: PartitionProgress(
-                row["replayed_to"], row["last_ms"], row["records"], _holes(row)
+                row["replayed_to"], row["last_record_at"], row["records"], _holes(row)
             )
             for row in progress
         },
         gaps={row["partition"]: row["lost_before"] or () for row in progress},
         run_number=number,
+        run_id=progress[0]["run_id"],
         is_clean=not later,
         tables=_marks(progress[0]),
     )
@@ -213,7 +230,8 @@ def _hole_columns(holes: Holes | None) -> dict[str, Any]:
 def _holes(row: Any) -> Holes | None:
     if row["holes"] is None:
         return None
-    return holes_of(row["holes"])._replace(apart=row["records_between_holes"])
+    ranges = [(hole["first_offset"], hole["end_offset"]) for hole in row["holes"]]
+    return holes_of(ranges)._replace(apart=row["records_between_holes"])
 
 
 def _same(before: Holes | None, now: Holes | None, next_offset: int) -> bool:
@@ -229,10 +247,3 @@ def _marks(row: Any) -> dict[str, TableMark]:
         name: TableMark(found, versions[name], commits.get(name))
         for name, found in row["table_ids"].items()
     }
-
-
-def _rows_of(lake: Lake, name: str, cluster: str, condition: str = "true") -> list[Any]:
-    rows = lake.read(name).where(F.col("cluster") == cluster).where(condition)
-    if name == TableName.PROGRESS:
-        rows = rows.withColumn("last_ms", F.unix_millis("last_record_at"))
-    return rows.drop("config").collect()

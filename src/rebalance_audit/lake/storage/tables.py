@@ -5,14 +5,18 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+import pyarrow as pa
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
@@ -24,12 +28,15 @@ from rebalance_audit.lake.storage.local_rows import arrow_rows, table_rows
 from rebalance_audit.lake.storage.locations import location_of
 from rebalance_audit.lake.storage.small_tables import CHANGE_FEED
 from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
-from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.lake.storage.table_files import DataFileNotReadable, TableFiles
 from rebalance_audit.lake.storage.table_maker import make_tables
 from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTable
+from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
+FEW_FILES: Final = 200
+"""More of them are read by several tasks."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -159,6 +166,24 @@ class Lake:
             path = self.table_path(name)
             raise LakeNotReadable(f"{path} cannot be read: {_first_line(error)}.") from error
 
+    def few_rows(self, name: str, cluster: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """The cluster's rows of a table that has few; moments in epoch milliseconds. Raises LakeNotReadable.
+
+        From a disk of this machine they are read here: Spark takes longer to plan a query and to start its tasks.
+        """
+        if self.is_folder and self.is_unwritten(name):
+            return []
+        table = self.patchable(name, self.version(name) or 0)
+        if table is not None and len(table.names) <= FEW_FILES:
+            with suppress(DataFileNotReadable):  # Spark tells
+                batches = table.of_cluster(cluster).rows(columns)
+                return [row for batch in batches for row in _plain_rows(batch)]
+        found = self.read(name).where(F.col("cluster") == cluster)
+        there = [column for column in columns if column in found.columns]
+        with small_queries(self.spark):
+            rows = found.select(*there).toArrow()
+        return [{**dict.fromkeys(columns), **row} for row in _plain_rows(rows)]
+
     def added(self, name: str, after: int, upto: int) -> DataFrame:
         """Rows that came into an append-only table after one version, up to another. Raises LakeNotReadable.
 
@@ -217,6 +242,10 @@ class Lake:
         With `among`, a condition on columns, only those that may have rows that meet it.
         """
         return self._location.table_files(table_schemas()[name], version, cluster, among)
+
+    def added_files(self, name: str, after: int, upto: int, cluster: str) -> TableFiles | None:
+        """As `added` the files, for tasks that read them; None where Spark has to."""
+        return self._location.added_files(table_schemas()[name], after, upto, cluster)
 
     def append_files(
         self,
@@ -373,6 +402,11 @@ class Lake:
     def delta_table(self, name: str) -> DeltaTable:
         """A table to change."""
         return self._location.delta_table(table_schemas()[name])
+
+
+def _plain_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = plain(rows.to_pylist(maps_as_pydicts="strict"))
+    return found
 
 
 def _first_line(error: Exception) -> str:
