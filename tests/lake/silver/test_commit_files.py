@@ -9,7 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rebalance_audit.lake.records.record_columns import RECORD
-from rebalance_audit.lake.silver.commit_files import READ, first_names, written_commits
+from rebalance_audit.lake.silver.commit_files import (
+    READ,
+    first_names,
+    groups_noted,
+    written_commits,
+)
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -48,7 +53,7 @@ def batch_of(columns: Mapping[str, list[object]]) -> pa.RecordBatch:
 def test_what_is_no_commit_after_all_is_counted(tmp_path: Path) -> None:
     """A key that is cut has no row; a tombstone and a record without a time have one; an unknown flag stays unknown."""
     (told,) = written_commits([batch_of(BATCH)], files=files_of(tmp_path), cluster="blue")
-    assert (told["rows"].to_pylist(), told["noted"].to_pylist()) == ([3], ["[1, []]"])
+    assert (told["rows"].to_pylist(), told["noted"].to_pylist()) == ([3], ['[1, [], [[7, "g"]]]'])
     (path,) = tmp_path.iterdir()
     rows = pq.read_table(path).to_pylist()
     shown = ("cluster", "offset", "group_id", "committed_offset", "tombstone", "transaction_state")
@@ -59,7 +64,7 @@ def test_what_is_no_commit_after_all_is_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_tasks_note_the_first_name_of_each_topic(tmp_path: Path) -> None:
+def test_tasks_note_groups_and_the_first_name_of_each_topic(tmp_path: Path) -> None:
     """A topic that was made anew has another id; of an id with two names, which no broker writes, the first counts."""
     first, second = (uuid4().bytes for _ in range(2))
 
@@ -94,4 +99,6 @@ def test_tasks_note_the_first_name_of_each_topic(tmp_path: Path) -> None:
         noted.append(orjson.loads(told["noted"][0].as_py()))
     assert first_names(noted[:1]) == {topic_id_text(first): "a"}
     assert first_names(noted) == {topic_id_text(first): "c", topic_id_text(second): "d"}
-    assert first_names([*noted, [0, None]]) is None
+    assert groups_noted(noted) == [(0, "g"), (1, "g")]
+    assert first_names([*noted, [0, None, None]]) is None
+    assert groups_noted([*noted, [0, None, None]]) is None

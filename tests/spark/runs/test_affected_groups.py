@@ -12,7 +12,7 @@ RULES = "now"
 SNAPSHOTS = (
     "group_id string, log_partition int, next_offset bigint, next_commit_offset bigint,"
     " state_format int, rules string, due_at timestamp, due_with_commits_at timestamp,"
-    " topics array<string>, state string"
+    " topics array<string>, state string, run_id string"
 )
 RECORDS = (
     "partition int, group_id string, offset bigint, timestamp timestamp, leader_epoch int,"
@@ -31,6 +31,7 @@ def snapshot(
     due_ms: int | None = None,
     due_with_commits_ms: int | None = None,
     topics: tuple[str, ...] = (),
+    run_id: str = "before",
 ) -> tuple[object, ...]:
     """A row of meta.snapshots."""
     due = [
@@ -38,7 +39,7 @@ def snapshot(
         for moment_ms in (due_ms, due_with_commits_ms)
     ]
     offsets = (next_offset, next_commit_offset)
-    return (group_id, partition, *offsets, state_format, rules, *due, list(topics), "{}")
+    return (group_id, partition, *offsets, state_format, rules, *due, list(topics), "{}", run_id)
 
 
 CASES = {
@@ -47,6 +48,7 @@ CASES = {
     "goes-on": (snapshot("goes-on"), 10, "resumed"),
     "late": (snapshot("late"), 9, "rebuilt"),
     "committed": (snapshot("committed", next_commit_offset=30), 40, "resumed"),
+    "last-run": (snapshot("last-run", run_id="last"), 50, "resumed"),
     "due": (snapshot("due", due_ms=LOG_END_MS), None, "resumed"),
     "due-later": (snapshot("due-later", due_ms=LOG_END_MS + 1), None, None),
     "commits": (snapshot("commits", due_with_commits_ms=LOG_END_MS), None, "resumed"),
@@ -90,16 +92,26 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
         is_clean=True,
         broker_news=spark.createDataFrame(TOLD, "partition int, group_id string, is_late boolean"),
         commits=spark.createDataFrame(COMMITTED, "partition int, group_id string"),
+        last_run="last",
+        ends={1: 45, 2: 45},
     )
     affected = AffectedGroups(snapshots, news)
     found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}
     assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (affected.resumed, affected.rebuilt) == (7, 6)
+    assert (affected.resumed, affected.rebuilt) == (8, 6)
     after = {row["group_id"]: row["after"] for row in affected.groups.collect()}
-    # Audits know the commits before their group's last record, or the last commit that they were told of.
-    assert {group: after[group] for group in ("new", "goes-on", "committed", "late")} == {
+    # Audits know the commits before their group's last record, or the last commit that they were told of; those of the
+    # last run, all before its end.
+    assert {
+        group: after[group] for group in ("new", "goes-on", "committed", "last-run", "late")
+    } == {
         "new": 0,
         "goes-on": 10,
         "committed": 30,
+        "last-run": 45,
         "late": 0,
     }
+    assert not affected.knows_commits({1: 1, 2: 45}), (
+        "of partition 1 some are wanted from the first on"
+    )
+    assert affected.knows_commits({1: 0, 2: 0})

@@ -3,25 +3,41 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from chispa import assert_df_equality
+from delta.exceptions import ConcurrentTransactionException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.output_files import AS_THEY_ARE
 from rebalance_audit.lake.gold.outputs import OUTPUTS
-from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
-from rebalance_audit.lake.records.record_counts import count_records
+from rebalance_audit.lake.records.commit_packs import (
+    commit_packs,
+    others_of_files,
+    packs_of_files,
+)
+from rebalance_audit.lake.records.record_columns import RECORD
+from rebalance_audit.lake.records.record_counts import count_files, count_records
+from rebalance_audit.lake.records.routing import is_other
 from rebalance_audit.lake.runs import rebuild
 from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.session.java_classes import java_class
+from rebalance_audit.lake.session.private_spark import (
+    DELTA_LOG,
+    begin_transaction,
+    commit_files,
+    number_of_transaction,
+)
 from rebalance_audit.lake.silver.offset_commits import replace_commits
 from rebalance_audit.lake.sources.source_spec import parse_source
-from rebalance_audit.lake.storage import data_files, table_files
+from rebalance_audit.lake.storage import data_files, table_files, tables
+from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import table_schemas
@@ -74,6 +90,13 @@ def commits_from_segments(spark: SparkSession, folder: Path) -> DataFrame:
     counts, markers = count_records(records), records.where("is_control")
     replace_commits(Sink(lake, CLUSTER, "run"), records, markers, None, counts, files)
     return commit_packs(records, None) if files is None else packs_of_files(spark, files, None)
+
+
+def assert_same(found: DataFrame, expected: DataFrame) -> None:
+    """The same rows, in whatever order."""
+    assert_df_equality(
+        found, expected, ignore_nullable=True, ignore_row_order=True, ignore_metadata=True
+    )
 
 
 def test_tasks_write_and_read_what_spark_does(
@@ -141,6 +164,89 @@ def test_only_files_with_rows_of_the_cluster_are_read(
     assert (len(blue), len(green), red) == (1, 1, [])
     assert sorted(blue + green) == files(folder, RECORDS)
     assert lake.table_files(RECORDS, 1, CLUSTER) is None
+
+
+def test_what_is_new_in_bronze_is_counted_and_picked_by_tasks(
+    spark: SparkSession, whole: Whole
+) -> None:
+    """As Spark does it: of records in transactions, without a time, without a group, and of markers."""
+    lake = Lake(spark, str(whole.lake))
+    version = lake.version(RECORDS)
+    assert version is not None
+    new = lake.added_files(RECORDS, 0, version, CLUSTER)
+    assert new is not None
+    rows = lake.added(RECORDS, 0, version).where(F.col("cluster") == CLUSTER)
+    assert count_files(spark, new) == count_records(rows)
+    picked, expected = others_of_files(spark, new), rows.where(is_other())
+    assert_same(picked, expected.select(*picked.columns))
+    assert_same(new.frame(spark, RECORD), rows.select(*RECORD))
+
+
+def test_what_is_new_is_read_by_spark_where_rows_have_gone(
+    spark: SparkSession, whole: Whole, tmp_path: Path
+) -> None:
+    """Files that were only laid together anew are no news; deleted rows, older versions and lost files need a query."""
+    lake = Lake(spark, str(tmp_path))
+    lake.create([RECORDS])
+    rows = Lake(spark, str(whole.lake)).read(RECORDS)
+    for part in (F.col("offset") % 2 == 0, F.col("offset") % 2 == 1):
+        lake.save(RECORDS, rows.where(part).coalesce(1).write.format("delta").mode("append"))
+    lake.delta_table(RECORDS).optimize().executeCompaction()
+    found = lake.added_files(RECORDS, 1, 3, CLUSTER)
+    assert found is not None
+    assert len(found.paths) == 1
+    assert lake.added_files(RECORDS, 1, 2, CLUSTER) is None
+    Path(found.paths[0]).rename(tmp_path / "lost")
+    assert lake.added_files(RECORDS, 1, 3, CLUSTER) is None
+    name = lake.sql_name(RECORDS)
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    assert lake.added_files(RECORDS, 3, 4, CLUSTER) is not None
+    lake.save(RECORDS, rows.limit(1).write.format("delta").mode("overwrite"))
+    assert lake.added_files(RECORDS, 3, 5, CLUSTER) is None
+
+
+def test_few_rows_are_the_same_without_spark(
+    spark: SparkSession, whole: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Moments, arrays of structs and maps, of the cluster's rows alone."""
+    lake = Lake(spark, str(whole.lake))
+    names = ["meta.progress", "meta.runs", "meta.ingested", "gold.topics"]
+
+    def rows() -> list[list[dict[str, Any]]]:
+        columns = {name: table_schemas()[name].column_names for name in names}
+        found = [lake.few_rows(name, CLUSTER, columns[name]) for name in names]
+        return [sorted(each, key=repr) for each in found]
+
+    here = rows()
+    monkeypatch.setattr(tables, "FEW_FILES", -1)
+    assert here == rows()
+    assert all(here)
+    assert lake.few_rows("meta.progress", "green", ["partition"]) == []
+
+
+def test_files_are_appended_once_for_a_number(spark: SparkSession, tmp_path: Path) -> None:
+    """Of two commits with the number of one transaction the second is refused, be it later or at the same time."""
+    lake = Lake(spark, str(tmp_path))
+    lake.create(["meta.runs"])
+    files = lake.data_files("meta.runs")
+    assert files is not None
+    names = ("run_id", "command", "source", "outcome", "package_version", "spark_version")
+    row = {"cluster": CLUSTER, "started_at": datetime(2026, 3, 1, tzinfo=UTC), "full": False}
+    rows = arrow_rows("meta.runs", [{**row, **dict.fromkeys(names, "x"), "retries": 0}])
+
+    def append(number: int) -> bool:
+        return lake.append_written("meta.runs", [files.written(rows)], "r", numbered=("a", number))
+
+    assert [append(number) for number in (1, 1, 2)] == [True, False, True]
+    path = lake.table_path("meta.runs")
+    transactions = [begin_transaction(spark, java_class(spark, DELTA_LOG), path) for _ in range(2)]
+    assert [number_of_transaction(each, "a") for each in transactions] == [2, 2]
+    assert [number_of_transaction(each, "b") for each in transactions] == [-1, -1]
+    told = json.dumps({"txn": {"appId": "b", "version": 1, "lastUpdated": 0}})
+    classes = partial(java_class, spark)
+    commit_files(transactions[0], [told], "r", {}, spark, classes)
+    with pytest.raises(ConcurrentTransactionException):
+        commit_files(transactions[1], [told], "r", {}, spark, classes)
 
 
 def test_gold_of_a_first_run_is_written_by_the_tasks_that_audit(

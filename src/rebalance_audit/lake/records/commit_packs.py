@@ -16,7 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -82,6 +84,15 @@ def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
     types = pc.binary_slice(batch["key"], 0, TYPE_BYTES)
     control = pc.fill_null(batch["is_control"], False)
     return pc.and_not(pc.is_in(types, value_set=_TYPES), control)
+
+
+def others_of_files(spark: SparkSession, files: TableFiles) -> DataFrame:
+    """The records that are no commits, with the columns of RECORD, in files of bronze that tasks read themselves."""
+
+    def others(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (batch.filter(pc.invert(are_commits(batch))) for batch in batches)
+
+    return files.made_of(spark, [*RECORD], others, ddl_of_columns(RECORD))
 
 
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ program or other thresholds made its snapshot. Everything else stays as it is, u
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Final, NoReturn
 
@@ -49,6 +49,10 @@ class News:
     """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
     commits: DataFrame | None = None
     """New offset commits, or at least their columns of GROUP; None if there are none."""
+    last_run: str | None = None
+    """The run that made the newest snapshots: of these groups the audits know the commits up to its end."""
+    ends: Mapping[int, int] = field(default_factory=dict)
+    """Log partition -> offset after the last record that this run had."""
 
 
 class AffectedGroups:
@@ -107,6 +111,12 @@ class AffectedGroups:
         for partition, after in self._lowest.items():
             among |= (F.col("partition") == partition) & (F.col("offset") >= after)
         return among
+
+    def knows_commits(self, next_offsets: Mapping[int, int]) -> bool:
+        """Whether the audits have seen all commits before these offsets, by log partition."""
+        return all(
+            next_offsets.get(partition, 0) <= after for partition, after in self._lowest.items()
+        )
 
     def commits(self, records: DataFrame) -> DataFrame:
         """Those commits, among records of bronze."""
@@ -198,7 +208,7 @@ class AffectedGroups:
         yield self._snapshots.select(
             *GROUP,
             "next_offset",
-            "next_commit_offset",
+            F.greatest("next_commit_offset", self._end_of_last_run()).alias("next_commit_offset"),
             (
                 (F.col("state_format") != STATE_FORMAT)
                 | (F.col("rules") != news.rules)
@@ -222,10 +232,11 @@ class AffectedGroups:
             yield rebuild.select(*GROUP, F.lit(True).alias("is_lost"))
 
     def _lost_from(self) -> Column:
-        if not self._news.gaps:
-            return F.lit(None).cast("bigint")
-        pairs = [F.lit(number) for item in self._news.gaps.items() for number in item]
-        return F.try_element_at(F.create_map(*pairs), F.col("partition")).cast("bigint")
+        return _of_partition(self._news.gaps)
+
+    def _end_of_last_run(self) -> Column:
+        made_then = F.col("run_id") == F.lit(self._news.last_run)
+        return F.when(made_then, _of_partition(self._news.ends))
 
     def _asked_again(self) -> Column:
         if not self._news.topics:
@@ -238,3 +249,11 @@ class AffectedGroups:
             return F.lit(False)
         end = F.timestamp_millis(F.lit(self._news.log_end_ms))
         return F.coalesce(F.col(moment) <= end, F.lit(False))
+
+
+def _of_partition(numbers: Mapping[int, int]) -> Column:
+    """The number for the row's partition; null for none."""
+    if not numbers:
+        return F.lit(None).cast("bigint")
+    pairs = [F.lit(number) for item in numbers.items() for number in item]
+    return F.try_element_at(F.create_map(*pairs), F.col("partition")).cast("bigint")

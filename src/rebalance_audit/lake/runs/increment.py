@@ -5,6 +5,7 @@ The tables come out as if all of bronze had been replayed. What is not affected 
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
@@ -22,8 +23,9 @@ from rebalance_audit.lake.gold.output_tables import keys_gone
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
-from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
+from rebalance_audit.lake.records.commit_packs import commit_packs, others_of_files, packs_of_files
+from rebalance_audit.lake.records.record_columns import RECORD
+from rebalance_audit.lake.records.record_counts import RecordCounts, count_files, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.known_holes import holes_since
@@ -32,6 +34,8 @@ from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
+from rebalance_audit.lake.storage.local_rows import local_rows
+from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -72,8 +76,9 @@ class _Increment:
     def plan(self) -> Plan:
         context = self._context
         with context.step("counting new records"):
-            records = self._new_records()
-            small = routing.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
+            records, files = self._new_records(), self._new_files
+            others = records if files is None else others_of_files(context.spark, files)
+            small = routing.small_side(others).persist(StorageLevel.MEMORY_AND_DISK)
             self._held.callback(small.unpersist)
             counts = self._counts(records)
         with small_queries(context.spark, when=counts.records <= FEW_RECORDS):
@@ -112,7 +117,9 @@ class _Increment:
             context.rules,
             since.is_clean,
             self._broker_news(records),
-            None if commits is None else commits.rows,
+            None if commits is None else self._with_commits(commits),
+            since.run_id,
+            self._ends,
         )
 
         def plan_of(unusable: DataFrame | None, revise: Revise) -> Plan:
@@ -144,11 +151,22 @@ class _Increment:
 
     # -- records --------------------------------------------------------------------------------
 
+    @cached_property
+    def _new_files(self) -> TableFiles | None:
+        """The files of bronze with the new records, if there are any; None where tasks cannot read them."""
+        context, after = self._context, self._since.bronze_version
+        found = context.lake.added_files(
+            TableName.RECORDS, after, self._bronze_version, context.request.cluster
+        )
+        return found if found is not None and found.paths else None
+
     def _new_records(self) -> DataFrame:
         after, upto = self._since.bronze_version, self._bronze_version
         if after == upto:
             return self._history().limit(0)
-        context = self._context
+        context, files = self._context, self._new_files
+        if files is not None:
+            return files.frame(context.spark, RECORD)
         try:
             added = context.lake.added(TableName.RECORDS, after, upto)
         except LakeNotReadable as error:
@@ -156,7 +174,10 @@ class _Increment:
         return added.where(F.col("cluster") == context.request.cluster)
 
     def _counts(self, records: DataFrame) -> RecordCounts:
+        files = self._new_files
         try:
+            if files is not None:
+                return count_files(self._context.spark, files)
             return count_records(records)
         except (PySparkException, Py4JJavaError) as error:
             # The first read of the files of those versions; whatever else is wrong shows in a rebuild.
@@ -177,6 +198,7 @@ class _Increment:
                 counts,
                 is_late=since.has_late(counts),
                 is_clean=since.is_clean,
+                new=self._new_files,
             )
         self._held.callback(commits.release)
         return commits
@@ -215,15 +237,29 @@ class _Increment:
     def _packs(self, affected: AffectedGroups, bronze: DataFrame) -> DataFrame:
         """The commits that their audits may not have seen."""
         context = self._context
-        files = context.lake.table_files(
-            TableName.RECORDS,
-            self._bronze_version,
-            context.request.cluster,
-            affected.among_commits(),
-        )
+        files = self._new_files if affected.knows_commits(self._ends) else None
+        if files is None:
+            files = context.lake.table_files(
+                TableName.RECORDS,
+                self._bronze_version,
+                context.request.cluster,
+                affected.among_commits(),
+            )
         if files is None:
             return commit_packs(affected.commits(bronze), None)
         return affected.packs(packs_of_files(context.spark, files, None))
+
+    @property
+    def _ends(self) -> dict[int, int]:
+        """Log partition -> offset after the last record that the last run had."""
+        return {number: part.next_offset for number, part in self._since.partitions.items()}
+
+    def _with_commits(self, commits: WrittenCommits) -> DataFrame:
+        """Columns of GROUP of groups with new commits."""
+        told = None if commits.by_tasks is None else commits.by_tasks.groups
+        if told is None:
+            return commits.rows
+        return local_rows(self._context.spark, {"partition": "int", "group_id": "string"}, told)
 
     def _broker_news(self, records: DataFrame) -> DataFrame | None:
         """Groups about which the brokers' logs say something that they did not say before."""

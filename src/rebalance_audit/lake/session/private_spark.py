@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -169,6 +170,25 @@ def begin_transaction(spark: SparkSession, logs: Any, path: str) -> Any:
     In its place, and in that of `exchange_files`: an overwrite with `replaceWhere`, in ten queries instead of two.
     """
     return logs.forTable(java_session(spark), path).startTransaction()
+
+
+def number_of_transaction(transaction: Any, application: str) -> int:
+    """The number of the last transaction of an application, -1 for none; a later one conflicts with this transaction.
+
+    By the list that Delta keeps with each commit's checksum. In its place: `txnVersion`, for which Delta makes the list
+    anew from the table's log, by three queries for each version.
+    """
+    try:
+        checksum = transaction.snapshot().checksumOpt()
+        if checksum.isDefined() and checksum.get().setTransactions().isDefined():
+            transaction.readTxn().addOne(application)
+            known = checksum.get().setTransactions().get()
+            found = [known.apply(place) for place in range(known.size())]
+            numbers = [each.version() for each in found if each.appId() == application]
+            return max(numbers, default=-1)
+    except Py4JError:
+        pass  # another release of Delta
+    return int(transaction.txnVersion(application))
 
 
 def create_table(

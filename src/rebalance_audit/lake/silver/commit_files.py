@@ -25,6 +25,8 @@ READ: Final = (
 )
 TOPICS_MAX: Final = 10_000
 """A task notes up to so many topics: the driver holds what all tasks have noted."""
+GROUPS_MAX: Final = 10_000
+"""The same of groups."""
 KEPT: Final = ("partition", "offset", "timestamp", "producer_id")
 """The columns of READ that the table has too."""
 
@@ -65,6 +67,8 @@ class Noted(NamedTuple):
     """How many were no commits after all."""
     topics: Sequence[tuple[str, str, int, int]] | None
     """Id and name of each topic, and partition and offset of the first commit with them; None for too many."""
+    groups: Sequence[tuple[int, str]] | None
+    """Log partition and id of each group that has committed; None for too many."""
 
 
 def first_names(tasks: Iterable[Sequence[Any]]) -> dict[str, str] | None:
@@ -79,6 +83,16 @@ def first_names(tasks: Iterable[Sequence[Any]]) -> dict[str, str] | None:
     return {topic_id: name for topic_id, (_, _, name) in found.items()}
 
 
+def groups_noted(tasks: Iterable[Sequence[Any]]) -> list[tuple[int, str]] | None:
+    """Log partition and id of each group with commits, from what tasks noted; None for too many."""
+    found: set[tuple[int, str]] = set()
+    for task in map(Noted._make, tasks):
+        if task.groups is None:
+            return None
+        found.update((partition, group) for partition, group in task.groups)
+    return sorted(found) if len(found) <= GROUPS_MAX else None
+
+
 class _Decoded:
     """Batches of commits with the columns of the table but the cluster."""
 
@@ -86,12 +100,17 @@ class _Decoded:
         self._batches = batches
         self._undecodable = 0
         self._topics: dict[tuple[str, str], tuple[int, int]] = {}
+        self._groups: set[tuple[int, str]] = set()
 
     @property
     def noted(self) -> Noted:
         """Of the batches that have gone through."""
         topics = [(*topic, *first) for topic, first in self._topics.items()]
-        return Noted(self._undecodable, topics if len(topics) <= TOPICS_MAX else None)
+        return Noted(
+            self._undecodable,
+            topics if len(topics) <= TOPICS_MAX else None,
+            [*self._groups] if len(self._groups) <= GROUPS_MAX else None,
+        )
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
@@ -112,7 +131,14 @@ class _Decoded:
             rows = rows.filter(reasons.is_null()) if undecodable else rows
             if len(self._topics) <= TOPICS_MAX:
                 self._note_topics(rows)
+            if len(self._groups) <= GROUPS_MAX:
+                self._note_groups(rows)
             yield rows
+
+    def _note_groups(self, rows: pa.RecordBatch) -> None:
+        names = ["partition", "group_id"]
+        pairs = pa.Table.from_batches([rows.select(names)]).group_by(names).aggregate([])
+        self._groups.update(zip(*(pairs[name].to_pylist() for name in names), strict=True))
 
     def _note_topics(self, rows: pa.RecordBatch) -> None:
         named = rows.select(["topic_id", "topic", "partition", "offset"])

@@ -5,7 +5,7 @@ decide commits that were left open; and if records come late, between known ones
 are decided again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pyspark import StorageLevel
@@ -14,7 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_counts import RecordCounts
-from rebalance_audit.lake.silver.commit_files import files_of_commits, files_of_files, first_names
+from rebalance_audit.lake.silver.commit_files import (
+    files_of_commits,
+    files_of_files,
+    first_names,
+    groups_noted,
+)
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.sinks import Sink, Written
 from rebalance_audit.lake.storage.table_files import TableFiles
@@ -30,6 +35,8 @@ class CommitFiles(NamedTuple):
     files: TableFiles
     topics: Mapping[str, str] | None
     """Topic id -> the first name of it among the rows; None for too many."""
+    groups: Sequence[tuple[int, str]] | None
+    """Log partition and id of each group that has rows; None for too many."""
 
 
 class WrittenCommits(NamedTuple):
@@ -100,14 +107,16 @@ def add_commits(
     *,
     is_late: bool,
     is_clean: bool,
+    new: TableFiles | None = None,
 ) -> WrittenCommits:
     """Decode the new records' commits and add them; decide the transactions that new markers end.
 
     `history` are all records of the cluster in bronze, read only if `is_late`, that is if a new record comes before
-    known ones. If the last run was cut short (not `is_clean`), the table may have some of the rows already.
+    known ones. If the last run was cut short (not `is_clean`), the table may have some of the rows already. `new` are
+    the files of bronze with the new records, where tasks can read them.
     """
     if is_clean and not is_late and not counts.has_transactions:
-        return _appended(sink, records, counts)
+        return _appended(sink, records, counts, new)
     decoded = routing.decoded_commits(records, None).persist(StorageLevel.MEMORY_AND_DISK)
     markers = records.where(routing.is_control()) if counts.has_transactions else None
     rows = routing.offset_commits(decoded, markers)
@@ -129,11 +138,13 @@ def add_commits(
     return WrittenCommits(tuple(written), counts.commits, found, rows, undecodable, decoded)
 
 
-def _appended(sink: Sink, records: DataFrame, counts: RecordCounts) -> WrittenCommits:
+def _appended(
+    sink: Sink, records: DataFrame, counts: RecordCounts, new: TableFiles | None
+) -> WrittenCommits:
     """Commits after all that the table has, none of them in a transaction."""
     # What follows reads two or three columns, from the table: that costs less than holding all commits in memory.
     decoded = routing.decoded_commits(records, None)
-    files = _appended_files(sink, records, None)
+    files = _appended_files(sink, records, None, new)
     if files is not None:
         written = Written(inserted=files.rows)
     else:
@@ -158,7 +169,7 @@ def _appended_files(
     if done is None:
         return None
     files = sink.files_named(TableName.OFFSET_COMMITS, done.names)
-    return CommitFiles(done.rows, files, first_names(done.noted))
+    return CommitFiles(done.rows, files, first_names(done.noted), groups_noted(done.noted))
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:

@@ -19,7 +19,13 @@ from rebalance_audit.lake.sources.segment_frames import (
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.batches import Batch
-from rebalance_audit.wire.segments.folder import FileMark, Segment, not_readable, open_log_folder
+from rebalance_audit.wire.segments.folder import (
+    FileMark,
+    LogFolder,
+    Segment,
+    not_readable,
+    open_log_folder,
+)
 from rebalance_audit.wire.segments.segment_file import read_batches
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -40,12 +46,16 @@ class SegmentsSource(Source):
         super().__init__(spec, str(Path(location).absolute()))
         self._split_target_bytes = split_target_bytes
         self._known: KnownFiles = {}
-        self._to_store = False
+        self._folder: LogFolder | None = None
+        """As it was when an ingest began; None for as it is."""
 
     def to_store(self, known: KnownFiles) -> "SegmentsSource":
-        """The same folder without the files that are known, in the order in which records are stored."""
+        """The folder as it is now, without the files that are known, in the order in which records are stored.
+
+        Raises SourceNotReadable.
+        """
         other = SegmentsSource(self.spec, self.location, self._split_target_bytes)
-        other._known, other._to_store = known, True
+        other._known, other._folder = known, open_log_folder(self.location)
         return other
 
     def files(self) -> dict[int, frozenset[FileMark]]:
@@ -77,7 +87,7 @@ class SegmentsSource(Source):
             columns=[*RECORD, DAMAGE, PASSED_OVER],
             split_target_bytes=self._split_target_bytes,
             without_record_types=without_record_types,
-            to_store=self._to_store,
+            to_store=self._folder is not None,
         )
 
     def made_of_pieces(
@@ -138,7 +148,9 @@ class SegmentsSource(Source):
         """The segments whose files are not known, in log order."""
         return [
             segment
-            for number, segments in open_log_folder(self.location).segments.items()
+            for number, segments in (
+                self._folder or open_log_folder(self.location)
+            ).segments.items()
             for segment in segments
             if segment.mark not in self._known.get(number, ())
         ]

@@ -153,6 +153,16 @@ class Catalog:
         """Never, as `replace_newest_rows`."""
         return None
 
+    def added_files(
+        self,
+        schema: TableSchema,  # noqa: ARG002 - as in every location
+        after: int,  # noqa: ARG002
+        upto: int,  # noqa: ARG002
+        cluster: str,  # noqa: ARG002
+    ) -> TableFiles | None:
+        """Never, as `replace_newest_rows`."""
+        return None
+
     def patchable(
         self,
         schema: TableSchema,  # noqa: ARG002 - as in every location

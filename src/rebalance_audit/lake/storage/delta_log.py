@@ -25,6 +25,7 @@ from rebalance_audit.lake.session.private_spark import (
     exchange_files,
     hadoop_conf,
     logged_action,
+    number_of_transaction,
     small_table,
     table_metadata,
 )
@@ -124,6 +125,20 @@ def commit(spark: SparkSession, path: str, version: int) -> TableCommit:
     )
 
 
+def actions(spark: SparkSession, path: str, version: int) -> list[str]:
+    """The lines of one commit of the table at a path. Raises OSError, also if the log no longer has it."""
+    file = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log/{version:020d}.json")
+    try:
+        stream = file.getFileSystem(hadoop_conf(spark)).open(file)
+        try:
+            text = java_class(spark, IO_UTILS).toString(stream, "UTF-8")
+        finally:
+            stream.close()
+    except Py4JJavaError as error:
+        raise OSError(java_message(error)) from None
+    return [line for line in text.split("\n") if line]
+
+
 def is_unwritten(spark: SparkSession, path: str) -> bool:
     """Whether the table at a path was created and nothing else; a clone has rows from its first commit on."""
     return version_or_none(spark, path) == 0 and is_creation(commit(spark, path, 0).operation)
@@ -175,7 +190,7 @@ def replace_newest_rows(
     one of CONFLICTS if another commit comes first.
     """
     transaction = begin_transaction(spark, java_class(spark, DELTA_LOG), path)
-    lines = _actions(spark, path, transaction.readVersion())
+    lines = actions(spark, path, transaction.readVersion())
     info = _info(lines)
     if not OWN_COMMIT.fullmatch(info.get("userMetadata") or "") or info["operation"] not in WRITES:
         return False
@@ -235,7 +250,7 @@ def append_files(
         transaction.readWholeTable()
     if numbered is not None:
         application, number = numbered
-        if transaction.txnVersion(application) >= number:
+        if number_of_transaction(transaction, application) >= number:
             return False
         told = {"appId": application, "version": number, "lastUpdated": time.time_ns() // 1_000_000}
         actions.insert(0, json.dumps({"txn": told}))
@@ -282,25 +297,12 @@ def _has_only(add: Mapping[str, Any], column: str, value: str) -> bool:
 
 
 def _commit_info(spark: SparkSession, path: str, version: int) -> dict[str, Any]:
-    return _info(_actions(spark, path, version))
+    return _info(actions(spark, path, version))
 
 
-def _info(actions: Iterable[str]) -> dict[str, Any]:
-    infos = (json.loads(line).get("commitInfo") for line in actions)
+def _info(lines: Iterable[str]) -> dict[str, Any]:
+    infos = (json.loads(line).get("commitInfo") for line in lines)
     return next(filter(None, infos), {})
-
-
-def _actions(spark: SparkSession, path: str, version: int) -> list[str]:
-    file = java_class(spark, HADOOP_PATH)(f"{path}/_delta_log/{version:020d}.json")
-    try:
-        stream = file.getFileSystem(hadoop_conf(spark)).open(file)
-        try:
-            text = java_class(spark, IO_UTILS).toString(stream, "UTF-8")
-        finally:
-            stream.close()
-    except Py4JJavaError as error:
-        raise OSError(java_message(error)) from None
-    return [line for line in text.split("\n") if line]
 
 
 def java_message(error: Py4JJavaError) -> str:

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 
 from rebalance_audit.lake.storage import delta_log
+from rebalance_audit.lake.storage.added_files import added_files
 from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile, data_files
 from rebalance_audit.lake.storage.delta_log import AppendCommit, TableCommit
 from rebalance_audit.lake.storage.small_tables import (
@@ -135,6 +136,12 @@ class Folder:
     ) -> TableFiles | None:
         """The same."""
         return table_files(self._spark, schema, self.address(schema), version, cluster, among)
+
+    def added_files(
+        self, schema: TableSchema, after: int, upto: int, cluster: str
+    ) -> TableFiles | None:
+        """By the table's log."""
+        return added_files(self._spark, schema, self.address(schema), after, upto, cluster)
 
     def patchable(
         self, schema: TableSchema, version: int, *, appends: bool

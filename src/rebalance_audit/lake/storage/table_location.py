@@ -90,6 +90,11 @@ class Location(Protocol):
     ) -> TableFiles | None:
         """The files that tasks read themselves; None where Spark has to. See `table_files.table_files`."""
 
+    def added_files(
+        self, schema: TableSchema, after: int, upto: int, cluster: str
+    ) -> TableFiles | None:
+        """The files with rows of later versions than one. See `added_files.added_files`."""
+
     def patchable(
         self, schema: TableSchema, version: int, *, appends: bool
     ) -> PatchableTable | None:

@@ -1,0 +1,41 @@
+"""Files with the rows that have come into an append-only table: by the lines of its log, without a query."""
+
+import json
+from pathlib import Path
+from urllib.parse import unquote
+
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.storage.delta_log import actions
+from rebalance_audit.lake.storage.table_files import TableFiles, readable_types
+from rebalance_audit.location import local_path
+from rebalance_audit.tables.schemas import TableSchema
+
+
+def added_files(
+    spark: SparkSession, schema: TableSchema, path: str, after: int, upto: int, cluster: str
+) -> TableFiles | None:
+    """The files of rows that came into the table at a path after one version, up to its newest one.
+
+    None where tasks cannot read them (see `table_files`), where rows were removed meanwhile, and if a file is gone.
+    """
+    types, folder = readable_types(spark, schema, path, upto), local_path(path)
+    if types is None or folder is None:
+        return None
+    names = []
+    try:
+        for version in range(after + 1, upto + 1):
+            for action in map(json.loads, actions(spark, path, version)):
+                change = action.get("add") or action.get("remove")
+                # OPTIMIZE lays rows into other files.
+                if change is None or not change["dataChange"]:
+                    continue
+                if "remove" in action:
+                    return None
+                names.append(unquote(change["path"]))
+    except OSError:
+        return None  # the log has forgotten the commit
+    paths = [str(Path(folder) / name) for name in names]
+    if any(not Path(each).exists() for each in paths):
+        return None
+    return TableFiles(cluster, tuple(paths), types)
