@@ -65,7 +65,9 @@ def tables(spark: SparkSession) -> dict[str, DataFrame]:
 
 def found(tables: dict[str, DataFrame], days: Days | None = None, end: float = 60) -> list[Any]:
     """Kind, group, first and last moment in minutes, offsets of the evidence, and detail."""
-    rows = rows_of(commit_findings(tables.__getitem__, RULES, BEGIN_MS + int(end * 60_000), days))
+    found = commit_findings(tables.__getitem__, RULES, BEGIN_MS + int(end * 60_000), days)
+    assert found is not None
+    rows = rows_of(found)
     assert len({row["finding_id"] for row in rows}) == len(rows)
     return sorted(
         (

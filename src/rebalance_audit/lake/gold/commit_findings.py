@@ -1,7 +1,7 @@
 """Findings that offset commits show: rows of gold.findings that the reducer, which sees no commits, cannot make."""
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -55,6 +55,13 @@ def scope_of(days: Days | None) -> Column:
     return (F.col("kind") == HangingTransaction.kind) | growth
 
 
+def is_in_scope(finding: Mapping[str, Any], days: Days) -> bool:
+    """The same of one row, with moments in epoch milliseconds."""
+    if finding["kind"] == TopicGrowth.kind:
+        return days.from_ms <= (finding["from_at"] or 0) < days.to_ms
+    return bool(finding["kind"] == HangingTransaction.kind)
+
+
 def commit_findings(
     read: Callable[[str], DataFrame],
     rules: FindingRules,
@@ -62,15 +69,19 @@ def commit_findings(
     days: Days | None = None,
     *,
     may_grow: bool = True,
-) -> DataFrame:
+    may_hang: bool = True,
+) -> DataFrame | None:
     """Rows of gold.findings (without the cluster): all open transactions, and growth in some days or in all.
 
     `read` takes a table's full name and gives its rows of the cluster; `log_end_ms` is in epoch milliseconds. With
-    `may_grow` false the log is known to have too few records for any growth.
+    `may_grow` false the log is known to have too few records for any growth, with `may_hang` false to have no commit
+    in an open transaction. None if there are no rows for certain.
     """
-    hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms)
+    hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms) if may_hang else None
     growth = _growth(read, rules, days) if may_grow else None
-    return hanging if growth is None else hanging.unionByName(growth)
+    if hanging is None or growth is None:
+        return growth if hanging is None else hanging
+    return hanging.unionByName(growth)
 
 
 def _is_of_commits() -> Column:

@@ -15,6 +15,7 @@ from rebalance_audit.lake.gold.commit_findings import (
     Days,
     commit_findings,
     days_of,
+    is_in_scope,
     is_of_records,
     scope_of,
 )
@@ -28,7 +29,13 @@ from rebalance_audit.lake.gold.output_tables import (
     rebuilt_rows_of,
     rows_of,
 )
-from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.gold.outputs import (
+    GROUP_RECORDS,
+    OUTPUTS,
+    QUARANTINE,
+    SNAPSHOTS,
+    columns_of,
+)
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
@@ -37,6 +44,8 @@ from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progre
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.named_jobs import named_jobs
 from rebalance_audit.lake.session.side_by_side import side_by_side
+from rebalance_audit.lake.silver.offset_commits import OPEN
+from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.sinks import Written
 from rebalance_audit.tables.schemas import TableName
@@ -275,8 +284,12 @@ class Writer:
             return
         # A rebuild also looks at rows of groups that are no longer in bronze, which nobody has counted.
         may_grow = self._may_grow or self._since is None
-        rows = self._commit_findings(days, may_grow=may_grow).where(asked)
-        scope = scope_of(days) & asked
+        rows = self._commit_findings(days, may_grow=may_grow)
+        if rows is None:
+            if days is not None and self._has_no_findings_of(days):
+                return
+            rows = local_rows(context.spark, columns_of(FINDINGS), [])
+        rows, scope = rows.where(asked), scope_of(days) & asked
         written = None
         if days is not None:
             written = self._sink.replace_few(TableName.FINDINGS, rows, scope)
@@ -284,20 +297,33 @@ class Writer:
             written = self._sink.replace(TableName.FINDINGS, rows, scope)
         context.note(TableName.FINDINGS, written)
 
+    def _has_no_findings_of(self, days: Days) -> bool:
+        """Whether the table has none that commits of these days have made; False where only a query can tell."""
+        found = self._context.lake.rows_here(
+            TableName.FINDINGS, self._request.cluster, ("kind", "from_at")
+        )
+        return found is not None and not any(is_in_scope(finding, days) for finding in found)
+
     def _write_all_findings(self, asked: Column) -> None:
         """All rows of gold.findings, which has none; those of commits only if there can be any."""
         rows = rebuilt_rows_of(self._stream, FINDINGS).where(self._window(FINDINGS))
         may_have_more = self._may_grow or self._plan.counts.has_transactions
-        if may_have_more:
-            more = self._commit_findings(None, may_grow=self._may_grow)
+        more = self._commit_findings(None, may_grow=self._may_grow) if may_have_more else None
+        if more is not None:
             rows = rows.unionByName(more.where(asked))
         if may_have_more or self._summary.rows(FINDINGS):
             self._context.note(TableName.FINDINGS, self._sink.append(TableName.FINDINGS, rows))
 
-    def _commit_findings(self, days: Days | None, *, may_grow: bool) -> DataFrame:
-        rules = self._request.findings
-        read = self._read_for_findings
-        return commit_findings(read, rules, self._plan.log_end_ms, days, may_grow=may_grow)
+    def _commit_findings(self, days: Days | None, *, may_grow: bool) -> DataFrame | None:
+        lake = self._context.lake
+        return commit_findings(
+            self._read_for_findings,
+            self._request.findings,
+            self._plan.log_end_ms,
+            days,
+            may_grow=may_grow,
+            may_hang=lake.may_have(TableName.OFFSET_COMMITS, "transaction_state", OPEN),
+        )
 
     def _read_for_findings(self, name: str) -> DataFrame:
         if self._reads_memory and name == TableName.GROUP_RECORDS:

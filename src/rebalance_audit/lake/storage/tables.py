@@ -5,7 +5,6 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from rebalance_audit.lake.storage import delta_log
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS, with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles, TaskFile
 from rebalance_audit.lake.storage.delta_log import TableCommit
+from rebalance_audit.lake.storage.file_statistics import may_have
 from rebalance_audit.lake.storage.folder import Folder
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.local_rows import arrow_rows, table_rows
@@ -31,6 +31,7 @@ from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
 from rebalance_audit.lake.storage.table_files import DataFileNotReadable, TableFiles
 from rebalance_audit.lake.storage.table_maker import make_tables
 from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTable
+from rebalance_audit.location import local_path
 from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
@@ -171,18 +172,34 @@ class Lake:
 
         From a disk of this machine they are read here: Spark takes longer to plan a query and to start its tasks.
         """
-        if self.is_folder and self.is_unwritten(name):
-            return []
-        table = self.patchable(name, self.version(name) or 0)
-        if table is not None and len(table.names) <= FEW_FILES:
-            with suppress(DataFileNotReadable):  # Spark tells
-                batches = table.of_cluster(cluster).rows(columns)
-                return [row for batch in batches for row in _plain_rows(batch)]
+        rows = self.rows_here(name, cluster, columns)
+        if rows is not None:
+            return rows
         found = self.read(name).where(F.col("cluster") == cluster)
         there = [column for column in columns if column in found.columns]
         with small_queries(self.spark):
-            rows = found.select(*there).toArrow()
-        return [{**dict.fromkeys(columns), **row} for row in _plain_rows(rows)]
+            arrow = found.select(*there).toArrow()
+        return [{**dict.fromkeys(columns), **row} for row in _plain_rows(arrow)]
+
+    def rows_here(
+        self, name: str, cluster: str, columns: Sequence[str]
+    ) -> list[dict[str, Any]] | None:
+        """As `few_rows` of a small table on a disk of this machine; None for others."""
+        if self.is_folder and self.is_unwritten(name):
+            return []
+        table = self.patchable(name, self.version(name) or 0)
+        if table is None or len(table.names) > FEW_FILES:
+            return None
+        try:
+            batches = [*table.of_cluster(cluster).rows(columns)]
+        except DataFileNotReadable:
+            return None  # Spark tells
+        return [row for batch in batches for row in _plain_rows(batch)]
+
+    def may_have(self, name: str, column: str, value: str) -> bool:
+        """Whether a table may have a row with a text in a column; True where only a query can tell."""
+        folder = local_path(self.table_path(name)) if self.is_folder else None
+        return folder is None or may_have(str(folder), column, value)
 
     def added(self, name: str, after: int, upto: int) -> DataFrame:
         """Rows that came into an append-only table after one version, up to another. Raises LakeNotReadable.
