@@ -67,8 +67,7 @@ def hours_of_commits(rows: list[Row]) -> pa.Table:
     """KEY and OF_COMMITS, made of all commits at once."""
     batches = arrow(TableName.OFFSET_COMMITS, rows).to_batches()
     seconds = seconds_with(pa.Table.from_batches([part]) for part in counted_by_second(batches))
-    known = schema_of_columns({name: HOURS[name] for name in (*KEY, *OF_COMMITS)}).empty_table()
-    made = [*hours_of_seconds(seconds_in_order(seconds, known))]
+    made = [*hours_of_seconds(seconds_in_order(seconds))]
     return pa.Table.from_batches(made, schema_of_columns(HOURS)).select([*KEY, *OF_COMMITS])
 
 

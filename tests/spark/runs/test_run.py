@@ -331,7 +331,7 @@ def test_gold_alone_from_segments_by_a_run_that_fails_and_the_next(
 
     request = request_of(f"segments:{whole.log}", lake, layers=GOLD_ONLY)
     with monkeypatch.context() as patch:
-        patch.setattr(topics, "topic_rows", lose_power)
+        patch.setattr(topics, "rows_of_table", lose_power)
         with pytest.raises(OSError, match="lights"):
             run_audit(spark, request)
     (failed,) = table(lake, "meta.runs")

@@ -130,15 +130,28 @@ def group_hours_of_stream(
     """The same for all hours, of the rows that the reducer made of groups with all their records."""
 
     def facts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        of = FactsOf(log_end_ms)
-        for batch in batches:
-            outputs = batch["table"].to_pylist()
-            for output, rows in zip(outputs, batches_in(batch[PACKED]), strict=True):
-                yield from of.facts(output, rows).to_batches()
+        for found in facts_of_packed(batches, log_end_ms):
+            yield from found.to_batches()
 
-    packed = stream.where(F.col("table").isin(*LOOKED_AT) & (F.col("mark") == REBUILT))
-    made = packed.select("table", PACKED).mapInArrow(facts, ddl_of_columns(FACTS))
+    made = packed_for_hours(stream).mapInArrow(facts, ddl_of_columns(FACTS))
     return hours_of([made], Wanted(), of_commits)
+
+
+def packed_for_hours(stream: DataFrame) -> DataFrame:
+    """What `facts_of_packed` gets, of the reducer's stream: the rows of groups with all their records."""
+    wanted = F.col("table").isin(*LOOKED_AT) & (F.col("mark") == REBUILT)
+    return stream.where(wanted).select("table", PACKED)
+
+
+def facts_of_packed(
+    batches: Iterable[pa.RecordBatch], log_end_ms: int | None
+) -> Iterator[pa.Table]:
+    """Facts of rows of the reducer's stream, in a task."""
+    of = FactsOf(log_end_ms)
+    for batch in batches:
+        outputs = batch["table"].to_pylist()
+        for output, rows in zip(outputs, batches_in(batch[PACKED]), strict=True):
+            yield of.facts(output, rows)
 
 
 def hours_of(facts: Sequence[DataFrame], wanted: Wanted, of_commits: DataFrame | None) -> DataFrame:

@@ -137,7 +137,7 @@ class _Hours:
             *([self._made_again(of_again)] if len(of_again) else []),
         ]
         rows = hours_made_of(
-            pa.concat_tables([*self._facts(wanted), *map(_of_commits, of_commits)]),
+            pa.concat_tables([*self._facts(wanted), *map(facts_of_commits, of_commits)]),
             has_commits=True,
             of_wanted=True,
         )
@@ -218,7 +218,8 @@ class _Hours:
         yield facts_with(len(keys), **{name: keys[name] for name in KEY}, is_wanted=True)
 
 
-def _of_commits(hours: pa.Table) -> pa.Table:
+def facts_of_commits(hours: pa.Table) -> pa.Table:
+    """Facts of hours with the columns KEY and OF_COMMITS."""
     columns = {name: hours[name] for name in _KNOWN}
     return facts_with(len(hours), **columns, makes_row=True)
 
@@ -231,18 +232,9 @@ def seconds_with(tables: Iterable[pa.Table]) -> pa.Table:
     )
 
 
-def seconds_in_order(seconds: pa.Table, known: pa.Table) -> Sequence[pa.RecordBatch]:
+def seconds_in_order(seconds: pa.Table, known: pa.Table | None = None) -> Sequence[pa.RecordBatch]:
     """What `hours_of_seconds` gets: new seconds, and rows of gold.group_hours."""
-    of_known = pa.table(
-        {
-            **{name: known[name] for name in KEY},
-            "second": pc.floor_temporal(known["last_commit_at"], unit="second"),
-            "last_at": known["last_commit_at"],
-            "commits_before": known["commits"],
-            "longest_before": known["commit_gap_ms_max"],
-        }
-    )
-    given = seconds_with([seconds, of_known])
+    given = seconds if known is None else seconds_with([seconds, _as_seconds(known)])
     marked = given.append_column("is_new", given["commits"].is_valid().cast(pa.int8()))
     order = [(name, "ascending") for name in ("group_id", "second", "is_new")]
     batches: Sequence[pa.RecordBatch] = given.take(
@@ -256,4 +248,16 @@ def _table(columns: Iterable[str], batches: Iterable[pa.RecordBatch]) -> pa.Tabl
     types: Mapping[str, Any] = {**FACTS, **HOURS}
     return pa.Table.from_batches(
         [*batches], schema_of_columns({name: types[name] for name in columns})
+    )
+
+
+def _as_seconds(known: pa.Table) -> pa.Table:
+    return pa.table(
+        {
+            **{name: known[name] for name in KEY},
+            "second": pc.floor_temporal(known["last_commit_at"], unit="second"),
+            "last_at": known["last_commit_at"],
+            "commits_before": known["commits"],
+            "longest_before": known["commit_gap_ms_max"],
+        }
     )

@@ -32,7 +32,8 @@ AS_THEY_ARE: Final = (
     GROUP_RECORDS,
     SNAPSHOTS,
 )
-"""Not those whose rows others join: stints of a member id in another task, findings of commits, unreadable commits."""
+"""Not those whose rows others join: stints of a member id in another task, unreadable commits; and findings only where
+commits can show none."""
 ROW_GROUP_BYTES: Final = 8 << 20
 """A task holds as much of each file, of which it may write two for each table."""
 

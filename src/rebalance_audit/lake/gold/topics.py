@@ -9,14 +9,13 @@ from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import OWNERSHIP
 from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.records.routing import has_type, is_commit
-from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.moments import NO_TIMESTAMP_MS, micros_of
+from rebalance_audit.moments import NO_TIMESTAMP_MS, utc_datetime
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.topic_names import (
@@ -48,9 +47,6 @@ LISTED_IDS: Final = 1_000
 """Up to this many ids are listed one by one in a query."""
 COLUMNS: Final = ("topic_id", "topic", "source", "made_at", "deleted_at", "shapes")
 """Of gold.topics, those that say what is known of a topic."""
-SHAPES_DDL: Final = (
-    "array<struct<metadata_offset:bigint, at:timestamp, partitions:int, topic_hash:bigint>>"
-)
 NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
 
 
@@ -160,37 +156,27 @@ def as_in_table(names: TopicNames) -> list[TopicName]:
     return [name._replace(record_timestamp_ms=name.made_at_ms) for name in names.values()]
 
 
-def topic_rows(spark: SparkSession, names: TopicNames) -> DataFrame:
-    """Rows of gold.topics (without the cluster)."""
-    rows = [
-        (
-            topic_id_text(name.topic_id),
-            name.name,
-            name.source.value,
-            micros_of(name.made_at_ms),
-            micros_of(name.deleted_at_ms),
-            [
+def rows_of_table(names: TopicNames) -> list[dict[str, Any]]:
+    """Rows of gold.topics (without the cluster), as `storage.local_rows` takes them."""
+    return [
+        {
+            "topic_id": topic_id_text(name.topic_id),
+            "topic": name.name,
+            "source": name.source.value,
+            "made_at": utc_datetime(name.made_at_ms),
+            "deleted_at": utc_datetime(name.deleted_at_ms),
+            "shapes": [
                 {
                     "metadata_offset": shape.metadata_offset,
-                    "at": micros_of(shape.at_ms),
+                    "at": utc_datetime(shape.at_ms),
                     "partitions": shape.partitions,
                     "topic_hash": shape.topic_hash,
                 }
                 for shape in name.shapes
             ],
-        )
+        }
         for name in names.values()
     ]
-    ids = dict.fromkeys(("topic_id", "topic", "source"), "string")
-    moments = dict.fromkeys(("made", "deleted"), "bigint")
-    return local_rows(spark, ids | moments | {"shapes": SHAPES_DDL}, rows).select(
-        "topic_id",
-        "topic",
-        "source",
-        F.timestamp_micros("made").alias("made_at"),
-        F.timestamp_micros("deleted").alias("deleted_at"),
-        "shapes",
-    )
 
 
 def _listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

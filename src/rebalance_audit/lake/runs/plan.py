@@ -69,6 +69,11 @@ class Plan:
     """Queries are over before compiled code has paid for itself, see `small_queries`."""
     revise: "Revise"
 
+    def may_grow(self, growth_records: int) -> bool:
+        """Whether the log has as many records as must be of one group and one hour for a finding of growth."""
+        known = [] if self.reached is None else self.reached.partitions.values()
+        return max(self.counts.records, sum(part.records for part in known)) >= growth_records
+
 
 Revise: TypeAlias = Callable[[DataFrame, OutputSummary], Plan | None]
 """Takes what the reducer made of a plan; returns a better plan if that shows that this one rests on too little."""

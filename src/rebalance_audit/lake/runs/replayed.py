@@ -5,6 +5,7 @@ from typing import NamedTuple
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
+from rebalance_audit.audit.rows import FINDINGS
 from rebalance_audit.lake.gold.output_files import AS_THEY_ARE, NO_FILES, OutputFiles
 from rebalance_audit.lake.gold.output_rows import stream_columns
 from rebalance_audit.lake.gold.output_summary import OutputSummary
@@ -95,9 +96,12 @@ def _files(context: RunContext, plan: Plan) -> OutputFiles:
         return NO_FILES
     unwanted = set() if context.request.with_silver else {GROUP_RECORDS}
     unwanted |= {SNAPSHOTS} if plan.reached is None else set()
+    findings = context.request.findings
+    more = plan.counts.has_transactions or plan.may_grow(findings.growth_records)
+    wanted = [*AS_THEY_ARE, *([] if more and context.request.with_silver else [FINDINGS])]
     empty = [
         output
-        for output in AS_THEY_ARE
+        for output in wanted
         if output not in unwanted and context.sink.is_empty(OUTPUTS[output])
     ]
     found = side_by_side(context.lake.data_files, [OUTPUTS[output] for output in empty])

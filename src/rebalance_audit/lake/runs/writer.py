@@ -21,6 +21,7 @@ from rebalance_audit.lake.gold.commit_findings import (
 )
 from rebalance_audit.lake.gold.commit_hours import all_hours
 from rebalance_audit.lake.gold.commit_seconds import seconds_of, seconds_of_files
+from rebalance_audit.lake.gold.hours_file import HoursFile
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
@@ -45,7 +46,7 @@ from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.named_jobs import named_jobs
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.silver.offset_commits import OPEN
-from rebalance_audit.lake.storage.local_rows import local_rows
+from rebalance_audit.lake.storage.local_rows import local_rows, table_rows
 from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.sinks import Written
 from rebalance_audit.tables.schemas import TableName
@@ -103,7 +104,9 @@ class Writer:
         return [
             output
             for output in outputs
-            if not (output == FINDINGS and self._has_no_findings)
+            if not (
+                output == FINDINGS and self._has_no_findings and not self._summary.files(output)
+            )
             and (
                 self._summary.rows(output)
                 or (self._replaced is not None and not self._sink.is_empty(OUTPUTS[output]))
@@ -215,13 +218,15 @@ class Writer:
     def _write_hours(self, changed: Sequence[DataFrame]) -> None:
         """gold.group_hours, made of the other gold tables; `changed` has group and hour of what differs in them."""
         context, plan, since = self._context, self._plan, self._since
+        if since is None and (written := self._hours_of_short_log()) is not None:
+            context.note(TableName.GROUP_HOURS, written)
+            return
         if since is None:
             rows = self._all_hours()
             scope = self._of_regex() & hours.reaches_window(
                 self._request.from_ms, self._request.to_ms
             )
-            if self._reads_memory and self._request.with_silver and self._may_grow:
-                # Findings of commits read them too: few rows cost less here than out of the table.
+            if self._holds_hours:
                 rows = self._hours = rows.persist(StorageLevel.MEMORY_AND_DISK)
             context.replace(TableName.GROUP_HOURS, rows.where(scope), scope, few=plan.is_small)
             return
@@ -251,6 +256,33 @@ class Writer:
         if commits.by_tasks is not None:
             return seconds_of_files(self._context.spark, commits.by_tasks.files)
         return seconds_of(commits.rows.where(self._of_regex()))
+
+    def _hours_of_short_log(self) -> Written | None:
+        """All rows of a table that has none, written by one task; None, and nothing is done, where Spark has to."""
+        request, plan = self._request, self._plan
+        commits = None if plan.commits is None else plan.commits.by_tasks
+        if (
+            not (plan.is_small and request.covers_everything)
+            or (plan.commits is not None and plan.commits.given and commits is None)
+            or self._holds_hours
+            or not self._sink.is_empty(TableName.GROUP_HOURS)
+        ):
+            return None
+        file = HoursFile(
+            request.cluster,
+            None if commits is None else commits.files,
+            plan.commits is not None,
+            plan.log_end_ms,
+        )
+        done = self._sink.append_files(
+            TableName.GROUP_HOURS, lambda files: file.told(self._stream, files)
+        )
+        return None if done is None else Written(inserted=done.rows)
+
+    @property
+    def _holds_hours(self) -> bool:
+        """Whether findings of commits read them too: few rows cost less in memory than out of the table."""
+        return self._reads_memory and self._request.with_silver and self._may_grow
 
     def _all_hours(self) -> DataFrame:
         """Of a rebuild."""
@@ -311,7 +343,8 @@ class Writer:
         more = self._commit_findings(None, may_grow=self._may_grow) if may_have_more else None
         if more is not None:
             rows = rows.unionByName(more.where(asked))
-        if may_have_more or self._summary.rows(FINDINGS):
+        is_left = self._summary.rows(FINDINGS) and not self._summary.files(FINDINGS)
+        if may_have_more or is_left:
             self._context.note(TableName.FINDINGS, self._sink.append(TableName.FINDINGS, rows))
 
     def _commit_findings(self, days: Days | None, *, may_grow: bool) -> DataFrame | None:
@@ -339,11 +372,7 @@ class Writer:
 
     @property
     def _may_grow(self) -> bool:
-        """Whether the log has as many records as must be of one group and one hour for a finding of growth."""
-        reached = self._plan.reached
-        known = [] if reached is None else reached.partitions.values()
-        records = max(self._plan.counts.records, sum(part.records for part in known))
-        return records >= self._request.findings.growth_records
+        return self._plan.may_grow(self._request.findings.growth_records)
 
     def _of_regex(self) -> Column:
         return routing.in_groups(self._request.groups_regex, F.col("group_id"))
@@ -378,8 +407,11 @@ class Writer:
         """gold.topics, where something else is known than the table has."""
         context, names = self._context, self._plan.names
         if sorted(context.known_topics) != sorted(topics.as_in_table(names)):
-            rows = topics.topic_rows(context.spark, names)
-            context.upsert(TableName.TOPICS, rows, given=len(names))
+            name, rows = TableName.TOPICS, topics.rows_of_table(names)
+            if self._sink.is_empty(name):
+                context.note(name, self._sink.rewrite(name, rows))
+            else:
+                context.upsert(name, table_rows(context.spark, name, rows), given=len(rows))
 
     def _write_progress(self, reached: Progress) -> None:
         """The last commit of what a run may leave for the next one."""

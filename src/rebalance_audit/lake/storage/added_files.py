@@ -1,13 +1,15 @@
 """Files with the rows that have come into an append-only table: by the lines of its log, without a query."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.delta_log import actions
-from rebalance_audit.lake.storage.table_files import TableFiles, readable_types
+from rebalance_audit.lake.storage.table_files import CLUSTER, TableFiles, readable_types
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -32,10 +34,18 @@ def added_files(
                     continue
                 if "remove" in action:
                     return None
-                names.append(unquote(change["path"]))
+                if _may_have(change, cluster):
+                    names.append(unquote(change["path"]))
     except OSError:
         return None  # the log has forgotten the commit
     paths = [str(Path(folder) / name) for name in names]
     if any(not Path(each).exists() for each in paths):
         return None
     return TableFiles(cluster, tuple(paths), types)
+
+
+def _may_have(added: Mapping[str, Any], cluster: str) -> bool:
+    """Whether a file may have rows of a cluster, by its statistics."""
+    told = json.loads(added.get("stats") or "{}")
+    least, most = (told.get(end, {}).get(CLUSTER) for end in ("minValues", "maxValues"))
+    return least is None or most is None or least <= cluster <= most
