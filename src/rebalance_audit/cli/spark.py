@@ -42,7 +42,7 @@ SECRET: Final = re.compile(
 
 DAY_MS: Final = 86_400_000
 SHORT_BYTES: Final = 2 << 30
-"""Some 20 M records. Of 4 M a run makes a lake in 31 s without the second compiler, in 38 with it; of 16 M 56 and 63."""
+"""Some 20 M records: of 4 M a run makes a lake in 31 s without the second compiler, 38 with it; of 16 M 56 and 63."""
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 
 
