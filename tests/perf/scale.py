@@ -35,7 +35,7 @@ HISTORY: Final = checkout_root() / "docs" / "scale-history.jsonl"
 MASTER: Final = "local[2]"
 TAIL: Final = 0.01
 """The part of a log that an increment reads."""
-IDLE_TASKS: Final = 40
+IDLE_TASKS: Final = 15
 """A run that finds nothing new has fewer."""
 MILLION: Final = 1_000_000
 GROUP_RECORDS: Final = "silver.group_records"
