@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
 from rebalance_audit.lake.gold.commit_seconds import counted_by_second
-from rebalance_audit.lake.gold.commit_stretches import HOURS, hours_of_seconds
+from rebalance_audit.lake.gold.commit_stretches import (
+    HOURS,
+    hours_of_seconds,
+    seconds_in_order,
+    seconds_with,
+)
 from rebalance_audit.lake.gold.hour_codes import KEY
 from rebalance_audit.lake.gold.hour_facts import (
     LOOKED_AT,
@@ -23,12 +28,7 @@ from rebalance_audit.lake.gold.hour_facts import (
     hours_touched,
 )
 from rebalance_audit.lake.gold.hour_rows import hours_made_of
-from rebalance_audit.lake.gold.hours_patch import (
-    HoursMade,
-    HoursPatch,
-    seconds_in_order,
-    seconds_with,
-)
+from rebalance_audit.lake.gold.hours_patch import HoursMade, HoursPatch
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTable

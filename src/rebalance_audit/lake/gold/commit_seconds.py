@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.gold.commit_stretches import SECONDS
+from rebalance_audit.lake.gold.commit_stretches import SECONDS, seconds_with
 from rebalance_audit.lake.gold.wanted_hours import hour_of
 from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
@@ -40,6 +40,12 @@ def seconds_of(commits: DataFrame) -> DataFrame:
 def seconds_of_files(spark: SparkSession, files: TableFiles) -> DataFrame:
     """The same of files of silver.offset_commits, which the tasks read themselves."""
     return files.made_of(spark, READ, counted_by_second, ddl_of_columns(_TYPES))
+
+
+def seconds_in(files: TableFiles | None) -> pa.Table:
+    """The same with all columns of SECONDS, read here; of None no rows."""
+    batches = () if files is None else files.rows(READ)
+    return seconds_with(pa.Table.from_batches([part]) for part in counted_by_second(batches))
 
 
 def counted_by_second(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,6 @@ part of it, or if offsets were committed. Only hours to which something new belo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Final, TypeAlias
 
@@ -119,7 +118,7 @@ def group_hours(
         if wanted.hours is not None and not wanted.are_close:
             groups = wanted.hours.select("group_id").distinct()
             rows = rows.join(groups, "group_id", "left_semi")
-        make = _FactsOfRows(output, FactsOf(log_end_ms, *wanted.numbers))
+        make = partial(_facts_of_rows, output, FactsOf(log_end_ms, *wanted.numbers))
         facts.append(rows.mapInArrow(make, ddl_of_columns(FACTS)))
     return hours_of(facts, wanted, of_commits)
 
@@ -169,16 +168,11 @@ def hours_of(facts: Sequence[DataFrame], wanted: Wanted, of_commits: DataFrame |
     return by_group.mapInArrow(make, ddl_of_columns(COLUMNS))
 
 
-@dataclass(frozen=True, slots=True)
-class _FactsOfRows:
-    """Makes facts of rows of one output; it is sent to tasks."""
-
-    output: str
-    of: FactsOf
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield from self.of.facts(self.output, batch).to_batches()
+def _facts_of_rows(
+    output: str, of: FactsOf, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield from of.facts(output, batch).to_batches()
 
 
 def _ends_of_epoch(_end: Column) -> tuple[Column, Column]:

@@ -7,11 +7,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_audit.moments import MICROS_PER_MILLI
 from rebalance_audit.tables.arrow_types import MOMENT
 
 KEY: Final = ("group_id", "hour")
 HOUR_MS: Final = 3_600_000
-_HOUR_MICROS: Final = HOUR_MS * 1_000
+_HOUR_MICROS: Final = HOUR_MS * MICROS_PER_MILLI
 _GROUP_STEP: Final = 1 << 33
 """More hours than Arrow's timestamps have."""
 
@@ -27,15 +28,10 @@ class HourCodes:
         self._groups = groups
 
     @classmethod
-    def of_rows(cls, *tables: ArrowRows) -> "HourCodes":
+    def of_rows(cls, *tables: pa.Table) -> "HourCodes":
         """For the groups of these rows."""
-        groups = [each["group_id"] for each in tables]
-        chunks = [
-            chunk
-            for each in groups
-            for chunk in (each.chunks if isinstance(each, pa.ChunkedArray) else [each])
-        ]
-        return cls(pc.unique(pa.chunked_array(chunks, pa.string())))
+        together = pa.concat_tables(each.select(["group_id"]) for each in tables)
+        return cls(pc.unique(together["group_id"]))
 
     def has_groups_of(self, rows: ArrowRows) -> pa.Array | pa.ChunkedArray:
         """Which rows are of these groups."""
@@ -66,8 +62,15 @@ def numbers_of_hours(hours: pa.Array | pa.ChunkedArray) -> Integers:
     return np.asarray(hours.cast(pa.int64()).to_numpy()) // _HOUR_MICROS
 
 
-def spread(first: Integers, last: Integers) -> tuple[Integers, Integers]:
-    """The place of each stretch of hours once for each hour that it has, and that hour; `last` belongs to it."""
+def spread(
+    first: Integers, last: Integers, there: npt.NDArray[np.bool_] | None = None
+) -> tuple[Integers, Integers]:
+    """The place of each stretch of hours once for each hour that it has, and that hour; `last` belongs to it.
+
+    Of the stretches that are `there`, by default all.
+    """
+    if there is not None:
+        first, last = np.where(there, first, 0), np.where(there, last, -1)
     counts = np.maximum(last - first + 1, 0)
     places = np.repeat(np.arange(len(counts)), counts)
     steps = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -23,7 +23,8 @@ from rebalance_audit.lake.gold.hour_codes import (
     moments_of_hours,
     spread,
 )
-from rebalance_audit.tables.arrow_types import schema_of_columns
+from rebalance_audit.moments import MICROS_PER_MILLI
+from rebalance_audit.tables.arrow_types import schema_of_columns, table_with
 
 HOURS_MAX: Final = 9_000
 """A year and some days: a clock that is wrong by a thousand years must not make a million rows."""
@@ -111,7 +112,6 @@ LOOKED_AT: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """The outputs whose rows are looked at, and their columns."""
-MICROS: Final = 1_000
 NOTHING: Final = np.iinfo(np.int64).min
 """Stands for null."""
 
@@ -143,7 +143,7 @@ def hours_touched(output: str, rows: ArrowRows) -> pa.Table:
     """KEY of each hour to which a row of an output belongs: if the row changes, these are made again."""
     first, last = _FOOTPRINTS[output](rows)
     there = (first != NOTHING) & (last != NOTHING)
-    number, hours = spread(np.where(there, first, 0), np.where(there, last, -1))
+    number, hours = spread(first, last, there)
     return key_of_hours(rows["group_id"], number, hours)
 
 
@@ -154,7 +154,7 @@ def hours_of_open(rebalances: ArrowRows, since_ms: int | None, log_end_ms: int |
     since = np.maximum(began, NOTHING if since_ms is None else since_ms)
     end = np.maximum(since, NOTHING if log_end_ms is None else log_end_ms)
     first, last = _capped(hour_number(since), hour_number(end))
-    number, hours = spread(np.where(going_on, first, 0), np.where(going_on, last, -1))
+    number, hours = spread(first, last, going_on)
     return key_of_hours(rebalances["group_id"], number, hours)
 
 
@@ -179,21 +179,14 @@ def added_up(facts: pa.Table, keys: Iterable[str] = (*KEY, "until", "primary_cau
 
 
 def facts_with(count: int, **columns: Any) -> pa.Table:
-    """So many facts with these columns, the others null; what is the same in all facts may be given as one value."""
+    """So many facts with these columns, as `table_with`; numbers of numpy that are NOTHING are null."""
+    return table_with(SCHEMA, count, {name: _column(value) for name, value in columns.items()})
 
-    def column(name: str, kind: pa.DataType) -> pa.Array:
-        value = columns.get(name)
-        if value is None:
-            return pa.nulls(count, kind)
-        if isinstance(value, np.ndarray):
-            return pa.array(value, mask=value == NOTHING if value.dtype == np.int64 else None)
-        if isinstance(value, pa.Array | pa.ChunkedArray):
-            return value
-        return pa.repeat(pa.scalar(value, kind), count)
 
-    return pa.table([column(field.name, field.type) for field in SCHEMA], names=SCHEMA.names).cast(
-        SCHEMA
-    )
+def facts_of_commits(hours: pa.Table) -> pa.Table:
+    """Facts of hours with the columns KEY and OF_COMMITS."""
+    columns = {name: hours[name] for name in (*KEY, *OF_COMMITS)}
+    return facts_with(len(hours), **columns, makes_row=True)
 
 
 def hour_number(ms: Integers) -> Integers:
@@ -242,7 +235,7 @@ def _of_rebalances(to: FactsOf, rows: ArrowRows) -> pa.Table:
     earliest = _began_at_the_earliest(rows)
     first, last = to.within(*_capped(hour_number(earliest), hour_number(ended)))
     there = (began != NOTHING) & (first <= last)
-    at, hours = spread(np.where(there, first, 0), np.where(there, last, -1))
+    at, hours = spread(first, last, there)
     estimated = _or(_back(_millis(rows, "ended_at"), _numbers(rows, "duration_estimate_ms")), began)
     known = ended - began
     # A cooperative rebalance may have been stable between its two halves.
@@ -272,7 +265,7 @@ def _of_ownership(to: FactsOf, rows: ArrowRows) -> pa.Table:
     began, ended = _unowned(rows)
     first, last = to.within(*_capped(hour_number(began), hour_number(ended)))
     there = (began != NOTHING) & _is_there(rows, "topic_id") & (first <= last)
-    at, hours = spread(np.where(there, first, 0), np.where(there, last, -1))
+    at, hours = spread(first, last, there)
     exactly = _share(began[at], ended[at], hours)
     return facts_with(
         len(at),
@@ -296,7 +289,7 @@ def _of_states(to: FactsOf, rows: ArrowRows) -> pa.Table:
     at = np.concatenate([np.arange(len(there)), lasts, goes_on])
     hours = np.concatenate([first, last[lasts], first[goes_on] + 1])
     until = np.concatenate([np.full(len(there) + len(lasts), NOTHING), last[goes_on] - 1])
-    until_micros = np.where(until == NOTHING, NOTHING, until * HOUR_MS * MICROS)
+    until_micros = np.where(until == NOTHING, NOTHING, until * HOUR_MS * MICROS_PER_MILLI)
     found = rows.take(pa.array(there[at]))
     return facts_with(
         len(at),
@@ -388,7 +381,7 @@ def _or(numbers: Integers, others: Integers | int | None) -> Integers:
 def _millis(rows: ArrowRows, name: str) -> Integers:
     """Moments in epoch milliseconds."""
     micros = _numbers(rows, name)
-    return np.where(micros == NOTHING, NOTHING, micros // MICROS)
+    return np.where(micros == NOTHING, NOTHING, micros // MICROS_PER_MILLI)
 
 
 def _numbers(rows: ArrowRows, name: str) -> Integers:
@@ -402,3 +395,9 @@ def _is_there(rows: ArrowRows, name: str) -> npt.NDArray[np.bool_]:
 
 def _is(rows: ArrowRows, name: str, value: str) -> npt.NDArray[np.bool_]:
     return np.asarray(pc.fill_null(pc.equal(rows[name], value), False))
+
+
+def _column(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    return pa.array(value, mask=value == NOTHING if value.dtype == np.int64 else None)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.gold.commit_seconds import READ, counted_by_second
-from rebalance_audit.lake.gold.commit_stretches import HOURS, hours_of_seconds
+from rebalance_audit.lake.gold.commit_seconds import seconds_in
+from rebalance_audit.lake.gold.commit_stretches import HOURS, hours_of_seconds, seconds_in_order
 from rebalance_audit.lake.gold.group_hours import facts_of_packed, packed_for_hours
-from rebalance_audit.lake.gold.hour_facts import SCHEMA
+from rebalance_audit.lake.gold.hour_facts import SCHEMA, facts_of_commits
 from rebalance_audit.lake.gold.hour_rows import hours_made_of
-from rebalance_audit.lake.gold.hours_patch import facts_of_commits, seconds_in_order, seconds_with
 from rebalance_audit.lake.storage.data_files import FILE_DDL, DataFiles
 from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.tables.arrow_types import schema_of_columns
@@ -40,11 +39,8 @@ class HoursFile:
         return packed_for_hours(stream).coalesce(1).mapInArrow(write, FILE_DDL)
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
-        counted = counted_by_second(() if self.commits is None else self.commits.rows(READ))
-        seconds = seconds_with(pa.Table.from_batches([part]) for part in counted)
-        made = pa.Table.from_batches(
-            [*hours_of_seconds(seconds_in_order(seconds))], schema_of_columns(HOURS)
-        )
+        seconds = seconds_in_order(seconds_in(self.commits))
+        made = pa.Table.from_batches([*hours_of_seconds(seconds)], schema_of_columns(HOURS))
         facts = [*facts_of_packed(batches, self.log_end_ms), facts_of_commits(made)]
         return hours_made_of(
             pa.concat_tables([SCHEMA.empty_table(), *facts]),

@@ -5,7 +5,7 @@ of few bytes, on a disk that the task sees, and for new commits that follow all 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.gold.commit_seconds import READ, counted_by_second
+from rebalance_audit.lake.gold.commit_seconds import seconds_in
 from rebalance_audit.lake.gold.commit_stretches import (
     CONTINUED,
     HOURS,
-    SECONDS,
     SILENCE_DAYS,
     continued,
     hours_of_seconds,
+    seconds_in_order,
 )
 from rebalance_audit.lake.gold.hour_codes import (
     HOUR_MS,
@@ -36,6 +36,7 @@ from rebalance_audit.lake.gold.hour_facts import (
     OF_COMMITS,
     SCHEMA,
     FactsOf,
+    facts_of_commits,
     facts_with,
 )
 from rebalance_audit.lake.gold.hour_rows import hours_made_of
@@ -44,7 +45,7 @@ from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTabl
 from rebalance_audit.tables.arrow_types import schema_of_columns
 
 SILENCE_HOURS: Final = 24 * SILENCE_DAYS
-HOURS_MAX: Final = 20_000
+HOURS_OF_A_TASK: Final = 20_000
 """For more of them Spark shares the work out."""
 _KEYS: Final = pa.schema([SCHEMA.field(name) for name in KEY])
 _KNOWN: Final = (*KEY, *OF_COMMITS)
@@ -108,7 +109,7 @@ class _Hours:
 
     def __init__(self, given: HoursPatch, changed: pa.Table) -> None:
         self._given = given
-        self._seconds = self._counted(given.news)
+        self._seconds = seconds_in(given.news)
         self._codes = HourCodes.of_rows(changed, self._seconds)
         self._changed = np.unique(self._codes.codes(changed))
         self._known = self._read_known()
@@ -124,7 +125,7 @@ class _Hours:
                 return HoursMade(None, lacks_commits=True)
             of_again = np.union1d(of_again, self._following(of_again))
         wanted = np.union1d(np.union1d(self._changed, codes), of_again)
-        if len(wanted) > HOURS_MAX:
+        if len(wanted) > HOURS_OF_A_TASK:
             return HoursMade(None, lacks_commits=False)
         if not len(wanted):
             return HoursMade(PatchedTable(), lacks_commits=False)
@@ -148,11 +149,6 @@ class _Hours:
             patch.drop(part)
         return HoursMade(patch.close()[0], lacks_commits=False)
 
-    def _counted(self, commits: TableFiles | None) -> pa.Table:
-        """Seconds with columns of SECONDS."""
-        batches = () if commits is None else commits.rows(READ)
-        return seconds_with(pa.Table.from_batches([part]) for part in counted_by_second(batches))
-
     def _read_known(self) -> pa.Table:
         """Of gold.group_hours those hours of the groups, with commits, that are wanted or shortly before new ones."""
         least = [int(hour) for hour in self._codes.hours(self._changed)]
@@ -166,8 +162,8 @@ class _Hours:
             _KNOWN,
             (
                 batch.filter(
-                    pc.and_kleene(
-                        pc.and_kleene(
+                    pc.and_(
+                        pc.and_(
                             pc.greater_equal(batch["hour"], low), pc.greater(batch["commits"], 0)
                         ),
                         self._codes.has_groups_of(batch),
@@ -194,7 +190,7 @@ class _Hours:
 
     def _made_again(self, codes: Integers) -> pa.Table:
         """What these hours have of commits, from all of their commits."""
-        seconds = self._counted(self._given.commits)
+        seconds = seconds_in(self._given.commits)
         seconds = seconds.filter(self._codes.has_groups_of(seconds))
         seconds = seconds.filter(pa.array(np.isin(self._codes.codes(seconds), codes)))
         before = self._known_from(int(self._codes.hours(codes).min()) - SILENCE_HOURS)
@@ -202,10 +198,9 @@ class _Hours:
         return _table(HOURS, hours_of_seconds(seconds_in_order(seconds, before))).select(_KNOWN)
 
     def _known_from(self, hour: int) -> pa.Table:
-        return self._known.filter(pa.array(self._hours_of(self._known) >= hour))
-
-    def _hours_of(self, rows: pa.Table) -> Integers:
-        return self._codes.hours(self._codes.codes(rows))
+        return self._known.filter(
+            pa.array(self._codes.hours(self._codes.codes(self._known)) >= hour)
+        )
 
     def _facts(self, wanted: Integers) -> Iterator[pa.Table]:
         """Of the wanted hours, and that they are wanted."""
@@ -218,46 +213,9 @@ class _Hours:
         yield facts_with(len(keys), **{name: keys[name] for name in KEY}, is_wanted=True)
 
 
-def facts_of_commits(hours: pa.Table) -> pa.Table:
-    """Facts of hours with the columns KEY and OF_COMMITS."""
-    columns = {name: hours[name] for name in _KNOWN}
-    return facts_with(len(hours), **columns, makes_row=True)
-
-
-def seconds_with(tables: Iterable[pa.Table]) -> pa.Table:
-    """With all columns of SECONDS."""
-    schema = schema_of_columns(SECONDS)
-    return pa.concat_tables([schema.empty_table(), *tables], promote_options="default").select(
-        schema.names
-    )
-
-
-def seconds_in_order(seconds: pa.Table, known: pa.Table | None = None) -> Sequence[pa.RecordBatch]:
-    """What `hours_of_seconds` gets: new seconds, and rows of gold.group_hours."""
-    given = seconds if known is None else seconds_with([seconds, _as_seconds(known)])
-    marked = given.append_column("is_new", given["commits"].is_valid().cast(pa.int8()))
-    order = [(name, "ascending") for name in ("group_id", "second", "is_new")]
-    batches: Sequence[pa.RecordBatch] = given.take(
-        pc.sort_indices(marked, sort_keys=order)
-    ).to_batches()
-    return batches
-
-
 def _table(columns: Iterable[str], batches: Iterable[pa.RecordBatch]) -> pa.Table:
     """Of columns of FACTS or HOURS."""
     types: Mapping[str, Any] = {**FACTS, **HOURS}
     return pa.Table.from_batches(
         [*batches], schema_of_columns({name: types[name] for name in columns})
-    )
-
-
-def _as_seconds(known: pa.Table) -> pa.Table:
-    return pa.table(
-        {
-            **{name: known[name] for name in KEY},
-            "second": pc.floor_temporal(known["last_commit_at"], unit="second"),
-            "last_at": known["last_commit_at"],
-            "commits_before": known["commits"],
-            "longest_before": known["commit_gap_ms_max"],
-        }
     )

@@ -26,7 +26,7 @@ from rebalance_audit.lake.storage.table_patch import (
     PatchedTable,
     TablePatch,
 )
-from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns, table_with
 
 OUTSIDE_OF_GROUPS: Final = frozenset({QUARANTINE, SNAPSHOTS})
 """Rows of these replace those with their keys alone."""
@@ -63,11 +63,12 @@ class OutputPatches:
         schema = schema_of_columns(MADE)
         for output, patch in patches.items():
             told, changed = patch.close()
-            yield _batch(schema, 1, output=output, told=json.dumps(told))
+            line = {"output": output, "told": json.dumps(told)}
+            yield from table_with(schema, 1, line).to_batches()
             for rows in changed if output in LOOKED_AT else ():
-                for part in hours_touched(output, rows).to_batches():
-                    hours = {name: part[name] for name in KEY}
-                    yield _batch(schema, part.num_rows, output=output, **hours)
+                touched = hours_touched(output, rows)
+                hours = {"output": output, **{name: touched[name] for name in KEY}}
+                yield from table_with(schema, len(touched), hours).to_batches()
 
     def _patch(self, output: str) -> TablePatch:
         table = self.tables[output]
@@ -95,16 +96,3 @@ def patched(made: DataFrame) -> dict[str, PatchedTable]:
 def changed_hours(made: DataFrame) -> DataFrame:
     """Group and hour of the rows that changed, for gold.group_hours."""
     return made.where("told is null").select(*KEY)
-
-
-def _batch(schema: pa.Schema, count: int, **columns: Any) -> pa.RecordBatch:
-    """Rows with these columns, the others null."""
-
-    def column(name: str, kind: pa.DataType) -> pa.Array:
-        value = columns.get(name)
-        if isinstance(value, pa.Array):
-            return value
-        return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)
-
-    arrays = [column(name, kind) for name, kind in zip(schema.names, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

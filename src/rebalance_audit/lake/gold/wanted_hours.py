@@ -67,12 +67,8 @@ class Wanted:
         return _number(low), _number(high) - 1
 
     def only(self, rows: DataFrame) -> DataFrame:
-        """The rows whose group and hour are wanted; if these are close, with others of the same time."""
-        if self.hours is None:
-            return rows
-        if self.are_close:
-            return rows.where((F.col("hour") >= self._low) & (F.col("hour") < self._high))
-        return rows.join(self.hours, [*KEY], "left_semi")
+        """The rows whose group and hour are wanted."""
+        return rows if self.hours is None else rows.join(self.hours, [*KEY], "left_semi")
 
     def missing(self, rows: DataFrame) -> DataFrame:
         """The rows of the wanted groups that are of other hours."""

@@ -164,14 +164,14 @@ def counted_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
             {
                 "partition": batch["partition"],
                 "offset": batch["offset"],
-                "at_us": batch["timestamp"].cast(pa.int64()),
+                "at": batch["timestamp"],
                 "commits": are_commits(batch).cast(pa.int64()),
                 "controls": batch["is_control"].cast(pa.int64()),
                 "transactional": batch["is_transactional"].cast(pa.int64()),
             }
         )
         sums = [(name, "sum") for name in _MARKS]
-        ends = [(name, end) for name in ("offset", "at_us") for end in ("min", "max")]
+        ends = [(name, end) for name in ("offset", "at") for end in ("min", "max")]
         found = marked.group_by("partition").aggregate([([], "count_all"), *sums, *ends])
         columns = {
             "partition": found["partition"],
@@ -179,16 +179,16 @@ def counted_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
             **{name: pc.fill_null(found[f"{name}_sum"], 0) for name in _MARKS},
             "first_offset": found["offset_min"],
             "next_offset": pc.add(found["offset_max"], 1),
-            "first_ms": _millis(found["at_us_min"]),
-            "last_ms": _millis(found["at_us_max"]),
+            "first_ms": _millis(found["at_min"]),
+            "last_ms": _millis(found["at_max"]),
         }
         yield from (
             pa.table(columns).select([*_COUNTED]).cast(schema_of_columns(_COUNTED)).to_batches()
         )
 
 
-def _millis(micros: pa.ChunkedArray) -> pa.ChunkedArray:
-    return micros.cast(pa.timestamp("us")).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+def _millis(at: pa.ChunkedArray) -> pa.ChunkedArray:
+    return at.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 
 def _ends(is_sound: str = "true") -> tuple[Column, ...]:

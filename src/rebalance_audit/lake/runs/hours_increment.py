@@ -26,7 +26,7 @@ from rebalance_audit.lake.gold.wanted_hours import Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.session.side_by_side import side_by_side
-from rebalance_audit.lake.silver.offset_commits import CommitFiles
+from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.row_changes import patch_rows
@@ -38,7 +38,7 @@ FEW_HOURS: Final = 100_000
 """Up to this many are broadcast: some MB in every task."""
 FEW_COMMITS: Final = 1_000_000
 """Up to so many one task counts in the time in which Spark plans to."""
-FEW_BYTES: Final = 64 << 20
+COMMIT_BYTES_MAX: Final = 64 << 20
 """Of files with some millions of commits, of which a task reads three columns."""
 
 
@@ -49,10 +49,8 @@ class HoursNews(NamedTuple):
     """Group and hour of the rows that changed in other gold tables."""
     seconds: Callable[[], DataFrame | None]
     """Of new commits, see `commit_seconds`; None if there are none."""
-    by_tasks: CommitFiles | None
-    """The files that have exactly the new commits, if tasks wrote them."""
-    has_commits: bool
-    """Whether there are new commits."""
+    commits: WrittenCommits | None
+    """These commits."""
     from_ms: int | None
     """A moment before which none of them lies, epoch milliseconds; None if no new record has a time."""
     is_in_order: bool
@@ -97,10 +95,10 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
 
 def _patched_by_task(context: RunContext, news: HoursNews) -> Written | None:
     """Let one task do it; None, and the table is as it was, where it cannot."""
-    files = news.by_tasks
+    files = None if news.commits is None else news.commits.by_tasks
     if news.rebuilt is not None or not news.is_in_order:
         return None
-    if news.has_commits and (files is None or files.rows > FEW_COMMITS):
+    if news.commits is not None and (files is None or files.rows > FEW_COMMITS):
         return None
     names = [TableName.GROUP_HOURS, *(OUTPUTS[output] for output in LOOKED_AT)]
     tables = [table for table in side_by_side(context.sink.patchable, names) if table is not None]
@@ -142,7 +140,7 @@ def _commits_from(context: RunContext, hour: int | None) -> TableFiles | None:
     found = context.lake.table_files(
         name, version, context.request.cluster, F.col("timestamp") >= begin
     )
-    if found is None or sum(Path(each).stat().st_size for each in found.paths) > FEW_BYTES:
+    if found is None or sum(Path(each).stat().st_size for each in found.paths) > COMMIT_BYTES_MAX:
         return None
     return found
 

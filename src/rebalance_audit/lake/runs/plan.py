@@ -74,6 +74,10 @@ class Plan:
         known = [] if self.reached is None else self.reached.partitions.values()
         return max(self.counts.records, sum(part.records for part in known)) >= growth_records
 
+    def may_show_findings(self, growth_records: int) -> bool:
+        """Whether offset commits may show any finding."""
+        return self.counts.has_transactions or self.may_grow(growth_records)
+
 
 Revise: TypeAlias = Callable[[DataFrame, OutputSummary], Plan | None]
 """Takes what the reducer made of a plan; returns a better plan if that shows that this one rests on too little."""

@@ -40,8 +40,8 @@ from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
 
-FEW_COMMITS: Final = 20
-"""Up to so many have their files found faster by their lines than by Delta, which takes three queries."""
+FEW_VERSIONS: Final = 20
+"""Up to so many of bronze have their files found faster by their lines than by Delta, which takes three queries."""
 
 
 class Counted(NamedTuple):
@@ -79,7 +79,7 @@ class _Rebuild:
 
     def _files_of_bronze(self, version: int) -> TableFiles | None:
         context, name = self._context, TableName.RECORDS
-        if version <= FEW_COMMITS:
+        if version <= FEW_VERSIONS:
             found = context.lake.added_files(name, 0, version, context.request.cluster)
             if found is not None:
                 return found

@@ -96,9 +96,9 @@ def _files(context: RunContext, plan: Plan) -> OutputFiles:
         return NO_FILES
     unwanted = set() if context.request.with_silver else {GROUP_RECORDS}
     unwanted |= {SNAPSHOTS} if plan.reached is None else set()
-    findings = context.request.findings
-    more = plan.counts.has_transactions or plan.may_grow(findings.growth_records)
-    wanted = [*AS_THEY_ARE, *([] if more and context.request.with_silver else [FINDINGS])]
+    rules = context.request.findings
+    more = context.request.with_silver and plan.may_show_findings(rules.growth_records)
+    wanted = [*AS_THEY_ARE, *([] if more else [FINDINGS])]
     empty = [
         output
         for output in wanted

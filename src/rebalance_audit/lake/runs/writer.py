@@ -218,17 +218,8 @@ class Writer:
     def _write_hours(self, changed: Sequence[DataFrame]) -> None:
         """gold.group_hours, made of the other gold tables; `changed` has group and hour of what differs in them."""
         context, plan, since = self._context, self._plan, self._since
-        if since is None and (written := self._hours_of_short_log()) is not None:
-            context.note(TableName.GROUP_HOURS, written)
-            return
         if since is None:
-            rows = self._all_hours()
-            scope = self._of_regex() & hours.reaches_window(
-                self._request.from_ms, self._request.to_ms
-            )
-            if self._holds_hours:
-                rows = self._hours = rows.persist(StorageLevel.MEMORY_AND_DISK)
-            context.replace(TableName.GROUP_HOURS, rows.where(scope), scope, few=plan.is_small)
+            self._write_all_hours()
             return
         if self._summary.rows(REBALANCES):
             still_open = hours.open_hours(self._stream, since.last_ms, plan.log_end_ms)
@@ -238,8 +229,7 @@ class Writer:
             HoursNews(
                 changed,
                 self._commit_seconds,
-                None if plan.commits is None else plan.commits.by_tasks,
-                plan.commits is not None,
+                plan.commits,
                 plan.counts.first_ms,
                 since.is_clean and not since.has_late(plan.counts),
                 self._replaced,
@@ -247,6 +237,18 @@ class Writer:
                 plan.log_end_ms,
             ),
         )
+
+    def _write_all_hours(self) -> None:
+        """Those of a rebuild."""
+        context, request, name = self._context, self._request, TableName.GROUP_HOURS
+        if (written := self._hours_of_short_log()) is not None:
+            context.note(name, written)
+            return
+        rows = self._all_hours()
+        scope = self._of_regex() & hours.reaches_window(request.from_ms, request.to_ms)
+        if self._holds_hours:
+            rows = self._hours = rows.persist(StorageLevel.MEMORY_AND_DISK)
+        context.replace(name, rows.where(scope), scope, few=self._plan.is_small)
 
     def _commit_seconds(self) -> DataFrame | None:
         """Of all commits that the plan has; None if it has none."""
@@ -339,7 +341,7 @@ class Writer:
     def _write_all_findings(self, asked: Column) -> None:
         """All rows of gold.findings, which has none; those of commits only if there can be any."""
         rows = rebuilt_rows_of(self._stream, FINDINGS).where(self._window(FINDINGS))
-        may_have_more = self._may_grow or self._plan.counts.has_transactions
+        may_have_more = self._plan.may_show_findings(self._request.findings.growth_records)
         more = self._commit_findings(None, may_grow=self._may_grow) if may_have_more else None
         if more is not None:
             rows = rows.unionByName(more.where(asked))

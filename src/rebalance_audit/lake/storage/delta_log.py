@@ -238,8 +238,8 @@ def append_files(
     Without `user_metadata` the commit gets what the session has set.
 
     With a `version` as `append_rows`. With `numbered`, an application and the number of its transaction, Delta refuses
-    a second one with this number: False, and nothing is done, if there is one already. Raises one of CONFLICTS, and
-    Py4JJavaError for a transaction with this number that comes first.
+    a second one with this number: False, and nothing is done, if there is one already. Raises one of CONFLICTS,
+    also for a transaction with this number that comes first.
     """
     classes = partial(java_class, spark)
     transaction = begin_transaction(spark, classes(DELTA_LOG), path)

@@ -36,8 +36,6 @@ from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
-FEW_FILES: Final = 200
-"""More of them are read by several tasks."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -188,7 +186,7 @@ class Lake:
         if self.is_folder and self.is_unwritten(name):
             return []
         table = self.patchable(name, self.version(name) or 0)
-        if table is None or len(table.names) > FEW_FILES:
+        if table is None:
             return None
         try:
             batches = [*table.of_cluster(cluster).rows(columns)]
