@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.gold import topics
+from rebalance_audit.lake.runs import rebuild
 from rebalance_audit.lake.runs.request import GOLD_ONLY
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
@@ -22,6 +23,7 @@ from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments.batches import Batch, TransactionMarker, parse_marker
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches
+from tests.cli.call import segments
 from tests.spark.in_process import Rows, in_order
 from tests.spark.lakes import (
     OF_COMMITS,
@@ -34,6 +36,8 @@ from tests.spark.lakes import (
     without_commits,
 )
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
+
+METADATA = "__cluster_metadata-0"
 
 
 def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
@@ -221,6 +225,28 @@ def test_gold_alone_from_a_delta_copy(spark: SparkSession, whole: Whole, tmp_pat
     assert report.counts.damaged_stretches == 0
     # A copy of records does not know of the batch that could not be read.
     assert_gold_alone(report, whole, lake, but=("fleet",), with_shapes=False)
+
+
+@pytest.mark.parametrize("few_records", [0, 1_000_000])
+def test_gold_alone_learns_names_from_commits(
+    spark: SparkSession,
+    whole: Whole,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    few_records: int,
+) -> None:
+    """Of topics that the metadata log does not know, here another cluster's: of a log that counts as long or short."""
+    log = shutil.copytree(whole.log, tmp_path / "log")
+    shutil.rmtree(log / METADATA, ignore_errors=True)
+    shutil.copytree(segments("classic-cooperative") / METADATA, log / METADATA)
+    monkeypatch.setattr(rebuild, "FEW_RECORDS", few_records)
+    lake = empty_lake(tmp_path / "lake", whole.lake, "gold", "meta")
+    run_audit(spark, request_of(f"segments:{log}", lake, layers=GOLD_ONLY))
+    found, expected = (
+        {(row["topic_id"], row["topic"]) for row in table(each, "gold.ownership")}
+        for each in (lake, whole.lake)
+    )
+    assert found == expected
 
 
 def test_some_groups_and_a_window(spark: SparkSession, whole: Whole, tmp_path: Path) -> None:

@@ -48,6 +48,17 @@ def seconds_in(files: TableFiles | None) -> pa.Table:
     return seconds_with(pa.Table.from_batches([part]) for part in counted_by_second(batches))
 
 
+def few_seconds_in(files: TableFiles | None, rows_max: int) -> pa.Table | None:
+    """The same; None as soon as there are more."""
+    held, rows = [], 0
+    for part in counted_by_second(() if files is None else files.rows(READ)):
+        held.append(pa.Table.from_batches([part]))
+        rows += len(part)
+        if rows > rows_max:
+            return None
+    return seconds_with(held)
+
+
 def counted_by_second(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same of batches with the columns READ."""
     for batch in batches:

@@ -27,6 +27,7 @@ from rebalance_audit.lake.gold.hour_rows import COLUMNS, hours_of_facts
 from rebalance_audit.lake.gold.output_rows import NEW, REBUILT
 from rebalance_audit.lake.gold.outputs import OUTPUTS
 from rebalance_audit.lake.gold.packed_rows import PACKED, batches_in
+from rebalance_audit.lake.gold.task_facts import HOUR_FACTS
 from rebalance_audit.lake.gold.wanted_hours import Wanted, hour_of
 from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import TableName
@@ -137,8 +138,8 @@ def group_hours_of_stream(
 
 
 def packed_for_hours(stream: DataFrame) -> DataFrame:
-    """What `facts_of_packed` gets, of the reducer's stream: the rows of groups with all their records."""
-    wanted = F.col("table").isin(*LOOKED_AT) & (F.col("mark") == REBUILT)
+    """What `facts_of_packed` gets of the reducer's stream: rows of groups with all their records, or facts of them."""
+    wanted = F.col("table").isin(*LOOKED_AT, HOUR_FACTS) & (F.col("mark") == REBUILT)
     return stream.where(wanted).select("table", PACKED)
 
 
@@ -150,7 +151,7 @@ def facts_of_packed(
     for batch in batches:
         outputs = batch["table"].to_pylist()
         for output, rows in zip(outputs, batches_in(batch[PACKED]), strict=True):
-            yield of.facts(output, rows)
+            yield pa.table(rows) if output == HOUR_FACTS else of.facts(output, rows)
 
 
 def hours_of(facts: Sequence[DataFrame], wanted: Wanted, of_commits: DataFrame | None) -> DataFrame:

@@ -18,7 +18,9 @@ from rebalance_audit.audit.rows import (
     REBALANCE_CAUSES,
     REBALANCES,
 )
+from rebalance_audit.lake.gold.hour_facts import FactsOf
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, SNAPSHOTS
+from rebalance_audit.lake.gold.task_facts import TaskFacts
 from rebalance_audit.lake.storage.data_files import DataFiles, FileInTask, TaskFile
 from rebalance_audit.tables.schemas import table_schemas
 
@@ -46,11 +48,11 @@ class OutputFiles:
     """By the name of the output."""
     constants: Mapping[str, Any]
     """Columns that are the same in all rows of a run, of whichever table has them."""
-    keeps_rows: bool
-    """Whether the rows are in the stream as well: then what is made of them need not read the tables."""
+    facts_of: FactsOf | None = None
+    """Makes facts of hours where rows are in files alone, see `task_facts`; None where the stream has them as well."""
 
 
-NO_FILES: Final = OutputFiles({}, {}, keeps_rows=True)
+NO_FILES: Final = OutputFiles({}, {})
 
 
 class TaskOutputs:
@@ -60,14 +62,10 @@ class TaskOutputs:
         """Nothing is written yet."""
         self._wanted = wanted
         self._files: dict[tuple[str, bool], FileInTask] = {}
+        self.facts = None if wanted.facts_of is None else TaskFacts(wanted.facts_of)
 
     def __contains__(self, output: str) -> bool:
         return output in self._wanted.tables
-
-    @property
-    def keeps_rows(self) -> bool:
-        """See OutputFiles."""
-        return self._wanted.keeps_rows
 
     def add(self, output: str, rows: pa.RecordBatch) -> None:
         """Write rows, those that may still change into a file of their own: see `clustering`. Raises OSError."""

@@ -1,10 +1,12 @@
 """Rows of several tables in one stream: each row of it is a batch of rows of one table, see `packed_rows`.
 
 One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema: a column `table`, a
-column `mark` that says what to do with the rows, what there is to tell of them, and the rows in one cell.
+column `mark` that says what to do with the rows, what there is to tell of them, and the rows in one cell. Of rows that
+are in files alone it has what `task_facts` tells.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from operator import itemgetter
 from typing import Any, Final
 
@@ -13,7 +15,7 @@ import pyarrow as pa
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles, TaskOutputs
 from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
-from rebalance_audit.lake.gold.packed_rows import PACKED, TOLD, as_cell, told_of
+from rebalance_audit.lake.gold.packed_rows import PACKED, ROWS, TOLD, as_cell, told_of
 from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
 from rebalance_audit.tables.arrow_types import column_of, ddl_of_columns, schema_of_columns
 
@@ -98,6 +100,8 @@ class OutputRows:
     def close(self) -> Iterator[pa.RecordBatch]:
         """The rest, and what was written into files. Raises OSError."""
         yield from self._take(1)
+        if self._files.facts is not None:
+            yield from starmap(self._facts, self._files.facts.take_rest())
         for output, file in self._files.close():
             written = {"output": output, **file._asdict()}
             yield self._told({"table": FILES, "mark": REBUILT, FILES: written})
@@ -113,12 +117,19 @@ class OutputRows:
             cells = map(column_of, self._columns[output].values(), zip(*rows, strict=True))
             filled = pa.RecordBatch.from_arrays([*cells], schema=self._schemas[output])
             rows.clear()
-            is_written = output in self._files
+            is_written, facts = output in self._files, self._files.facts
             if is_written:
                 self._files.add(output, filled)
-            if not is_written or self._files.keeps_rows:
+            if is_written and facts is not None:
+                facts.add(output, filled)
+                yield from starmap(self._facts, facts.take_full())
+            else:
                 told = told_of(output, filled)
                 yield self._told({"table": output, "mark": mark, **told, PACKED: as_cell(filled)})
+
+    def _facts(self, name: str, facts: pa.RecordBatch) -> pa.RecordBatch:
+        told = {ROWS: facts.num_rows, PACKED: as_cell(facts)}
+        return self._told({"table": name, "mark": REBUILT, **told})
 
     def _told(self, row: Mapping[str, Any]) -> pa.RecordBatch:
         """One row of the stream; columns that it lacks are null."""

@@ -19,7 +19,7 @@ STINTS: Final = "stints"
 def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
     """The rows of one output (without the cluster) with one of the marks; by default all but keys that are gone."""
     wanted = F.col("mark").isin(*(marks or (REBUILT, NEW)))
-    return unpacked(stream.where((F.col("table") == output) & wanted), output)
+    return unpacked(stream.where((F.col("table") == output) & wanted), columns_of(output))
 
 
 def keys_gone(stream: DataFrame, output: str) -> DataFrame:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
+from rebalance_audit.lake.gold.outputs import OUTPUTS
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS, ranged_columns
 from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import table_schemas
@@ -57,15 +57,14 @@ def batches_in(cells: pa.Array) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(cell.as_buffer())
 
 
-def unpacked(packed: DataFrame, output: str) -> DataFrame:
-    """The rows of an output, from rows of the stream that have batches of it."""
+def unpacked(packed: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+    """The rows with these columns, name -> type, from rows of the stream that have batches of them."""
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield from batches_in(batch[PACKED])
 
-    ddl = ddl_of_columns(columns_of(output))
-    return packed.select(PACKED).mapInArrow(rows, ddl)
+    return packed.select(PACKED).mapInArrow(rows, ddl_of_columns(columns))
 
 
 def told_of(output: str, rows: pa.RecordBatch) -> dict[str, Any]:

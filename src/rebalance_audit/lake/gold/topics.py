@@ -8,14 +8,21 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import OWNERSHIP
 from rebalance_audit.lake.gold.output_tables import rows_of
+from rebalance_audit.lake.gold.packed_rows import unpacked
+from rebalance_audit.lake.gold.task_facts import UNNAMED_TOPICS
+from rebalance_audit.lake.records.commit_packs import are_commits
 from rebalance_audit.lake.records.routing import has_type, is_commit
+from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.moments import NO_TIMESTAMP_MS, utc_datetime
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.topic_names import (
@@ -40,13 +47,23 @@ ASSIGNMENTS: Final = (
     RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
 )
 """Types of the records that say which member owns which partitions."""
-VERSION_WITH_TOPIC_ID: Final = "X'0004'"
-TOPIC_ID_TAG: Final = "X'010010'"
+VERSION_WITH_TOPIC_ID: Final = bytes.fromhex("0004")
+TOPIC_ID_TAG: Final = bytes.fromhex("010010")
 """How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
 LISTED_IDS: Final = 1_000
 """Up to this many ids are listed one by one in a query."""
 COLUMNS: Final = ("topic_id", "topic", "source", "made_at", "deleted_at", "shapes")
 """Of gold.topics, those that say what is known of a topic."""
+READ: Final = ("partition", "offset", "key", "value", "is_control")
+"""What `first_with_ids` looks at."""
+_PLACE: Final = ("partition", "offset")
+_FIRSTS: Final = {
+    "topic_id": "binary",
+    "partition": "int",
+    "offset": "bigint",
+    "key": "binary",
+    "value": "binary",
+}
 NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
 
 
@@ -58,8 +75,8 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
     """
     found = (
         records.where(is_commit())
-        .where(f"substring(value, 1, 2) = {VERSION_WITH_TOPIC_ID}")
-        .where(f"substring(value, -19, 3) = {TOPIC_ID_TAG}")
+        .where(F.substring("value", 1, 2) == F.lit(VERSION_WITH_TOPIC_ID))
+        .where(F.substring("value", -19, 3) == F.lit(TOPIC_ID_TAG))
         .groupBy(F.expr("substring(value, -16, 16)").alias("topic_id"), "partition")
         .agg(F.min("offset").alias("offset"))
         .groupBy("topic_id")
@@ -74,9 +91,45 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
         offsets = [row["offset"] for row in rows]
         at_one |= (F.col("partition") == partition) & F.col("offset").isin(offsets)
     firsts = records.where(at_one & is_commit()).orderBy("partition", "offset")
+    return _names_of(firsts.select("key", "value").collect())
+
+
+def names_in_files(spark: SparkSession, files: TableFiles) -> list[TopicName]:
+    """The same of files of bronze.records, which the tasks read themselves."""
+    of_tasks = files.made_of(spark, READ, first_with_ids, ddl_of_columns(_FIRSTS))
+    first = of_tasks.groupBy("topic_id").agg(
+        F.min(F.struct(*_PLACE, "key", "value")).alias("first")
+    )
+    return _names_of(sorted(first.select("first.*").collect(), key=itemgetter(*_PLACE)))
+
+
+def first_with_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Of records with the columns READ, the first commit with each topic id."""
+    firsts = schema_of_columns(_FIRSTS).empty_table()
+    for batch in batches:
+        values = batch["value"]
+        has_id = pc.and_(
+            pc.equal(pc.binary_slice(values, 0, 2), VERSION_WITH_TOPIC_ID),
+            pc.equal(pc.binary_slice(values, -19, -16), TOPIC_ID_TAG),
+        )
+        found = batch.filter(pc.and_(are_commits(batch), pc.fill_null(has_id, False)))
+        ids = pc.binary_slice(found["value"], -16, None)
+        rows = pa.table([ids, *(found[name] for name in (*_PLACE, "key", "value"))], [*_FIRSTS])
+        firsts = _first_of_each(pa.concat_tables([firsts, _first_of_each(rows)]))
+    yield from firsts.to_batches()
+
+
+def _first_of_each(rows: pa.Table) -> pa.Table:
+    """The first row of each topic id, by partition and offset."""
+    ordered = rows.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in _PLACE]))
+    ids = ordered["topic_id"].combine_chunks().dictionary_encode().indices
+    return ordered.take(pa.array(np.unique(ids.to_numpy(), return_index=True)[1]))
+
+
+def _names_of(commits: Iterable[Row]) -> list[TopicName]:
     names = TopicNames()
-    for row in firsts.select("key", "value").collect():
-        record = decode_record(bytes(row["key"]), bytes(row["value"]))
+    for commit in commits:
+        record = decode_record(bytes(commit["key"]), bytes(commit["value"]))
         if isinstance(record, Record):
             names.add_record(record.key, record.value, NO_TIMESTAMP_MS)
     return list(names.values())
@@ -130,8 +183,9 @@ def any_by_id(records: DataFrame) -> bool:
 
 def unnamed_topics(stream: DataFrame) -> list[bytes]:
     """Ids of topics that had an owner but no name that the reducer knew, from its stream."""
-    nameless = rows_of(stream, OWNERSHIP).where("topic is null")
-    return [topic_id_of(row[0]) for row in nameless.select("topic_id").distinct().collect()]
+    nameless = rows_of(stream, OWNERSHIP).where("topic is null").select("topic_id")
+    told = unpacked(stream.where(F.col("table") == UNNAMED_TOPICS), {"topic_id": "string"})
+    return [topic_id_of(row[0]) for row in nameless.union(told).distinct().collect()]
 
 
 def names_in_table(topics: Iterable[Mapping[str, Any]]) -> list[TopicName]:

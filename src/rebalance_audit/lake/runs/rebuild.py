@@ -138,7 +138,7 @@ class _Rebuild:
                 resumed=0,
                 rebuilt=counted.groups,
                 replaced=self._groups(records),
-                few_replaced=self._few_groups(records) if is_small else None,
+                few_replaced=self._few_groups(records, is_small=is_small),
             ),
             commits=commits,
             unreadable=unreadable,
@@ -161,12 +161,14 @@ class _Rebuild:
     def _groups(self, records: DataFrame) -> DataFrame:
         return records.where("group_id is not null").select("group_id").distinct()
 
-    def _few_groups(self, records: DataFrame) -> frozenset[str] | None:
-        """The same one by one, if there are few; none of them where no earlier run has left rows to be replaced."""
+    def _few_groups(self, records: DataFrame, *, is_small: bool) -> frozenset[str] | None:
+        """The same one by one, of few records; none of them where no earlier run has left rows to be replaced."""
         if self._request.has_window:
             return None
         if self._context.sink.is_empty(TableName.GROUP_STATES):
             return frozenset()
+        if not is_small:
+            return None
         found = self._groups(records).limit(LISTED_GROUPS + 1).collect()
         return frozenset(row[0] for row in found) if len(found) <= LISTED_GROUPS else None
 
@@ -255,10 +257,14 @@ class _Rebuild:
         return any(names.name_of(topic_id) is not None for topic_id in missing)
 
     def _merge_names_of_commits(self, names: TopicNames) -> None:
-        source = self._request.source
+        source, cluster, spark = self._request.source, self._request.cluster, self._context.spark
         assert source is not None  # without one there is silver
-        records = source.records(self._context.spark, self._request.cluster)
-        names.merge(topics.names_in_commits(records))
+        files = source.stored_files(spark, cluster)
+        names.merge(
+            topics.names_in_commits(source.records(spark, cluster))
+            if files is None
+            else topics.names_in_files(spark, files)
+        )
         self._has_asked_commits = True
 
     def _gaps(self) -> Gaps:

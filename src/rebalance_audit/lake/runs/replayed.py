@@ -6,6 +6,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from rebalance_audit.audit.rows import FINDINGS
+from rebalance_audit.lake.gold.hour_facts import FactsOf
 from rebalance_audit.lake.gold.output_files import AS_THEY_ARE, NO_FILES, OutputFiles
 from rebalance_audit.lake.gold.output_rows import stream_columns
 from rebalance_audit.lake.gold.output_summary import OutputSummary
@@ -107,7 +108,9 @@ def _files(context: RunContext, plan: Plan) -> OutputFiles:
     found = side_by_side(context.lake.data_files, [OUTPUTS[output] for output in empty])
     tables = {output: files for output, files in zip(empty, found, strict=True) if files}
     constants = {"cluster": context.request.cluster, **context.of_snapshots}
-    return OutputFiles(tables, constants, plan.is_small)
+    # Few rows cost less in the stream than their facts do.
+    facts_of = None if plan.is_small else FactsOf(plan.log_end_ms)
+    return OutputFiles(tables, constants, facts_of)
 
 
 def _quarantined(replayed: Replayed) -> int:

@@ -21,7 +21,7 @@ from rebalance_audit.lake.gold.commit_findings import (
 )
 from rebalance_audit.lake.gold.commit_hours import all_hours
 from rebalance_audit.lake.gold.commit_seconds import seconds_of, seconds_of_files
-from rebalance_audit.lake.gold.hours_file import HoursFile
+from rebalance_audit.lake.gold.hours_file import FEW_FACTS, QUICK_COMMITS, HoursFile
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
@@ -37,6 +37,7 @@ from rebalance_audit.lake.gold.outputs import (
     SNAPSHOTS,
     columns_of,
 )
+from rebalance_audit.lake.gold.task_facts import HOUR_FACTS
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
@@ -241,7 +242,7 @@ class Writer:
     def _write_all_hours(self) -> None:
         """Those of a rebuild."""
         context, request, name = self._context, self._request, TableName.GROUP_HOURS
-        if (written := self._hours_of_short_log()) is not None:
+        if (written := self._hours_of_one_task()) is not None:
             context.note(name, written)
             return
         rows = self._all_hours()
@@ -259,12 +260,12 @@ class Writer:
             return seconds_of_files(self._context.spark, commits.by_tasks.files)
         return seconds_of(commits.rows.where(self._of_regex()))
 
-    def _hours_of_short_log(self) -> Written | None:
+    def _hours_of_one_task(self) -> Written | None:
         """All rows of a table that has none, written by one task; None, and nothing is done, where Spark has to."""
         request, plan = self._request, self._plan
         commits = None if plan.commits is None else plan.commits.by_tasks
         if (
-            not (plan.is_small and request.covers_everything)
+            not (request.covers_everything and self._has_few_facts)
             or (plan.commits is not None and plan.commits.given and commits is None)
             or self._holds_hours
             or not self._sink.is_empty(TableName.GROUP_HOURS)
@@ -279,7 +280,14 @@ class Writer:
         done = self._sink.append_files(
             TableName.GROUP_HOURS, lambda files: file.told(self._stream, files)
         )
-        return None if done is None else Written(inserted=done.rows)
+        return Written(inserted=done.rows) if done is not None and all(done.noted) else None
+
+    @property
+    def _has_few_facts(self) -> bool:
+        """Whether one task adds up what hours are made of sooner than a shuffle brings it together."""
+        plan, facts = self._plan, self._summary.rows(HOUR_FACTS)
+        commits = 0 if plan.commits is None else plan.counts.commits
+        return plan.is_small or (0 < facts <= FEW_FACTS and commits <= QUICK_COMMITS)
 
     @property
     def _holds_hours(self) -> bool:
@@ -290,9 +298,10 @@ class Writer:
         """Of a rebuild."""
         seconds = self._commit_seconds()
         of_commits = None if seconds is None else all_hours(seconds)
-        # What reaches into an hour may begin before the window; then the table does not have it. And few rows cost less
-        # where they are than out of tables that have just been written.
-        if self._request.has_window or self._plan.is_small:
+        # What reaches into an hour may begin before the window; then the table does not have it. And few rows, or
+        # facts, cost less where they are than out of tables that have just been written.
+        is_there = self._plan.is_small or self._summary.rows(HOUR_FACTS)
+        if self._request.has_window or is_there:
             return hours.group_hours_of_stream(self._stream, self._plan.log_end_ms, of_commits)
         return hours.group_hours(self._read_for_hours, self._plan.log_end_ms, of_commits=of_commits)
 

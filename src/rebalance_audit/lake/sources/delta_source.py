@@ -67,12 +67,13 @@ class DeltaSource(Source):
         self, spark: SparkSession, cluster: str, groups_regex: str | None
     ) -> DataFrame:
         """Made where the files are read, if the table is a lake's bronze."""
-        files = self._files(spark, cluster)
+        files = self.stored_files(spark, cluster)
         if files is None:
             return super().commit_packs(spark, cluster, groups_regex)
         return packs_of_files(spark, files, groups_regex)
 
-    def _files(self, spark: SparkSession, cluster: str) -> TableFiles | None:
+    def stored_files(self, spark: SparkSession, cluster: str) -> TableFiles | None:
+        """Those of a lake's bronze."""
         schema = table_schemas()[TableName.RECORDS]
         try:
             version = latest_version(spark, self.location)
