@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pyspark
 
+from rebalance_audit.lake.session.class_archive import class_archive, sharing
 from rebalance_audit.resources import checkout_root
 from tests.support.ports import free_ports
 from tests.support.processes import below, command_line, kill
@@ -21,6 +22,7 @@ ROOT = checkout_root()
 SPARK_HOME = Path(pyspark.__file__).parent
 SITE_PACKAGES = SPARK_HOME.parent
 ZIP = ROOT / "dist" / "rebalance_audit.zip"
+JAVA_OPTIONS = f"{sharing(class_archive())} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     # Two cores, two tasks; the rest is as conf/spark/standalone.conf has it.
     "spark.sql.shuffle.partitions": "2",
@@ -44,8 +46,8 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": JAVA_OPTIONS,
 }
 START_SECONDS = 300
 EXECUTOR = "CoarseGrainedExecutorBackend"

@@ -31,6 +31,12 @@ SPARK_HOME = next((VENV / "lib").glob("python3*/site-packages/pyspark"))
 CONNECTION = "AIRFLOW_CONN_REBALANCE_AUDIT_SPARK"
 VARIABLE = "AIRFLOW_VAR_REBALANCE_AUDIT"
 
+KEPT = ROOT / "build" / "classes.json"
+CLASSES = (
+    [f"-XX:SharedArchiveFile={json.loads(KEPT.read_bytes())['archive']}"] if KEPT.exists() else []
+)
+"""As `make` has it made by `rebalance-audit warmup`: it is another environment's."""
+
 SPARK = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
@@ -44,7 +50,9 @@ SPARK = {
     "spark.sql.adaptive.enabled": "false",
     "spark.buffer.pageSize": "4m",
     # All of the heap from the start, as in tests/support/spark_sessions.py.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m",
+    "spark.driver.extraJavaOptions": " ".join(
+        [*CLASSES, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m"]
+    ),
 }
 
 

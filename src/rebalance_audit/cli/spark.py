@@ -10,8 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from rebalance_audit.cli.log_part import leave_part
 from rebalance_audit.cli.requirements import require_java, require_packages_of
 from rebalance_audit.config import Config, effective_config
+from rebalance_audit.demo_log import extract_to
+from rebalance_audit.errors import SparkEnded
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs import maintain as care
@@ -21,7 +24,7 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.step_costs import RETAINED
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
-from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
+from rebalance_audit.lake.session.spark_end import end_java, reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
@@ -43,6 +46,8 @@ SECRET: Final = re.compile(
 DAY_MS: Final = 86_400_000
 SHORT_BYTES: Final = 2 << 30
 """Some 20 M records: of 4 M a run makes a lake in 31 s without the second compiler, 38 with it; of 16 M 56 and 63."""
+FIRST_PART: Final = 0.5
+"""Of the demo's log, for a run before the one that has something new to read."""
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 
 
@@ -141,6 +146,25 @@ def ingest_once(request: IngestRequest, config: Config, tell: Tell) -> IngestRep
         return run_ingest(spark, request, tell)
 
 
+def record_classes(config: Config, archive: Path, tell: Tell) -> None:
+    """Audit the demo's log in two runs, the second over what is new; then let Java write an archive of its classes.
+
+    The log is unpacked where the configuration has its source. Raises SparkEnded where Java writes none, and as
+    `audit_once`.
+    """
+    source = Path(config.source.spec.partition(":")[2])
+    with session(
+        "warmup", config.lake.path, config, tell, is_short=True, record_to=archive
+    ) as spark:
+        for part in (FIRST_PART, 1.0):
+            leave_part(extract_to(source), part)
+            run_audit(spark, run_request_of(config, command="warmup"), tell)
+    tell("writing the archive")
+    end_java(spark)
+    if not (archive.is_file() and archive.stat().st_size):
+        raise SparkEnded(f"This Java wrote no archive of its classes to {archive}.")
+
+
 def maintain_request_of(
     config: Config, *, tables: Sequence[str], retentions: Mapping[str, int], dry_run: bool
 ) -> care.MaintainRequest:
@@ -204,8 +228,11 @@ def session(
     *,
     is_short: bool = False,
     settings: Mapping[str, str] = MappingProxyType({}),
+    record_to: Path | None = None,
 ) -> Iterator[Any]:
     """A session of its own for a command; `is_short` if it has little to do. Settings of the user win over `settings`.
+
+    `record_to`: where Java writes an archive of its classes when it ends.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
@@ -219,6 +246,7 @@ def session(
             settings={**settings, **catalog_settings(lake), **config.spark.settings},
             jars_folder=_jars_folder(Path(config.spark.jars_folder)),
             is_short=is_short,
+            record_to=record_to,
         )
     with stopping(spark):
         yield spark

@@ -95,6 +95,19 @@ def stop(spark: SparkSession) -> None:
         spark.stop()
 
 
+def end_java(spark: SparkSession) -> None:
+    """Let the Java process of a stopped session end as it does when this process ends, and wait for it.
+
+    Only for one that this process started; no session can follow. Raises SparkEnded if it ends with an error.
+    """
+    process = driver_gateway(spark).proc
+    process.stdin.close()
+    if code := process.wait():
+        raise SparkEnded(
+            f"Spark's Java process ended with exit code {code}; see its messages above."
+        )
+
+
 def _silence_the_end(spark: SparkSession) -> None:
     """Let the thread that receives counts from Java end without a stack trace when Java ends."""
     server = counts_receiver(spark)

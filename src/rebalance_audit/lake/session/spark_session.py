@@ -10,6 +10,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError
+from rebalance_audit.lake.session.class_archive import class_archive, recording, sharing
 from rebalance_audit.lake.session.java_classes import java_class, remember_classes
 from rebalance_audit.lake.session.private_spark import check_is_classic
 from rebalance_audit.resources import read_text, resource
@@ -98,13 +99,15 @@ def build_session(
     settings: Mapping[str, str] | None = None,
     jars_folder: Path | None = None,
     is_short: bool = False,
+    record_to: Path | None = None,
 ) -> SparkSession:
     """The session of this process.
 
     Under spark-submit, master, memory and jars are those of the submission. Otherwise a session of `master` starts, a
     local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or
-    packages. `is_short`: the session is for few records. `settings` win over everything except REQUIRED. Raises
-    LakeError if Delta is not on the class path.
+    packages. `is_short`: the session is for few records. `settings` win over everything except REQUIRED. Classes come
+    from the archive of `class_archive` where there is one; with `record_to` Java writes an archive to this file
+    when it ends. Raises LakeError if Delta is not on the class path.
     """
     wanted = dict(settings or {})
     check_is_classic(os.environ)
@@ -129,6 +132,9 @@ def build_session(
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
             wanted["spark.jars"] = _jars(jars_folder)
         conf.setAll(list(wanted.items()))
+        # First, so that what the user says of archives wins.
+        classes = recording(record_to) if record_to is not None else sharing(class_archive())
+        conf.set(DRIVER_OPTIONS, f"{classes} {conf.get(DRIVER_OPTIONS, '')}".strip())
     for name, value in PREFERRED.items():
         conf.setIfMissing(name, value)
     conf.setAll(list(REQUIRED.items()))
