@@ -35,6 +35,7 @@ def differences(lake: Path, whole: Whole) -> dict[str, object]:
 
 FAULTS = {
     "meta.snapshots": ("dropped", "is not the table that the last run left"),
+    "gold.group_states": ("dropped", "is not the table that the last run left"),
     "gold.epochs": ("restored", "was changed by another program (version "),
     "gold.group_hours": ("emptied", "was changed by another program (version "),
     "silver.group_records": ("log truncated", "has lost commits: "),

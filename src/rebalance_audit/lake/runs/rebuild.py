@@ -14,11 +14,13 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.output_summary import OutputSummary
+from rebalance_audit.lake.gold.outputs import OUTPUTS
 from rebalance_audit.lake.gold.reducer import Gaps, with_commits
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
@@ -165,7 +167,8 @@ class _Rebuild:
         """The same one by one, of few records; none of them where no earlier run has left rows to be replaced."""
         if self._request.has_window:
             return None
-        if self._context.sink.is_empty(TableName.GROUP_STATES):
+        # Each of them: somebody may have removed some.
+        if all(self._context.sink.is_empty(OUTPUTS[output]) for output in GOLD_OF_GROUP):
             return frozenset()
         if not is_small:
             return None
