@@ -14,7 +14,9 @@ from delta.exceptions import ConcurrentTransactionException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.lake.bronze.ingest import ingest
+from rebalance_audit.lake.gold.hours_file import FEW_SECONDS
 from rebalance_audit.lake.gold.output_files import AS_THEY_ARE
 from rebalance_audit.lake.gold.outputs import OUTPUTS
 from rebalance_audit.lake.records.commit_packs import (
@@ -25,7 +27,7 @@ from rebalance_audit.lake.records.commit_packs import (
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.records.record_counts import count_files, count_records
 from rebalance_audit.lake.records.routing import is_other
-from rebalance_audit.lake.runs import rebuild
+from rebalance_audit.lake.runs import rebuild, writer
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.session.java_classes import java_class
 from rebalance_audit.lake.session.private_spark import (
@@ -34,18 +36,21 @@ from rebalance_audit.lake.session.private_spark import (
     commit_files,
     number_of_transaction,
 )
+from rebalance_audit.lake.session.small_queries import FEW_RECORDS
 from rebalance_audit.lake.silver.offset_commits import replace_commits
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage import data_files, table_files
 from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
 from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, request_of, table
 from tests.wire.golden import capture
 
 RECORDS, COMMITS = "bronze.records", "silver.offset_commits"
 LOG = "classic-cooperative"
+ARROW = "parquet-cpp-arrow"
+"""What tasks write files with."""
 """Without transactions."""
 ENDS: dict[str, Callable[[Any, Any], Any]] = {"minValues": min, "maxValues": max}
 
@@ -110,7 +115,7 @@ def test_tasks_write_and_read_what_spark_does(
     expected = commits_from_segments(spark, other)
     assert_df_equality(packs, expected, ignore_nullable=True, ignore_row_order=True)
     for name in (RECORDS, COMMITS):
-        assert writers(tasks, name) == {"parquet-cpp-arrow"}
+        assert writers(tasks, name) == {ARROW}
         assert writers(other, name) == {"parquet-mr"}
         assert statistics(tasks, name) == statistics(other, name)
         assert table(tasks, name) == table(other, name) != []
@@ -264,7 +269,7 @@ def test_gold_of_a_first_run_is_written_by_the_tasks_that_audit(
         for name in TABLES:
             assert not difference(name, lake, tmp_path / "spark"), name
         for name in [OUTPUTS[output] for output in AS_THEY_ARE]:
-            assert writers(lake, name) == {"parquet-cpp-arrow"}, name
+            assert writers(lake, name) == {ARROW}, name
             told, expected = statistics(lake, name), statistics(tmp_path / "spark", name)
             # Tasks tell nothing of long texts, and snapshots say when they were made.
             wanted = {"cluster", "group_id"} | {
@@ -276,3 +281,25 @@ def test_gold_of_a_first_run_is_written_by_the_tasks_that_audit(
                 for end in ENDS:
                     each[end] = {column: each[end].get(column) for column in wanted}
             assert told == expected, name
+
+
+def test_hours_of_a_first_run_are_brought_together_in_three_ways(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one task from rows, or from facts where rows are in files; by shuffles where groups commit in many seconds."""
+    by = {}
+    for lake, few_records, few_seconds in (
+        ("short", FEW_RECORDS, FEW_SECONDS),
+        ("long", 0, FEW_SECONDS),
+        ("longer", 0, 1),
+    ):
+        monkeypatch.setattr(rebuild, "FEW_RECORDS", few_records)
+        monkeypatch.setattr(writer, "FEW_SECONDS", few_seconds)
+        # By default no findings of growth read the hours, which would keep them in memory.
+        request = request_of(
+            f"segments:{capture(LOG).segments}", tmp_path / lake, findings=FindingRules()
+        )
+        run_audit(spark, request)
+        by[lake] = ARROW in writers(tmp_path / lake, TableName.GROUP_HOURS)
+        assert not difference(TableName.GROUP_HOURS, tmp_path / lake, tmp_path / "short")
+    assert by == {"short": True, "long": True, "longer": False}

@@ -19,6 +19,8 @@ from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 READ: Final = ("group_id", "timestamp", "tombstone")
 MADE: Final = ("group_id", "hour", "second", "commits", "first_at", "last_at")
 """The columns, of SECONDS."""
+LOOKED_AT_FIRST: Final = 0.1
+"""This share of the rows that are allowed may come from however few commits."""
 _TYPES: Final = {name: SECONDS[name] for name in MADE}
 
 
@@ -48,13 +50,14 @@ def seconds_in(files: TableFiles | None) -> pa.Table:
     return seconds_with(pa.Table.from_batches([part]) for part in counted_by_second(batches))
 
 
-def few_seconds_in(files: TableFiles | None, rows_max: int) -> pa.Table | None:
-    """The same; None as soon as there are more."""
-    held, rows = [], 0
+def few_seconds_in(files: TableFiles | None, rows_max: int, commits: int) -> pa.Table | None:
+    """The same of files with so many commits; None as soon as it is likely that there are more rows."""
+    held, rows, seen = [], 0, 0
     for part in counted_by_second(() if files is None else files.rows(READ)):
         held.append(pa.Table.from_batches([part]))
         rows += len(part)
-        if rows > rows_max:
+        seen += pc.sum(part["commits"]).as_py() or 0
+        if rows > rows_max * min(1, max(LOOKED_AT_FIRST, seen / max(1, commits))):
             return None
     return seconds_with(held)
 

@@ -34,18 +34,21 @@ class HoursFile:
     cluster: str
     commits: TableFiles | None
     """Files with all commits; None for none."""
+    commits_given: int
+    """How many commits these files have, or some more."""
     has_commits: bool
     """Whether commits were decoded: otherwise what hours say of them is null, not zero."""
     log_end_ms: int | None
+    seconds_max: int
 
     def told(self, stream: DataFrame, files: DataFiles) -> DataFrame:
         """What the task tells of the file, see FILE_DDL; `stream` has rows of groups with all their records, or facts.
 
-        It notes whether it made the hours: there is no file if groups committed in more than FEW_SECONDS.
+        It notes whether it made the hours: there is no file if groups committed in more seconds than it may hold.
         """
 
         def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            seconds = few_seconds_in(self.commits, FEW_SECONDS)
+            seconds = few_seconds_in(self.commits, self.seconds_max, self.commits_given)
             is_made = seconds is not None
             rows = [] if seconds is None else self._rows(batches, seconds).to_batches()
             return files.write(rows, {"cluster": self.cluster}, lambda: is_made)

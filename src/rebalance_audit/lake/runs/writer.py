@@ -21,7 +21,7 @@ from rebalance_audit.lake.gold.commit_findings import (
 )
 from rebalance_audit.lake.gold.commit_hours import all_hours
 from rebalance_audit.lake.gold.commit_seconds import seconds_of, seconds_of_files
-from rebalance_audit.lake.gold.hours_file import FEW_FACTS, QUICK_COMMITS, HoursFile
+from rebalance_audit.lake.gold.hours_file import FEW_FACTS, FEW_SECONDS, QUICK_COMMITS, HoursFile
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
@@ -274,8 +274,10 @@ class Writer:
         file = HoursFile(
             request.cluster,
             None if commits is None else commits.files,
+            plan.counts.commits,
             plan.commits is not None,
             plan.log_end_ms,
+            FEW_SECONDS,
         )
         done = self._sink.append_files(
             TableName.GROUP_HOURS, lambda files: file.told(self._stream, files)
