@@ -29,7 +29,7 @@ from rebalance_audit.lake.records.record_counts import RecordCounts, count_files
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.known_holes import holes_since
-from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, is_final
+from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks, is_final
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
@@ -41,10 +41,6 @@ from rebalance_audit.wire.topic_names import TopicNames
 
 FEW_COMMITS: Final = 1_000_000
 """With up to this many new ones, what follows their decoding is over before compiled code has paid for itself."""
-FEW_GROUP_RECORDS: Final = 10_000
-"""Up to so many new group records and states of groups are replayed by few tasks."""
-RECORDS_OF_A_TASK: Final = 500
-"""So many a task replays in half a second; for fewer it is not worth its start."""
 
 
 class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
@@ -220,10 +216,7 @@ class _Increment:
             # The literals let Delta leave out files of other partitions.
             history = history.where(F.col("partition").isin([row[0] for row in found]))
         given = counts.of_groups + affected.resumed
-        tasks = None
-        if not affected.rebuilt and given <= FEW_GROUP_RECORDS:
-            wanted = -(-given // RECORDS_OF_A_TASK) or 1
-            tasks = min(wanted, context.spark.sparkContext.defaultParallelism)
+        tasks = None if affected.rebuilt else few_tasks(context.spark, given)
         return ReplayedGroups(
             with_commits(affected.input(history), self._packs(affected, bronze)),
             affected.resumed,

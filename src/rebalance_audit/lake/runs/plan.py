@@ -6,9 +6,9 @@ A rebuild and an increment each make one (`rebuild`, `increment`); replaying it 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.gold.output_summary import OutputSummary
 from rebalance_audit.lake.gold.reducer import Gaps
@@ -16,6 +16,15 @@ from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.wire.topic_names import TopicNames
+
+FEW_GROUP_RECORDS: Final = 20_000
+"""One task for each core is enough. With more of them, as a shuffle has, an uneven share of the groups does less harm;
+but each writes files of its own, some sixteen in a first run."""
+RECORDS_OF_A_TASK: Final = 500
+"""So many a task replays in half a second; for fewer it is not worth its start."""
+
+COMMITS_OF_A_RECORD: Final = 200
+"""So many offset commits take a task as long as one record of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,13 @@ class Plan:
     def may_show_findings(self, growth_records: int) -> bool:
         """Whether offset commits may show any finding."""
         return self.counts.has_transactions or self.may_grow(growth_records)
+
+
+def few_tasks(spark: SparkSession, given: int) -> int | None:
+    """How many tasks replay so many records and states of groups; None if they are not few."""
+    if given > FEW_GROUP_RECORDS:
+        return None
+    return min(-(-given // RECORDS_OF_A_TASK) or 1, spark.sparkContext.defaultParallelism)
 
 
 Revise: TypeAlias = Callable[[DataFrame, OutputSummary], Plan | None]

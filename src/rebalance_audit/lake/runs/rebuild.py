@@ -32,7 +32,13 @@ from rebalance_audit.lake.records.record_counts import (
 )
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.known_holes import holes_of_log
-from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, is_final
+from rebalance_audit.lake.runs.plan import (
+    COMMITS_OF_A_RECORD,
+    Plan,
+    ReplayedGroups,
+    few_tasks,
+    is_final,
+)
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits
@@ -141,6 +147,9 @@ class _Rebuild:
                 rebuilt=counted.groups,
                 replaced=self._groups(records),
                 few_replaced=self._few_groups(records, is_small=is_small),
+                tasks=few_tasks(
+                    self._context.spark, counted.records + counts.commits // COMMITS_OF_A_RECORD
+                ),
             ),
             commits=commits,
             unreadable=unreadable,
