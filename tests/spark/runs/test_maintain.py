@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.cli.commands.maintain import shape
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotReadable
+from rebalance_audit.lake.runs import plan
 from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
@@ -40,11 +41,13 @@ def quiet(_: str) -> None:
 
 @pytest.fixture(scope="module")
 def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake of one run over a log of 80 seconds."""
+    """A lake of one run over a log of 80 seconds, with several files in a table."""
     path = tmp_path_factory.mktemp("audited") / "lake"
     spark.conf.set(ROWS_IN_A_FILE, 60)
     try:
-        run_audit(spark, run_request(path))
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(plan, "RECORDS_OF_A_TASK", 50)
+            run_audit(spark, run_request(path))
     finally:
         spark.conf.unset(ROWS_IN_A_FILE)
     return path

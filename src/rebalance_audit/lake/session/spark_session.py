@@ -134,7 +134,8 @@ def build_session(
         conf.setAll(list(wanted.items()))
         # First, so that what the user says of archives wins.
         classes = recording(record_to) if record_to is not None else sharing(class_archive())
-        conf.set(DRIVER_OPTIONS, f"{classes} {conf.get(DRIVER_OPTIONS, '')}".strip())
+        if classes:
+            conf.set(DRIVER_OPTIONS, f"{classes} {conf.get(DRIVER_OPTIONS, '')}".strip())
     for name, value in PREFERRED.items():
         conf.setIfMissing(name, value)
     conf.setAll(list(REQUIRED.items()))
