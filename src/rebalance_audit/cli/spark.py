@@ -152,7 +152,7 @@ def record_classes(config: Config, archive: Path, tell: Tell) -> None:
     The log is unpacked where the configuration has its source. Raises SparkEnded where Java writes none, and as
     `audit_once`.
     """
-    source = Path(config.source.spec.partition(":")[2])
+    source = Path(source_of(config).location)
     with session(
         "warmup", config.lake.path, config, tell, is_short=True, record_to=archive
     ) as spark:

@@ -14,6 +14,7 @@ import pytest
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES
 from rebalance_audit.lake.gold import output_files
 from rebalance_audit.lake.gold.group_hours import facts_of_packed
+from rebalance_audit.lake.gold.hour_codes import HOUR_MS
 from rebalance_audit.lake.gold.hour_facts import LOOKED_AT, FactsOf
 from rebalance_audit.lake.gold.hour_rows import hours_made_of
 from rebalance_audit.lake.gold.output_files import OutputFiles
@@ -92,20 +93,19 @@ def test_rows_go_into_files_of_their_table(facts_of: FactsOf | None, tmp_path: P
 
 def test_hours_come_of_rows_that_are_in_files_alone(tmp_path: Path) -> None:
     """As of rows in the stream: a task tells what the rows say of hours, be they one or thousands."""
-    hour = 3_600_000
     state = {"group_id": "a", "incarnation": 1, "protocol": "consumer", "from_at": 0, "members": 2}
     epoch = {"group_id": "a", "protocol": "consumer", "primary_cause": "member_joined"}
     made = []
-    for facts_of in (None, FactsOf(5 * hour)):
+    for facts_of in (None, FactsOf(5 * HOUR_MS)):
         rows = OutputRows(OutputFiles(tables(tmp_path, EPOCHS), CONSTANTS, facts_of))
         rows.add(GROUP_STATES, REBUILT, state)
         for number in range(HELD_ROWS + 10):
-            rows.add(EPOCHS, REBUILT, {**epoch, "started_at": number % 4 * hour})
+            rows.add(EPOCHS, REBUILT, {**epoch, "started_at": number % 4 * HOUR_MS})
         batches = [*rows.take_full(), *rows.close()]
         (tmp_path / EPOCHS).rename(tmp_path / str(facts_of))
         stream = pa.Table.from_batches(batches).select(["table", PACKED])
         of_hours = stream.filter(pc.is_in(stream["table"], pa.array([*LOOKED_AT, HOUR_FACTS])))
-        facts = facts_of_packed(of_hours.to_batches(), 5 * hour)
+        facts = facts_of_packed(of_hours.to_batches(), 5 * HOUR_MS)
         made.append(hours_made_of(pa.concat_tables(facts), has_commits=False, of_wanted=False))
     assert made[0].to_pylist() == made[1].to_pylist()
     assert sum(made[0]["epochs"].to_pylist()) == HELD_ROWS + 10

@@ -17,6 +17,7 @@ from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.session.private_spark import queries_since
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.sim.brokers.log_files import METADATA_FOLDER
 from rebalance_audit.tables.schemas import GOLD_TABLES
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, decode_record
@@ -36,8 +37,6 @@ from tests.spark.lakes import (
     without_commits,
 )
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
-
-METADATA = "__cluster_metadata-0"
 
 
 def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
@@ -237,8 +236,8 @@ def test_gold_alone_learns_names_from_commits(
 ) -> None:
     """Of topics that the metadata log does not know, here another cluster's: of a log that counts as long or short."""
     log = shutil.copytree(whole.log, tmp_path / "log")
-    shutil.rmtree(log / METADATA, ignore_errors=True)
-    shutil.copytree(segments("classic-cooperative") / METADATA, log / METADATA)
+    shutil.rmtree(log / METADATA_FOLDER, ignore_errors=True)
+    shutil.copytree(segments("classic-cooperative") / METADATA_FOLDER, log / METADATA_FOLDER)
     monkeypatch.setattr(rebuild, "FEW_RECORDS", few_records)
     lake = empty_lake(tmp_path / "lake", whole.lake, "gold", "meta")
     run_audit(spark, request_of(f"segments:{log}", lake, layers=GOLD_ONLY))

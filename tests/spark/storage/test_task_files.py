@@ -49,9 +49,9 @@ from tests.wire.golden import capture
 
 RECORDS, COMMITS = "bronze.records", "silver.offset_commits"
 LOG = "classic-cooperative"
+"""Without transactions."""
 ARROW = "parquet-cpp-arrow"
 """What tasks write files with."""
-"""Without transactions."""
 ENDS: dict[str, Callable[[Any, Any], Any]] = {"minValues": min, "maxValues": max}
 
 

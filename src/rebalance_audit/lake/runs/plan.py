@@ -22,7 +22,6 @@ FEW_GROUP_RECORDS: Final = 20_000
 but each writes files of its own, some sixteen in a first run."""
 RECORDS_OF_A_TASK: Final = 500
 """So many a task replays in half a second; for fewer it is not worth its start."""
-
 COMMITS_OF_A_RECORD: Final = 200
 """So many offset commits take a task as long as one record of a group."""
 
