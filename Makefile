@@ -16,8 +16,10 @@ AIRFLOW_VENV := .venv-airflow
 AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
-# What Java need not load and check anew each time that a test starts it: six seconds of processor time.
+# What Java need not load and check anew each time that a test starts it: six seconds of processor time for Spark, one
+# for a broker.
 CLASSES := build/classes.json
+BROKER_CLASSES := build/broker.jsa
 QUINT := spec/node_modules/.installed
 TLC := jars/tlc/.fetched
 PROMTOOL := .promtool/.fetched
@@ -73,6 +75,9 @@ jars: java $(JARS) ## Fetch the jars for Spark (Delta, Kafka source)
 $(CLASSES): $(INSTALLED) $(JARS)
 	@$(VENV)/bin/rebalance-audit --quiet warmup --summary $@ >/dev/null
 
+$(BROKER_CLASSES): $(INSTALLED) $(BROKER_JARS)
+	@$(PY) -m tests.support.broker_classes
+
 .PHONY: jars-broker
 jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need one
 
@@ -126,7 +131,7 @@ GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -193,10 +198,10 @@ test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 
 # `test-spark` and `test-broker` together, otherwise divided: all that can share one session, and what starts its own.
 .PHONY: test-session test-no-session
-test-session: java $(INSTALLED) $(JARS) $(BROKER_JARS)
+test-session: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PY) -m pytest -m "spark or live" tests/spark tests/broker
 
-test-no-session: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(CLASSES)
+test-no-session: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(CLASSES)
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
@@ -208,7 +213,7 @@ test-cluster: java $(INSTALLED) $(JARS) $(CLASSES) package ## Run the tests that
 	$(PYTEST) -m cluster tests/cluster
 
 .PHONY: test-broker
-test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Run the tests that start a Kafka broker
+test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker $(WITH_BROKER) tests/broker
 
 # The pinned release is the one that `jars-broker` fetches.

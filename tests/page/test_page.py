@@ -195,6 +195,9 @@ def test_zoom_moves_all_pictures_from_the_whole_log_to_a_millisecond(
         page.get_by_role("button", name="Zoom in").click()
     at_last = window(page)
     assert int(at_last[1][-3:]) - int(at_last[0][-3:]) in {1, -999}
+    # Lanes are drawn anew a moment after the last step, and a click that has begun on the old ones comes to nothing.
+    zoomed = f"t={milliseconds(at_last[0])},{milliseconds(at_last[1])}"
+    page.wait_for_function("link => location.hash.endsWith(link)", arg=zoomed)
     lanes.dblclick(position={"x": box["width"] / 2, "y": 40})
     assert window(page) == whole
 

@@ -24,10 +24,17 @@ JARS: Final = checkout_root() / "jars" / "broker"
 NEW_OFFSETS_TOPIC: Final = ClusterTopic(b"consumer-offsets", 4)
 """`__consumer_offsets` where no metadata log of the cluster creates it."""
 
-JVM_OPTIONS: Final = (
+SMALL: Final = (
     "-Xmx256m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",  # starts faster
+    "-Xlog:cds=off",
+    "-Xlog:cds+dynamic=off",  # a broker of another release loads its own classes, and says nothing of it
+)
+BROKER_CLASSES: Final = checkout_root() / "build" / "broker.jsa"
+"""An archive of the classes that a broker loads: see `broker_classes`."""
+JVM_OPTIONS: Final = (
+    (*SMALL, f"-XX:SharedArchiveFile={BROKER_CLASSES}") if BROKER_CLASSES.exists() else SMALL
 )
 
 SETTINGS: Final = {
