@@ -34,7 +34,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.resources import checkout_root
 from tests.perf.bench_log import SMALLER, BenchLog, bench_log
-from tests.perf.cpu import tree_cpu_s
+from tests.perf.cpu import cpu_s_since, tree_ticks
 from tests.perf.kafka_tools import broker_load, dump
 from tests.perf.reducer_speed import PROTOCOLS, entries, measure, measure_reducer
 
@@ -107,9 +107,9 @@ class Bench:
         """Measure a stage."""
         sys.stderr.write(f"{name}, {log.records:,} records …")
         sys.stderr.flush()
-        began, cpu_s = time.perf_counter(), tree_cpu_s()
+        began, ticks = time.perf_counter(), tree_ticks()
         yield
-        self.add(name, log, time.perf_counter() - began, tree_cpu_s() - cpu_s)
+        self.add(name, log, time.perf_counter() - began, cpu_s_since(ticks))
 
     def add(self, name: str, log: BenchLog, seconds: float, cpu_s: float) -> None:
         """Take what a stage took."""

@@ -1,6 +1,7 @@
 """Processor time as Linux counts it: of this process and all under it, or of threads of one."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,15 +11,25 @@ TICKS: Final = os.sysconf("SC_CLK_TCK")
 PROC: Final = Path("/proc")
 
 
-def tree_cpu_s() -> float:
-    """Seconds of this process and all under it, those that have ended and been waited for among them."""
-    ticks = 0
+def tree_ticks() -> dict[int, int]:
+    """Ticks of this process and of all under it, by pid, each with those that it has waited for."""
+    ticks = {}
     for pid in (os.getpid(), *below(os.getpid())):
         try:
-            ticks += sum(map(int, _fields(PROC / str(pid) / "stat")[11:15]))
+            ticks[pid] = sum(map(int, _fields(PROC / str(pid) / "stat")[11:15]))
         except OSError:
             continue  # it has just ended
-    return ticks / TICKS
+    return ticks
+
+
+def cpu_s_since(began: Mapping[int, int]) -> float:
+    """Seconds since `tree_ticks` were taken.
+
+    A process of then that is gone counts nothing: a worker of Spark's, which its daemon ends after an idle minute
+    without waiting for it.
+    """
+    now = tree_ticks()
+    return sum(ticks - began.get(pid, 0) for pid, ticks in now.items()) / TICKS
 
 
 def threads_cpu_s(pid: int, name: str) -> float:
