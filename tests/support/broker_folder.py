@@ -1,6 +1,7 @@
 """The folder that a broker starts from: settings, storage format, and a log that is there already."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from rebalance_audit.lake.session.class_archive import sharing
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
 from rebalance_audit.wire.segments.batches import Batch
@@ -28,14 +30,10 @@ SMALL: Final = (
     "-Xmx256m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",  # starts faster
-    "-Xlog:cds=off",
-    "-Xlog:cds+dynamic=off",  # a broker of another release loads its own classes, and says nothing of it
 )
 BROKER_CLASSES: Final = checkout_root() / "build" / "broker.jsa"
-"""An archive of the classes that a broker loads: see `broker_classes`."""
-JVM_OPTIONS: Final = (
-    (*SMALL, f"-XX:SharedArchiveFile={BROKER_CLASSES}") if BROKER_CLASSES.exists() else SMALL
-)
+"""An archive of the classes that a broker loads: see `broker_classes`. One of another release passes over it."""
+JVM_OPTIONS: Final = (*SMALL, *shlex.split(sharing(BROKER_CLASSES)))
 
 SETTINGS: Final = {
     "process.roles": "broker,controller",
