@@ -22,7 +22,7 @@ JOB: Final = re.compile(r"\bjobs/(\w+)\.py (.+)")
 COMMAND_OF_JOB: Final = {"audit": "run"}
 """All other jobs are named as their command."""
 PLACES: Final = ("", "src/rebalance_audit")
-BUILT: Final = ("dist/", "jars/", ".venv/")
+BUILT: Final = (".venv/", "build/", "dist/", "jars/")
 
 
 @pytest.fixture(params=PAGES, ids=lambda page: page.name)
