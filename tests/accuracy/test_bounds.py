@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import tarfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import pytest
 
 from rebalance_audit.demo_log import extract_to
 from tests.cli.audited import audited_once
+from tests.support.archives import unpack
 
 Row = dict[str, Any]
 
@@ -107,8 +107,7 @@ def test_time_without_owner_lies_between_its_bounds_and_moves_are_counted(
     packed: Path, tmp_path: Path
 ) -> None:
     """By the callbacks of clients: from the begin of a revocation or the death of a process to the next owner."""
-    with tarfile.open(packed) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(packed, tmp_path)
     tables = audited_once(tmp_path / "segments").tables
     not_stable_by_group(tables, tmp_path / "prepared.jsonl")
     truth = json.loads((tmp_path / "truth-pairs.json").read_text())["groups"]

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import tarfile
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.time_zones import zone_of
 from tests.broker.lab.play import VERBS
 from tests.broker.lab.stories import STORIES
+from tests.support.archives import unpack
 from tests.support.lab_truth import disagreements, read_truth
 
 UPDATED: Final = re.compile(
@@ -27,8 +27,7 @@ PACKED: Final = sorted((Path(__file__).parents[2] / "golden" / "by_hand").glob("
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of one release."""
     folder = tmp_path_factory.mktemp("lab")
-    with tarfile.open(request.param) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(request.param, folder)
     return next(folder.iterdir())
 
 
