@@ -17,3 +17,15 @@ def test_only_what_the_work_makes_is_collected_and_later() -> None:
         del circle
         assert gc.collect() >= 1
     assert (gc.get_freeze_count(), gc.get_threshold()) == before
+
+
+def test_what_was_exempt_before_stays_exempt() -> None:
+    """A worker of Spark's collects after each task: not once more all that its daemon has set aside."""
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        with collecting_less():
+            pass
+        assert gc.get_freeze_count() == before
+    finally:
+        gc.unfreeze()

@@ -14,18 +14,22 @@ def collecting_less(young_objects: int = _YOUNG_OBJECTS, rounds: int = 10) -> It
     """Exempt the objects that exist now from collections until the work is done, and collect less often.
 
     `young_objects` new objects trigger a collection of the youngest generation; `rounds` of these trigger one of the
-    next generation (`gc.set_threshold`).
+    next generation (`gc.set_threshold`). Where objects are exempt already, as in a worker of Spark's, they stay so, and
+    no others become so: Python can only give up all exemptions at once.
 
     Work that keeps thousands of rows makes the collector traverse all objects of the process again and again, and most
     of them are modules, classes and functions that stay: a tenth of the time of a reducer's task over a classic group,
     a quarter of that of an audit that keeps all its rows.
     """
     before = gc.get_threshold()
-    # Without a collection first, which takes longer than a small task: present garbage waits until the end.
-    gc.freeze()
+    exempt = gc.get_freeze_count() > 0
+    if not exempt:
+        # Without a collection first, which takes longer than a small task: present garbage waits until the end.
+        gc.freeze()
     gc.set_threshold(max(before[0], young_objects), rounds, rounds)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not exempt:
+            gc.unfreeze()
