@@ -208,7 +208,10 @@
         pan((event.deltaY || event.deltaX) > 0 ? 0.1 : -0.1);
       }
     }, { passive: false });
-    element.addEventListener("dblclick", steps.whole);
+    element.addEventListener("dblclick", () => {
+      clearTimeout(opening);
+      steps.whole();
+    });
     element.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       const began = { share: place(event), view: { ...view }, x: event.clientX };
@@ -382,7 +385,13 @@
     draw(element);
   }
 
-  const openClicked = (chart) => chart.on("click", (point) => openGroup(charts.get(byId("chart-lanes")).marks[point.dataIndex].number));
+  // A click may be the first of a double click, which shows the whole time: a group that opens would be under the second.
+  let opening;
+  const openClicked = (chart) => chart.on("click", (point) => {
+    const { number } = charts.get(byId("chart-lanes")).marks[point.dataIndex];
+    clearTimeout(opening);
+    opening = setTimeout(() => openGroup(number), 300);
+  });
 
   function page(step) {
     lanesFrom = Math.max(0, lanesFrom + step * LANES);
