@@ -128,10 +128,13 @@ SLOW_SUITES := test-session test-dags test-no-session test-cluster test-quality 
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
+# What is done each time that a suite is asked for. `make test` has done it before the suites begin: one that has to wait
+# for it would let all the others go first.
+EACH_TIME = $(if $(SIDE_BY_SIDE),,$(1))
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(CLASSES) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package test-fast ## Run all tests, the slow suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -152,7 +155,7 @@ test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random cluste
 	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(PLAIN)
 
 .PHONY: test-spec
-test-spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
+test-spec: $(call EACH_TIME,node java) $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
 	$(PYTEST) tests/spec
 
 .PHONY: test-screens
@@ -198,18 +201,18 @@ test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 
 # `test-spark` and `test-broker` together, otherwise divided: all that can share one session, and what starts its own.
 .PHONY: test-session test-no-session
-test-session: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
+test-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PY) -m pytest -m "spark or live" tests/spark tests/broker
 
-test-no-session: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(CLASSES)
+test-no-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(CLASSES)
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
-test-quality: java $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
+test-quality: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
 	$(PYTEST) -m quality tests/quality
 
 .PHONY: test-cluster
-test-cluster: java $(INSTALLED) $(JARS) $(CLASSES) package ## Run the tests that start a Spark cluster on this machine
+test-cluster: $(call EACH_TIME,java package) $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests that start a Spark cluster on this machine
 	$(PYTEST) -m cluster tests/cluster
 
 .PHONY: test-broker
@@ -226,7 +229,7 @@ lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEA
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
 .PHONY: test-dags
-test-dags: java $(INSTALLED) $(JARS) $(CLASSES) $(AIRFLOW_INSTALLED) package ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: $(call EACH_TIME,java package) $(INSTALLED) $(JARS) $(CLASSES) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
 	$(GIVING_WAY) $(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
