@@ -30,6 +30,8 @@ from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadabl
 POLL_SECONDS: Final = 1
 NOTED_SECONDS_MAX: Final = 60.0
 """How long to wait for Spark to record a batch as done when the stream stops; one without a record is read again."""
+EARLIER_SECONDS_MAX: Final = 60
+"""How long to wait for the query of an earlier ingest in this session: it may still be asking a cluster that died."""
 NO_PARTITIONS: Final = "you must specify all TopicPartitions"
 """What Spark says when it is given offsets of partitions that it does not see."""
 ASKING: Final = "Getting offsets"
@@ -95,10 +97,11 @@ class KafkaStream:
             for number, ends in self._view.partitions.items()
         )
         stream = self._source.stream(self._spark, self._begins, fail_on_loss=not is_gone)
+        name = f"ingest of {self._name}"
         writer = (
             stream.writeStream.foreachBatch(self._append)
             .option("checkpointLocation", self._checkpoint)
-            .queryName(f"ingest of {self._name}")
+            .queryName(name)
         )
         if duration.follow:
             writer = writer.trigger(
@@ -107,6 +110,7 @@ class KafkaStream:
         else:
             writer = writer.trigger(availableNow=True)
         tell(f"reading {self._source.location}")
+        self._require_no_other(name)
         try:
             query = writer.start()
             try:
@@ -174,6 +178,21 @@ class KafkaStream:
                     f" {lasts[number]} than the lake: the log was cut off, or made again, and has grown since; give it"
                     " a cluster name of its own."
                 )
+
+    def _require_no_other(self, name: str) -> None:
+        """Raises LakeBusy if a query of this name does not end.
+
+        Spark cannot interrupt one that asks a dead cluster for offsets: that of an ingest that an outage has cut short
+        ends once the cluster answers again.
+        """
+        for query in self._spark.streams.active:
+            if query.name == name:
+                with suppress(StreamingQueryException):
+                    query.awaitTermination(EARLIER_SECONDS_MAX)
+        if any(query.name == name for query in self._spark.streams.active):
+            raise LakeBusy(
+                f"An earlier ingest of cluster {self._name} has not come to its end in this session: try again later."
+            )
 
     def _note(self, nexts: Mapping[int, int]) -> None:
         """Put the cluster's ids and the ends of its partitions into the ledger, and what was lost into quarantine."""
