@@ -128,13 +128,14 @@ SLOW_SUITES := test-session test-dags test-no-session test-cluster test-quality 
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
-# What is done each time that a suite is asked for. `make test` has done it before the suites begin: one that has to wait
-# for it would let all the others go first.
+# What is done each time that a suite is asked for. `make test` has done it before the suites begin, and has had the archive
+# of classes made beside the fast tests: a suite that has to wait lets all the others go first.
 EACH_TIME = $(if $(SIDE_BY_SIDE),,$(1))
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package test-fast ## Run all tests, the slow suites side by side
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the slow suites side by side
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target SIDE_BY_SIDE=yes $(CLASSES) test-fast
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
