@@ -19,8 +19,13 @@ def below(pid: int) -> list[int]:
 
 
 def javas_below(pid: int) -> list[int]:
-    """Those of them that are Spark's Java, not one that is asked for its release."""
-    return [each for each in below(pid) if "SparkSubmit" in command_line(each)]
+    """Those of them that are Spark's Java, not one that is asked for its release.
+
+    Nor a copy of it that becomes another program in a moment: it starts `chmod` for each file that it writes.
+    """
+    found = [each for each in below(pid) if "SparkSubmit" in command_line(each)]
+    copies = {copy for java in found for copy in below(java)}
+    return [java for java in found if java not in copies]
 
 
 def command_line(pid: int) -> str:
