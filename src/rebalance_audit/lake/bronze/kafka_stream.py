@@ -82,6 +82,9 @@ class KafkaStream:
 
         Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
         """
+        name = f"ingest of {self._name}"
+        # Until it ends, it may change the checkpoint that is read below.
+        self._require_no_other(name)
         is_new = self._ledger.cluster_id is None
         self._require_same_log()
         if is_new:
@@ -97,7 +100,6 @@ class KafkaStream:
             for number, ends in self._view.partitions.items()
         )
         stream = self._source.stream(self._spark, self._begins, fail_on_loss=not is_gone)
-        name = f"ingest of {self._name}"
         writer = (
             stream.writeStream.foreachBatch(self._append)
             .option("checkpointLocation", self._checkpoint)
@@ -110,7 +112,6 @@ class KafkaStream:
         else:
             writer = writer.trigger(availableNow=True)
         tell(f"reading {self._source.location}")
-        self._require_no_other(name)
         try:
             query = writer.start()
             try:
