@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Final, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -31,6 +32,8 @@ REVIEW = checkout_root() / "dist" / "page"
 PATIENCE_MS = 60_000
 """On a machine that has much else to do."""
 expect.set_options(timeout=PATIENCE_MS)
+SCREENS: Final[tuple[tuple[int, Literal["light", "dark"]], ...]] = ((1440, "light"), (390, "dark"))
+"""Widths and colour schemes."""
 LOGS = ["demo", *sorted(folder.name for folder in CAPTURES.iterdir())]
 
 
@@ -60,14 +63,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 class Troubles:
     """What a page should not do: requests other than for the file, errors, messages on the console."""
 
-    def __init__(self, page: Page, file: Path) -> None:
+    def __init__(self, page: Page) -> None:
         self.seen: list[str] = []
+        self.file: Path | None = None
         page.on("console", lambda message: self.seen.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: self.seen.append(f"error: {error}"))
-        page.on("request", lambda request: self._request(request.url, file))
+        page.on("request", lambda request: self._request(request.url))
 
-    def _request(self, url: str, file: Path) -> None:
-        if url.partition("#")[0] != file.as_uri():
+    def _request(self, url: str) -> None:
+        if self.file is None or url.partition("#")[0] != self.file.as_uri():
             self.seen.append(f"request: {url[:100]}")
 
 
@@ -118,18 +122,24 @@ def first_cells(page: Page, table: str = "#group-table") -> list[str]:
     return page.locator(f"{table} tbody tr td:first-child").all_inner_texts()
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[tuple[Page, Troubles]]:
+    """One tab for the pages of all logs: one process, which compiles the code of the charts once."""
+    page = browser.new_page()
+    yield page, Troubles(page)
+    page.close()
+
+
 @pytest.mark.parametrize("log", LOGS)
 def test_every_log_makes_a_page_that_works(
-    log: str, browser: Browser, pages: dict[str, Path]
+    log: str, tab: tuple[Page, Troubles], pages: dict[str, Path]
 ) -> None:
     """No message, error or request but the file; groups open; axe-core finds nothing serious; no sideways scroll."""
-    for width, scheme in ((1440, "light"), (390, "dark")):
-        context = browser.new_context(
-            viewport={"width": width, "height": 844},
-            color_scheme="dark" if scheme == "dark" else "light",
-        )
-        page = context.new_page()
-        troubles = Troubles(page, pages[log])
+    page, troubles = tab
+    troubles.file, troubles.seen = pages[log], []
+    for width, scheme in SCREENS:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
         opened(page, pages[log])
         links = page.locator("#group-table a")
         for number in range(min(links.count(), 4)):
@@ -148,7 +158,6 @@ def test_every_log_makes_a_page_that_works(
         assert troubles.seen == []
         if os.environ.get("PICTURES"):
             keep_pictures(page, f"{log}-{width}-{scheme}", on_paper=scheme == "light")
-        context.close()
 
 
 def keep_pictures(page: Page, name: str, *, on_paper: bool) -> None:
@@ -426,7 +435,8 @@ def test_names_of_the_log_stay_text_in_a_browser(page: Page, tmp_path: Path) -> 
     write_groups(tmp_path, rows_of(HOSTILE, member_id=HOSTILE, client_id=HOSTILE, topic=HOSTILE))
     report(tmp_path)
     file = tmp_path / "pages" / "report.html"
-    troubles = Troubles(page, file)
+    troubles = Troubles(page)
+    troubles.file = file
     page.on("dialog", lambda dialog: troubles.seen.append(dialog.message))
     opened(page, file)
     page.locator("section.group .picture").focus()
