@@ -27,6 +27,11 @@ FEW_CORES: Final = 2
 SERIAL: Final = "-XX:+UseSerialGC"
 """On few cores: Java's default collector works concurrently, and makes the program's own writes more expensive. Without
 it an increment takes an eighth less processor time and elapsed time, a rebuild a twentieth."""
+ONE_LOGGING: Final = (
+    "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector"
+)
+"""By default each class loader may have a logging of its own. So each logger that is made, and Spark makes one for each
+batch of rules of each plan, looks through the stack for the class that asks."""
 JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Environment variables from which Java takes options too; it does not start with two collectors."""
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
@@ -74,6 +79,8 @@ PREFERRED: Final[Mapping[str, str]] = {
     # With each of some thousand expressions pyspark tells Java from which line it comes, for messages of Spark that no
     # user sees: ours name the file or the table.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # The same in Java, where each column looks at the whole stack for it.
+    "spark.sql.dataFrameQueryContext.enabled": "false",
 }
 """What suits this work better than Spark's defaults; a setting of the user's wins."""
 
@@ -172,7 +179,7 @@ def local_settings(
         options.append(SHORT_LIVED if is_short else SERIAL)
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
-        options.append(f"-Dlog4j2.configurationFile={logging.as_uri()}")
+        options.append(f"-Dlog4j2.configurationFile={logging.as_uri()} {ONE_LOGGING}")
     if options:
         settings[DRIVER_OPTIONS] = " ".join(options)
     return settings
