@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from tests.quality.planted import Row
@@ -117,6 +118,14 @@ def test_a_folder_that_is_no_lake_is_an_error(spark: SparkSession, tmp_path: Pat
     """Neither is an empty folder a lake without faults."""
     with pytest.raises(LakeNotReadable, match="has none of its tables"):
         checked(spark, tmp_path)
+
+
+def test_how_much_there_is_to_read_is_known_before(spark: SparkSession, lake: Path) -> None:
+    """The files of all tables that are there: few of them are read without compiled code."""
+    tables = TableFrames(Lake(spark, str(lake)), Scope())
+    files = (lake / "gold" / "epochs").glob("*.parquet")
+    sizes = [file.stat().st_size for file in files]
+    assert tables.bytes_expected(["gold.epochs", "meta.broker_log"]) == sum(sizes) > 0
 
 
 def test_retention_takes_the_counterpart_of_old_rows_away(

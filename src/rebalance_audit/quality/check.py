@@ -18,6 +18,7 @@ from rebalance_audit.lake.checks.check_frames import (
 from rebalance_audit.lake.checks.check_log import CheckResult, write_results
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.checks.table_frames import TableFrames
+from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
@@ -28,6 +29,9 @@ from rebalance_audit.tables.window import Window
 
 AHEAD: Final = 2
 """Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""
+FEW_BYTES: Final = 4 << 20
+"""Of tables, some 500 000 records with what comes of them: up to here a check is over before compiled code has paid for
+itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +82,14 @@ def run_check(lake: Lake, request: CheckRequest, tell: Tell = untold) -> CheckRe
     check_id = new_run_id(request.scope.now)
     suites = Suites(request.docs)
     results: list[CheckResult] = []
-    for table in _ahead(lake, request.scope, names):
-        tell(f"checking {table.schema.full_name}")
-        try:
-            results += _results(table, suites, request.sample_keys)
-        finally:
-            table.release()
+    tables = TableFrames(lake, request.scope)
+    with small_queries(lake.spark, when=tables.bytes_expected(names) <= FEW_BYTES):
+        for table in _ahead(tables, request.scope, names):
+            tell(f"checking {table.schema.full_name}")
+            try:
+                results += _results(table, suites, request.sample_keys)
+            finally:
+                table.release()
     _require_rows(lake, request.scope, results)
     if request.docs is not None:
         tell("writing Data Docs")
@@ -104,9 +110,8 @@ def check_tables(request: CheckRequest) -> list[str]:
     return [name for name in known if not request.tables or name in request.tables]
 
 
-def _ahead(lake: Lake, scope: Scope, names: Collection[str]) -> Iterator[CheckedTable]:
+def _ahead(tables: TableFrames, scope: Scope, names: Collection[str]) -> Iterator[CheckedTable]:
     """The tables in order; each is prepared while the one before it is judged."""
-    tables = TableFrames(lake, scope)
     schemas = iter([table_schemas()[name] for name in names])
     with ThreadPoolExecutor(AHEAD) as pool:
         ready = deque(

@@ -1,11 +1,13 @@
 """The tables of a lake as they are when a check begins."""
 
+from collections.abc import Iterable
 from threading import Lock
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.session.private_spark import bytes_expected
 from rebalance_audit.lake.storage.tables import Lake
 
 
@@ -29,6 +31,11 @@ class TableFrames:
                 version = self._lake.version(name)
                 self._found[name] = None if version is None else (version, self._read(name))
             return self._found[name]
+
+    def bytes_expected(self, names: Iterable[str]) -> int:
+        """How many bytes the files of these tables have. Raises LakeNotReadable."""
+        found = [table for name in names if (table := self.find(name)) is not None]
+        return sum(bytes_expected(rows) for _, rows in found)
 
     def _read(self, name: str) -> DataFrame:
         table = self._lake.read(name)

@@ -151,6 +151,15 @@ def rows_of_files(
     return DataFrame(table.log.createDataFrame(table.snapshot, files, False, none), spark)
 
 
+def bytes_expected(rows: DataFrame) -> int:
+    """How many bytes Spark expects the rows to have; those of a Delta table as many as its files.
+
+    For settings that depend on how much there is to read. In its place: `DeltaTable.detail()`, two jobs for each table.
+    """
+    plan = rows._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - see above
+    return int(str(plan.stats().sizeInBytes()))
+
+
 def sequence(classes: Callable[[str], Any], items: Iterable[Any]) -> Any:
     """A sequence of Scala; `classes` gives a class of Java by its full name."""
     return classes(PYTHON_UTILS).toSeq(list(items))
