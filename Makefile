@@ -122,21 +122,21 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
-# longest begin first, and each prints all that it has to say when it has ended. All that one session can do is one suite:
-# each session starts with code that no compiler has seen, and the longest of all is as long as two cores take for the rest.
-SLOW_SUITES := test-session test-dags test-no-session test-cluster test-quality test-spec test-swarm test-screens test-docs test-if-possible
+# longest begin first, and each prints all that it has to say when it has ended. All that one JVM can do is one suite:
+# each starts with code that no compiler has seen, and the longest of all is as long as two cores take for the rest.
+# The archive of classes is made beside it and the fast tests, for the suites after them.
+SUITES := test-session $(CLASSES) test-fast test-dags test-no-session test-cluster test-spec test-swarm test-screens test-docs test-if-possible
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
-# What is done each time that a suite is asked for. `make test` has done it before the suites begin, and has had the archive
-# of classes made beside the fast tests: a suite that has to wait lets all the others go first.
+# What is done each time that a suite is asked for. `make test` has done it before the suites begin: a suite that has to
+# wait lets all the others go first.
 EACH_TIME = $(if $(SIDE_BY_SIDE),,$(1))
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the slow suites side by side
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target SIDE_BY_SIDE=yes $(CLASSES) test-fast
-	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SLOW_SUITES)
+test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the suites side by side
+	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
@@ -153,7 +153,7 @@ SWARM := $(PYTEST) -m swarm -n 2 -q
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random clusters and damaged logs
-	$(PY) -m pytest -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(PLAIN)
+	$(PYTEST) -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(PLAIN)
 
 .PHONY: test-spec
 test-spec: $(call EACH_TIME,node java) $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
@@ -200,10 +200,11 @@ test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, br
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 	$(PY) -m pytest -m spark tests/cli tests/spark
 
-# `test-spark` and `test-broker` together, otherwise divided: all that can share one session, and what starts its own.
+# `test-spark`, `test-broker` and `test-quality` together, otherwise divided: all that can share one JVM, and what starts
+# its own.
 .PHONY: test-session test-no-session
 test-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
-	$(PY) -m pytest -m "spark or live" tests/spark tests/broker
+	$(PY) -m pytest -m "spark or live or quality" tests/spark tests/broker tests/quality
 
 test-no-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(CLASSES)
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker

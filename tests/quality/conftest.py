@@ -6,13 +6,13 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, SHORT_LIVED
+from rebalance_audit.lake.session.java_classes import java_class
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckRequest, run_check
 from tests.quality.judged import EVERY_KEY, LIMITS, Judged, write_rows
 from tests.spark.lakes import request_of
 from tests.spark.mixed_log import write_log
-from tests.support.spark_sessions import HEAP, SETTINGS, spark_session
+from tests.support.spark_sessions import SHORT, spark_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,19 +26,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one session of all tests, with a Hive metastore of its own."""
+    """The one session of all these tests, with a Hive metastore of its own.
+
+    In a process where other tests had theirs, it is in the same JVM, whose code is compiled by then.
+    """
+    if (before := SparkSession.getActiveSession()) is not None:
+        before.stop()
     folder = tmp_path_factory.mktemp("metastore")
     settings = {
-        **SETTINGS,
+        **SHORT,
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.hadoop.javax.jdo.option.ConnectionURL": (
             f"jdbc:derby:;databaseName={folder}/derby;create=true"
         ),
-        # Else Derby writes its log into the current folder.
-        DRIVER_OPTIONS: f"{SHORT_LIVED} {HEAP} -Dderby.stream.error.file={folder}/derby.log",
     }
     with spark_session(settings) as session:
+        # Else Derby writes its log into the current folder.
+        java_class(session, "java.lang.System").setProperty(
+            "derby.stream.error.file", f"{folder}/derby.log"
+        )
         yield session
 
 
