@@ -129,8 +129,8 @@ SUITES := test-session $(CLASSES) test-fast test-dags test-no-session test-clust
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
-# What is done each time that a suite is asked for. `make test` has done it before the suites begin: a suite that has to
-# wait lets all the others go first.
+# What is done each time that a suite is asked for. `make test` has done it before such a suite begins: one that has to wait
+# lets all the others go first.
 EACH_TIME = $(if $(SIDE_BY_SIDE),,$(1))
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
@@ -150,6 +150,7 @@ WITH_BROKER := -n 2 --dist loadgroup
 
 # Simulations and damaged logs, whose number is a matter of patience.
 SWARM := $(PYTEST) -m swarm -n 2 -q
+HAVE_SWARMS := tests/sim tests/fuzz tests/accuracy tests/audit/broker_log tests/cli/commands/test_present.py
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random clusters and damaged logs
@@ -194,7 +195,7 @@ test-superset: $(INSTALLED) $(SUPERSET_INSTALLED) ## Import the dashboard into a
 
 .PHONY: test-swarm
 test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, break rules, and read damaged logs
-	SWARM_SEEDS=300 $(SWARM) $(PLAIN)
+	SWARM_SEEDS=300 $(SWARM) $(HAVE_SWARMS)
 
 .PHONY: test-spark
 test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
@@ -206,15 +207,15 @@ test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
 test-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PY) -m pytest -m "spark or live or quality" tests/spark tests/broker tests/quality
 
-test-no-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(CLASSES)
+test-no-session: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
-test-quality: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
+test-quality: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
 	$(PYTEST) -m quality tests/quality
 
 .PHONY: test-cluster
-test-cluster: $(call EACH_TIME,java package) $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests that start a Spark cluster on this machine
+test-cluster: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) ## Run the tests that start a Spark cluster on this machine
 	$(PYTEST) -m cluster tests/cluster
 
 .PHONY: test-broker
@@ -231,7 +232,7 @@ lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEA
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
 .PHONY: test-dags
-test-dags: $(call EACH_TIME,java package) $(INSTALLED) $(JARS) $(CLASSES) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
 	$(GIVING_WAY) $(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm

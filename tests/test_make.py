@@ -187,7 +187,7 @@ def test_what_is_installed_is_installed_once(
     assert ("scripts/install" in told.stdout) is installs
 
 
-@pytest.mark.parametrize("mark", ["spark", "quality", "cluster", "broker"])
+@pytest.mark.parametrize("mark", ["spark", "quality", "cluster", "broker", "swarm"])
 def test_every_file_with_a_mark_is_read_by_the_target_of_the_mark(mark: str, project: Path) -> None:
     """`make test-spark` and its like read some folders: nothing that has their mark lies elsewhere."""
     told = make(project, "--dry-run", f"test-{mark}")
@@ -200,7 +200,7 @@ def test_every_file_with_a_mark_is_read_by_the_target_of_the_mark(mark: str, pro
         if re.search(rf"pytest\.mark\.{mark}\b", file.read_text())
     ]
     assert files
-    assert [file for file in files if not read & set(map(str, file.parents))] == []
+    assert [file for file in files if not read & {str(file), *map(str, file.parents)}] == []
 
 
 def test_help_comes_first(project: Path) -> None:
