@@ -124,8 +124,9 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. All that one JVM can do is one suite:
 # each starts with code that no compiler has seen, and the longest of all is as long as two cores take for the rest.
-# The archive of classes is made beside it and the fast tests, for the suites after them.
-SUITES := test-session $(CLASSES) test-fast test-dags test-no-session test-cluster test-spec test-swarm test-screens test-docs test-if-possible
+# The archive of classes is made beside it and the fast tests, for the suites after them. The last has two processes: one
+# core would have nothing to do at the end.
+SUITES := test-session $(CLASSES) test-fast test-dags test-no-session test-cluster test-spec test-if-possible test-screens test-docs test-swarm
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
