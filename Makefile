@@ -212,8 +212,8 @@ test-no-session: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) $(BROKER
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
-test-quality: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) ## Run the tests of the checks, which start Spark
-	$(PYTEST) -m quality tests/quality
+test-quality: java $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
+	$(PY) -m pytest -m quality tests/quality
 
 .PHONY: test-cluster
 test-cluster: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) ## Run the tests that start a Spark cluster on this machine

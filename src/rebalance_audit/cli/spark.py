@@ -266,7 +266,10 @@ def _is_small(lake: str) -> bool:
     folder = local_path(lake)
     if folder is None:
         return False
-    return sum(file.stat().st_size for file in folder.rglob("*.parquet")) <= SMALL_LAKE_BYTES
+    try:
+        return sum(file.stat().st_size for file in folder.rglob("*.parquet")) <= SMALL_LAKE_BYTES
+    except FileNotFoundError:
+        return False  # somebody else removes files meanwhile, as maintenance does
 
 
 def _recorded(config: Config) -> str:

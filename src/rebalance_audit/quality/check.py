@@ -29,8 +29,8 @@ from rebalance_audit.tables.window import Window
 
 AHEAD: Final = 2
 """Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""
-FEW_BYTES: Final = 4 << 20
-"""Of tables, some 500 000 records with what comes of them: up to here a check is over before compiled code has paid for
+FEW_TABLE_BYTES: Final = 4 << 20
+"""Some 500 000 records with what comes of them: up to here a check is over before compiled code has paid for
 itself."""
 
 
@@ -83,7 +83,7 @@ def run_check(lake: Lake, request: CheckRequest, tell: Tell = untold) -> CheckRe
     suites = Suites(request.docs)
     results: list[CheckResult] = []
     tables = TableFrames(lake, request.scope)
-    with small_queries(lake.spark, when=tables.bytes_expected(names) <= FEW_BYTES):
+    with small_queries(lake.spark, when=tables.size_bytes(names) <= FEW_TABLE_BYTES):
         for table in _ahead(tables, request.scope, names):
             tell(f"checking {table.schema.full_name}")
             try:

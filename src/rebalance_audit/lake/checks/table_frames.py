@@ -32,7 +32,7 @@ class TableFrames:
                 self._found[name] = None if version is None else (version, self._read(name))
             return self._found[name]
 
-    def bytes_expected(self, names: Iterable[str]) -> int:
+    def size_bytes(self, names: Iterable[str]) -> int:
         """How many bytes the files of these tables have. Raises LakeNotReadable."""
         found = [table for name in names if (table := self.find(name)) is not None]
         return sum(bytes_expected(rows) for _, rows in found)
