@@ -3,8 +3,8 @@
 import shutil
 from typing import Final
 
-NAMES: Final = ("chromium", "google-chrome", "chrome")
-"""Programs that will do; Debian and Ubuntu have the package chromium."""
+NAMES: Final = ("chromium-headless-shell", "chromium", "google-chrome", "chrome")
+"""Programs that will do, the cheapest first; Debian has a package for each of the first two."""
 
 
 class NoBrowserError(Exception):
