@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import LakeError
 from rebalance_audit.lake.session.class_archive import class_archive, recording, sharing
 from rebalance_audit.lake.session.java_classes import java_class, remember_classes
-from rebalance_audit.lake.session.private_spark import check_is_classic
+from rebalance_audit.lake.session.private_spark import check_is_classic, forget_origins
 from rebalance_audit.resources import read_text, resource
 
 LOCAL_CONF: Final = "conf/spark/local.conf"
@@ -152,6 +153,7 @@ def build_session(
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
     _require_delta(spark)
     remember_classes(spark)
+    forget_origins(spark, partial(java_class, spark))
     return spark
 
 
