@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 from typing import Any, Final, TypeAlias
 
 from great_expectations.expectations.core.expect_column_values_to_be_between import (
@@ -20,9 +18,8 @@ from great_expectations.expectations.core.expect_column_values_to_not_be_null im
 )
 from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.metadata_types import FailureSeverity
-from great_expectations.expectations.row_conditions import Column, Condition
 
-from rebalance_audit.tables.checks import Check, CheckKind, Where, where_words, words
+from rebalance_audit.tables.checks import Check, CheckKind, where_words, words
 from rebalance_audit.tables.schemas import TableSchema
 
 SEVERITIES: Final = {"fail": FailureSeverity.CRITICAL, "warn": FailureSeverity.WARNING}
@@ -49,10 +46,11 @@ class Expected:
 
 
 def expectation_of(schema: TableSchema, check: Check, problem: str | None) -> Expected:
-    """The expectation for a single check; `problem` is the name of the column that says what breaks it, if any."""
+    """The expectation for a single check; `problem` is the name of the column that says what breaks it.
+
+    None for a check of one column without conditions.
+    """
     kind, arguments = OF_COLUMNS[check.kind](check) if problem is None else _no_problem(problem)
-    if problem is None and check.where:
-        arguments["row_condition"] = reduce(and_, map(_condition, check.where))
     name = name_of(schema, check)
     expectation = kind(
         **arguments,
@@ -71,16 +69,6 @@ def name_of(schema: TableSchema, check: Check) -> str:
     parts += [check.table] if check.table is not None else []
     parts += [f"where {' and '.join(map(where_words, check.where))}"] if check.where else []
     return " ".join(parts)
-
-
-def _condition(where: Where) -> Condition:
-    column = Column(where.column)
-    if where.is_null is not None:
-        return column.is_null() if where.is_null else column.is_not_null()
-    if len(where.values) == 1:
-        # The library's IN does not accept a boolean.
-        return column == where.values[0]
-    return column.is_in(list(where.values))
 
 
 # --- kinds that the library knows --------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Tables as frames that an expectation can judge row by row.
 
-Most checks look at one row. Those that look at its neighbours or at another table get a column of their own here: null
-if the row is fine, otherwise a sentence that says what is wrong. One pass computes all columns of a table.
+Most checks look at one column of a row. Those that look at others, at its neighbours or at another table get a column
+of their own here: null if the row is fine, otherwise a sentence that says what is wrong. One pass computes all columns
+of a table.
 """
 
 from collections.abc import Sequence
@@ -69,7 +70,9 @@ def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> Che
         sight = Sight(tables, scope, name, schema.begins_at)
         rows = PROBLEMS[check.kind](sight, rows, check)
     rows = rows.where(_in_window(schema, scope))
-    for number, check in enumerate(check for check in judged if check.kind in ROW_PROBLEMS):
+    # A condition, too: a suite would ask twice more for the rows of each.
+    of_rows = [check for check in judged if check.kind in ROW_PROBLEMS or check.where]
+    for number, check in enumerate(check for check in of_rows if check not in checked.problems):
         checked.problems[check] = name = f"row_problem_{number}"
         rows = rows.withColumn(name, _row_problem(check))
     checked.frame = rows.persist(StorageLevel.MEMORY_AND_DISK)
