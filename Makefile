@@ -16,6 +16,7 @@ AIRFLOW_VENV := .venv-airflow
 AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
+TEST_JARS := jars/tests/.fetched
 # What Java need not load and check anew each time that a test starts it: six seconds of processor time for Spark, one
 # for a broker.
 CLASSES := build/classes.json
@@ -136,7 +137,7 @@ EACH_TIME = $(if $(SIDE_BY_SIDE),,$(1))
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the suites side by side
+test: java $(INSTALLED) node $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the suites side by side
 	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
@@ -199,28 +200,28 @@ test-swarm: $(INSTALLED) ## Simulate a few hundred seeds, audit some of them, br
 	SWARM_SEEDS=300 $(SWARM) $(HAVE_SWARMS)
 
 .PHONY: test-spark
-test-spark: java $(INSTALLED) $(JARS) ## Run the tests that start Spark
+test-spark: java $(INSTALLED) $(JARS) $(TEST_JARS) ## Run the tests that start Spark
 	$(PY) -m pytest -m spark tests/cli tests/spark
 
 # `test-spark`, `test-broker` and `test-quality` together, otherwise divided: all that can share one JVM, and what starts
 # its own.
 .PHONY: test-session test-no-session
-test-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
+test-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PY) -m pytest -m "spark or live or quality" tests/spark tests/broker tests/quality
 
-test-no-session: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES)
+test-no-session: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
-test-quality: java $(INSTALLED) $(JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
+test-quality: java $(INSTALLED) $(JARS) $(TEST_JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
 	$(PY) -m pytest -m quality tests/quality
 
 .PHONY: test-cluster
-test-cluster: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) ## Run the tests that start a Spark cluster on this machine
+test-cluster: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) $(TEST_JARS) ## Run the tests that start a Spark cluster on this machine
 	$(PYTEST) -m cluster tests/cluster
 
 .PHONY: test-broker
-test-broker: java $(INSTALLED) $(JARS) $(BROKER_JARS) $(BROKER_CLASSES) ## Run the tests that start a Kafka broker
+test-broker: java $(INSTALLED) $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES) ## Run the tests that start a Kafka broker
 	$(PY) -m pytest -m broker $(WITH_BROKER) tests/broker
 
 # The pinned release is the one that `jars-broker` fetches.
@@ -233,7 +234,7 @@ lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEA
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
 .PHONY: test-dags
-test-dags: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) $(TEST_JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
 	$(GIVING_WAY) $(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm

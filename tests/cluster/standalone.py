@@ -15,6 +15,7 @@ import pyspark
 
 from rebalance_audit.lake.session.class_archive import class_archive, sharing
 from rebalance_audit.resources import checkout_root
+from tests.support import local_files
 from tests.support.ports import free_ports
 from tests.support.processes import below, command_line, kill
 
@@ -24,6 +25,7 @@ SITE_PACKAGES = SPARK_HOME.parent
 ZIP = ROOT / "dist" / "rebalance_audit.zip"
 JAVA_OPTIONS = f"{sharing(class_archive())} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
+    **local_files.SETTINGS,
     # Two cores, two tasks; the rest is as conf/spark/standalone.conf has it.
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
@@ -165,6 +167,8 @@ def environment(folder: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
+        **local_files.CLASS_PATH,
         "PYSPARK_PYTHON": str(folder / "python"),
         "PYSPARK_DRIVER_PYTHON": str(folder / "python"),
         # Without `site` (-S) the path file of the editable install is not read.

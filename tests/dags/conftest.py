@@ -37,7 +37,17 @@ CLASSES = (
 )
 """As `make` has it made by `rebalance-audit warmup`: it is another environment's."""
 
+LOCAL_FILES = next((ROOT / "jars" / "tests").glob("hadoop-bare-naked-local-fs-*.jar"), None)
+"""As in tests/support/local_files.py: no process for each file that is written."""
+if LOCAL_FILES is not None:
+    os.environ["SPARK_DIST_CLASSPATH"] = str(LOCAL_FILES)
+
 SPARK = {
+    **(
+        {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
+        if LOCAL_FILES is not None
+        else {}
+    ),
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

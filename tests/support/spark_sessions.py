@@ -1,6 +1,7 @@
 """The Spark of the tests: small, on two cores, without the network."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,12 @@ from rebalance_audit.lake.session.spark_session import (
     build_session,
 )
 from rebalance_audit.resources import checkout_root
+from tests.support import local_files
+
+os.environ |= local_files.CLASS_PATH  # also for the processes that tests start
 
 SETTINGS: Final[Mapping[str, str]] = {
+    **local_files.SETTINGS,
     # Two cores, two tasks: the tests' data is small, each task has its price.
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
