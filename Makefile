@@ -125,9 +125,8 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others. Those that take
 # longest begin first, and each prints all that it has to say when it has ended. All that one JVM can do is one suite:
 # each starts with code that no compiler has seen, and the longest of all is as long as two cores take for the rest.
-# The archive of classes is made beside it and the fast tests, for the suites after them. The last has two processes: one
-# core would have nothing to do at the end.
-SUITES := test-session $(CLASSES) test-fast test-dags test-no-session test-cluster test-spec test-if-possible test-screens test-docs test-swarm
+# The archive of classes is made beside it and the fast tests, for the suites after them.
+SUITES := test-session $(CLASSES) test-fast test-dags test-swarm test-no-session test-cluster test-spec test-if-possible test-screens test-docs
 SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
@@ -145,18 +144,20 @@ NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
 NEEDS_MORE := $(NEEDS_JVM) tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
 PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
-# Two processes, each of which has what the tests of a file share: their logs, audits, lakes.
-IN_TWO := -n 2 --dist loadfile
+# Two processes; one beside other suites, which keep the other core busy: two would import and collect everything twice.
+IN_TWO := $(if $(SIDE_BY_SIDE),,-n 2)
+# Each has what the tests of a file share: their logs, audits, lakes.
+BY_FILE := $(if $(SIDE_BY_SIDE),,--dist loadfile)
 # One session for all tests that need one, and the other process for those that need a broker alone.
 WITH_BROKER := -n 2 --dist loadgroup
 
 # Simulations and damaged logs, whose number is a matter of patience.
-SWARM := $(PYTEST) -m swarm -n 2 -q
+SWARM := $(PYTEST) -m swarm $(IN_TWO) -q
 HAVE_SWARMS := tests/sim tests/fuzz tests/accuracy tests/audit/broker_log tests/cli/commands/test_present.py
 
 .PHONY: test-fast
 test-fast: $(INSTALLED) ## Run the tests that need no JVM, but for random clusters and damaged logs
-	$(PYTEST) -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(PLAIN)
+	$(PYTEST) -m "not spark and not quality and not cluster and not broker and not swarm" $(IN_TWO) $(BY_FILE) $(PLAIN)
 
 .PHONY: test-spec
 test-spec: $(call EACH_TIME,node java) $(INSTALLED) $(QUINT) $(TLC) ## Hold handlers and real logs against the specifications, a small part of `make spec`
