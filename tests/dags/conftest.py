@@ -48,20 +48,22 @@ SPARK = {
         if LOCAL_FILES is not None
         else {}
     ),
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     # The log is small, and a JVM lives for a quarter of a minute: tasks and compilers cost more than they give.
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
-    "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.buffer.pageSize": "4m",
-    # All of the heap from the start, as in tests/support/spark_sessions.py.
+    "spark.sql.ui.explainMode": "simple",
+    # As in tests/support/spark_sessions.py: one job writes at a time, and has all of the heap from the start. One context
+    # for all logging, as local runs have it.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
     "spark.driver.extraJavaOptions": " ".join(
-        [*CLASSES, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m"]
+        [
+            *CLASSES,
+            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m",
+            "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector",
+        ]
     ),
 }
 
@@ -97,6 +99,7 @@ class Site:
             "jars": ",".join(map(str, sorted((ROOT / "jars" / "spark").glob("*.jar")))),
             "py_files": str(package),
             "driver_memory": "1g",
+            "properties_file": str(ROOT / "conf" / "spark" / "local.conf"),
             "conf": SPARK,
         }
         self.set()
