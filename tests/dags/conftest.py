@@ -55,8 +55,8 @@ SPARK = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
-    # As in tests/support/spark_sessions.py: one job writes at a time, and has all of the heap from the start. One context
-    # for all logging, as local runs have it.
+    # As in tests/support/spark_sessions.py: one job writes at a time, and has all of the heap from the start. One
+    # context for all logging, as local runs have it.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
     "spark.driver.extraJavaOptions": " ".join(
         [
