@@ -127,7 +127,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # each starts with code that no compiler has seen, and the longest of all is as long as two cores take for the rest.
 # The archive of classes is made beside it and the fast tests, for the suites after them.
 SUITES := test-session $(CLASSES) test-fast test-dags test-swarm test-no-session test-cluster test-spec test-if-possible test-screens test-docs
-SUITES_AT_ONCE := 4
+SUITES_AT_ONCE := 3
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
 # What is done each time that a suite is asked for. `make test` has done it before such a suite begins: one that has to wait
