@@ -1,7 +1,7 @@
 """Great Expectations at work: a suite per table, run over a Spark frame, without a project folder and without network.
 
-A suite says only which expectations hold, with one job for each condition. `lake.checks.check_frames.broken_rows` finds
-the rows that break the others, in one job for all.
+A suite says only which expectations hold; it is told no conditions, each of which would cost it two jobs.
+`lake.checks.check_frames.broken_rows` finds the rows that break the others, in one job for all.
 """
 
 import os

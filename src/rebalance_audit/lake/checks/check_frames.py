@@ -70,9 +70,10 @@ def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> Che
         sight = Sight(tables, scope, name, schema.begins_at)
         rows = PROBLEMS[check.kind](sight, rows, check)
     rows = rows.where(_in_window(schema, scope))
-    # A condition, too: a suite would ask twice more for the rows of each.
-    of_rows = [check for check in judged if check.kind in ROW_PROBLEMS or check.where]
-    for number, check in enumerate(check for check in of_rows if check not in checked.problems):
+    # For a column under a condition, too, a suite would count the rows twice more.
+    others = [check for check in judged if check not in checked.problems]
+    of_rows = [check for check in others if check.kind in ROW_PROBLEMS or check.where]
+    for number, check in enumerate(of_rows):
         checked.problems[check] = name = f"row_problem_{number}"
         rows = rows.withColumn(name, _row_problem(check))
     checked.frame = rows.persist(StorageLevel.MEMORY_AND_DISK)

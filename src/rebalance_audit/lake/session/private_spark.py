@@ -91,9 +91,9 @@ def forget_origins(spark: SparkSession, classes: Callable[[str], Any]) -> None:
     with gzip: 4 of 5 ms, and 2 of 3 to unpack. `classes` gives a class of Java by its full name. In its place: nothing.
     """
     conf = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - see above
-    classes(JAVA_CLASS).forName(JOB_CONF)  # all settings are read again when its own come
-    conf.size()  # and are not read before they are used
     try:
+        classes(JAVA_CLASS).forName(JOB_CONF)  # all settings are read again when its own come
+        conf.size()  # and are not read before they are used
         origins = classes(JAVA_CLASS).forName(HADOOP_CONF).getDeclaredField("updatingResource")
         origins.setAccessible(True)
         origins.get(conf).clear()
