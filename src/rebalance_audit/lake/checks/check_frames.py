@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.checks.row_problems import COLUMN_PROBLEMS, ROW_PROBLEMS, conditions
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.checks.table_frames import TableFrames
-from rebalance_audit.lake.checks.table_problems import PROBLEMS, Sight
+from rebalance_audit.lake.checks.table_problems import Sight, judged_together, with_problems
 from rebalance_audit.tables.checks import Check, single_checks
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -65,17 +65,21 @@ def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> Che
     used = {name for check in judged for name in check.used_columns}
     used |= {*schema.key, *filter(None, [schema.begins_at])}
     rows = table.select(*[name for name in table.columns if name in used])
-    for number, check in enumerate(check for check in judged if check.kind in PROBLEMS):
-        checked.problems[check] = name = f"problem_{number}"
-        sight = Sight(tables, scope, name, schema.begins_at)
-        rows = PROBLEMS[check.kind](sight, rows, check)
+    for together in judged_together(judged):
+        names = {
+            check: f"problem_{len(checked.problems) + at}" for at, check in enumerate(together)
+        }
+        sight = Sight(tables, scope, names[together[0]], schema.begins_at)
+        rows = with_problems(sight, rows, names)
+        checked.problems |= names
     rows = rows.where(_in_window(schema, scope))
     # For a column under a condition, too, a suite would count the rows twice more.
     others = [check for check in judged if check not in checked.problems]
     of_rows = [check for check in others if check.kind in ROW_PROBLEMS or check.where]
-    for number, check in enumerate(of_rows):
-        checked.problems[check] = name = f"row_problem_{number}"
-        rows = rows.withColumn(name, _row_problem(check))
+    names = {check: f"row_problem_{number}" for number, check in enumerate(of_rows)}
+    checked.problems |= names
+    # In one step: Spark analyses a plan anew with each.
+    rows = rows.withColumns({name: _row_problem(check) for check, name in names.items()})
     checked.frame = rows.persist(StorageLevel.MEMORY_AND_DISK)
     checked.rows = checked.frame.count()
     return checked

@@ -1,10 +1,10 @@
 """What is wrong with a row, judged by its neighbours or by another table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
-from operator import and_
+from operator import and_, gt, ne
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -17,11 +17,18 @@ from rebalance_audit.tables.checks import HOUR, Check, CheckKind, column_of_term
 
 ENDLESS: Final = (1 << 63) - 1
 """The end of a stretch that has not ended."""
+HELPERS: Final = ("found", "known", "lacks")
+"""What the names of columns end in that lead to what is wrong."""
+COMPARISONS: Final[Mapping[CheckKind, tuple[str, Callable[[Column, Column], Column]]]] = {
+    "total": ("it is", ne),
+    "at_most": ("it is at most", gt),
+}
+"""Kind -> how the sum of another table is told, and when a value does not agree with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a check over more than one row uses, and the name of its column."""
+    """What checks over more than one row use, and the name of the first one's column."""
 
     tables: TableFrames
     scope: Scope
@@ -57,7 +64,7 @@ class Sight:
 
     def told(self, rows: DataFrame, problem: Column) -> DataFrame:
         """The rows with the column that says what is wrong, and without those that led to it."""
-        helpers = [f"{self.name}_{what}" for what in ("found", "known", "lacks")]
+        helpers = [f"{self.name}_{what}" for what in HELPERS]
         return rows.withColumn(self.name, problem).drop(*helpers)
 
     def there(self, check: Check) -> list[Column]:
@@ -151,37 +158,30 @@ def _refers(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
     return sight.told(joined, problem)
 
 
-def _total(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
-    return _compared(sight, rows, check, "it is", lambda value, total: value != total)
+def _summed(sight: Sight, rows: DataFrame, names: Mapping[Check, str]) -> DataFrame:
+    """The rows with a column for each of these checks, by its name: all compare with sums over the same rows."""
+    first, *_ = names
+    amounts = [amount for check, name in names.items() for amount in _amounts(check, name)]
+    totals = sight.table(first).groupBy(*sight.there(first)).agg(*amounts)
+    joined, known = sight.known(sight.join(rows, totals, first.within), first)
+    problems = {}
+    for check, name in names.items():
+        (value,), total = check.columns, F.coalesce(F.col(f"{name}_found"), F.lit(0))
+        phrase, is_wrong = COMPARISONS[check.kind]
+        complete = ~F.coalesce(F.col(f"{name}_lacks"), F.lit(False))
+        problems[name] = F.when(
+            sight.judged(check) & known & complete & is_wrong(F.col(value), total),
+            F.concat_ws(" ", F.col(value), F.lit(f"here, by {check.table} {phrase}"), total),
+        )
+    helpers = [f"{name}_{what}" for name in names.values() for what in HELPERS]
+    return joined.withColumns(problems).drop(*helpers)
 
 
-def _at_most(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
-    return _compared(sight, rows, check, "it is at most", lambda value, total: value > total)
-
-
-def _compared(
-    sight: Sight,
-    rows: DataFrame,
-    check: Check,
-    phrase: str,
-    is_wrong: Callable[[Column, Column], Column],
-) -> DataFrame:
-    (value,) = check.columns
+def _amounts(check: Check, name: str) -> tuple[Column, Column]:
+    """The sum that a check compares with, and whether a value of it is missing."""
     amount = F.count(F.lit(1)) if check.of == "*" else F.sum(str(check.of))
-    found, lacks = f"{sight.name}_found", f"{sight.name}_lacks"
     lacking = F.col(str(check.of)).isNull() if check.if_known else F.lit(False)
-    there = sight.table(check).groupBy(*sight.there(check))
-    totals = there.agg(amount.alias(found), F.bool_or(lacking).alias(lacks))
-    joined, known = sight.known(sight.join(rows, totals, check.within), check)
-    total = F.coalesce(found, F.lit(0))
-    problem = F.when(
-        sight.judged(check)
-        & known
-        & ~F.coalesce(lacks, F.lit(False))
-        & is_wrong(F.col(value), total),
-        F.concat_ws(" ", F.col(value), F.lit(f"here, by {check.table} {phrase}"), total),
-    )
-    return sight.told(joined, problem)
+    return amount.alias(f"{name}_found"), F.bool_or(lacking).alias(f"{name}_lacks")
 
 
 def _fresh(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
@@ -204,8 +204,26 @@ PROBLEMS: Final[Mapping[CheckKind, Callable[[Sight, DataFrame, Check], DataFrame
     "no_overlap": _no_overlap,
     "contiguous": _contiguous,
     "refers": _refers,
-    "total": _total,
-    "at_most": _at_most,
     "fresh": _fresh,
 }
 """Kind -> function that adds the column with what is wrong with each row."""
+
+
+def judged_together(checks: Iterable[Check]) -> list[list[Check]]:
+    """The checks of neighbours and other tables, those together that compare with sums over the same rows."""
+    found: dict[object, list[Check]] = {}
+    for check in checks:
+        if check.kind in COMPARISONS:
+            alike = (check.table, check.there, check.there_where, check.within, check.if_any)
+            found.setdefault(alike, []).append(check)
+        elif check.kind in PROBLEMS:
+            found[check] = [check]
+    return list(found.values())
+
+
+def with_problems(sight: Sight, rows: DataFrame, names: Mapping[Check, str]) -> DataFrame:
+    """The rows with the columns of checks that are judged together, by their names."""
+    first, *_ = names
+    if first.kind in COMPARISONS:
+        return _summed(sight, rows, names)
+    return PROBLEMS[first.kind](sight, rows, first)
