@@ -123,7 +123,7 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # --- checks ------------------------------------------------------------------------------------
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others: with three at once
-# instead of four both cores were busy 95 instead of 98 % of the time. Those that take longest begin first, and each
+# instead of four both cores were busy 95 instead of 99 % of the time. Those that take longest begin first, and each
 # prints all that it has to say when it has ended. All that one JVM can do is one suite: each starts with code that no
 # compiler has seen. The archive of classes is made beside suites that need none, for those after them. What is left at
 # the end is to keep both cores busy: a cluster has several processes, a browser hardly more than one.

@@ -29,6 +29,12 @@ settings.load_profile("tests")
 gc.set_threshold(10_000, 10, 10)
 
 
+def pytest_unconfigure() -> None:
+    """Tell of what is garbage by now; pytest then collects five times, half a second each after thousands of tests."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
     """The one session of all tests, but for those that need it set up in another way."""
