@@ -62,10 +62,10 @@ class Sight:
         clusters = self.table(check).select("cluster").distinct().withColumn(name, F.lit(True))
         return rows.join(F.broadcast(clusters), "cluster", "left"), F.col(name).isNotNull()
 
-    def told(self, rows: DataFrame, problem: Column) -> DataFrame:
-        """The rows with the column that says what is wrong, and without those that led to it."""
-        helpers = [f"{self.name}_{what}" for what in HELPERS]
-        return rows.withColumn(self.name, problem).drop(*helpers)
+    def told(self, rows: DataFrame, problems: Mapping[str, Column]) -> DataFrame:
+        """The rows with columns that say what is wrong, by their names, and without those that led to them."""
+        helpers = [f"{name}_{what}" for name in problems for what in HELPERS]
+        return rows.withColumns(dict(problems)).drop(*helpers)
 
     def there(self, check: Check) -> list[Column]:
         """The terms of `there`, as columns named by their place."""
@@ -155,7 +155,7 @@ def _refers(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
         sight.judged(check) & known & whole & F.col(found).isNull(),
         F.lit(f"{check.table} has no such row"),
     )
-    return sight.told(joined, problem)
+    return sight.told(joined, {sight.name: problem})
 
 
 def _summed(sight: Sight, rows: DataFrame, names: Mapping[Check, str]) -> DataFrame:
@@ -173,8 +173,7 @@ def _summed(sight: Sight, rows: DataFrame, names: Mapping[Check, str]) -> DataFr
             sight.judged(check) & known & complete & is_wrong(F.col(value), total),
             F.concat_ws(" ", F.col(value), F.lit(f"here, by {check.table} {phrase}"), total),
         )
-    helpers = [f"{name}_{what}" for name in names.values() for what in HELPERS]
-    return joined.withColumns(problems).drop(*helpers)
+    return sight.told(joined, problems)
 
 
 def _amounts(check: Check, name: str) -> tuple[Column, Column]:
