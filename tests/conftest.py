@@ -1,6 +1,5 @@
 """What holds for all tests."""
 
-import atexit
 import gc
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,6 @@ def pytest_unconfigure() -> None:
     """Tell of what is garbage by now; pytest then collects five times, half a second each after thousands of tests."""
     gc.collect()
     gc.freeze()
-    atexit.register(gc.unfreeze)  # DuckDB would tell of what is left at Python's end
 
 
 @pytest.fixture(scope="session")
