@@ -8,8 +8,8 @@ import unicodedata
 from hashlib import blake2b
 from typing import Final
 
-NAME_MAX: Final = 120
-"""Characters of one name in a text for people; the broker's longest member ids of ordinary clients are shorter."""
+NAME_MAX: Final = 256
+"""Characters of one name in a text for people. A topic has 249 at most (`Topic.MAX_NAME_LENGTH`), an id 32,767."""
 TEXT_MAX: Final = 2000
 """Characters of one sentence that a table holds."""
 _TAIL: Final = 24

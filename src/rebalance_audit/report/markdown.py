@@ -7,17 +7,16 @@ from rebalance_audit.report.explanation import Explanation
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.visible import visible
 
-_SIGNS: Final = re.compile(r"([\\`*_{}\[\]<>#|~$])")
-"""What Markdown, HTML in it, or a formula would begin or end with."""
-_AS_ENTITY: Final = (
-    # What forges make a link or a mention of although it has no markup.
-    (re.compile(r"&"), "&amp;"),
-    (re.compile(r":(?=//)"), "&#58;"),
-    (re.compile(r"(?i)(?<=\bwww)\."), "&#46;"),
-    (re.compile(r"(?<!\w)@(?=\w)"), "@&#8203;"),
-    (re.compile(r"(?<!\w)#(?=\d)"), "#&#8203;"),
+_SIGNS: Final = re.compile(
+    r"""
+    (?P<markup> [\\`*_{}\[\]<>|~$] | \#(?!\d) )       # of Markdown, of HTML in it, of a formula
+    | (?P<entity> & | :(?=//) | (?i:(?<=\bwww)\.) )  # what readers make a character or a link of
+    | (?P<mention> (?<!\w)@(?=\w) | \#(?=\d) )        # what they make a person or a ticket of
+    """,
+    re.VERBOSE,
 )
-_OF_A_LIST: Final = re.compile(r"[-+](?=\s|$)|\d+(?=[.)](?:\s|$))")
+_NO_WIDTH: Final = "&#8203;"
+_OF_A_LIST: Final = re.compile(r"([-+]|\d+[.)])(?=\s|$)")
 _BLANKS: Final = re.compile(r" +")
 
 
@@ -38,14 +37,19 @@ def markdown_of(explanation: Explanation, group_id: str, names: MemberNames) -> 
 def literal(text: str) -> str:
     """A text of one line that Markdown shows as it is; control characters are escaped first."""
     text = visible(text)
-    for sign, entity in _AS_ENTITY:
-        text = sign.sub(entity, text)
-    # Ours are the entities' own signs.
-    text = re.sub(r"&\\#", "&#", _SIGNS.sub(r"\\\1", text))
+    written = _SIGNS.sub(_escaped, text)
     if found := _OF_A_LIST.match(text):
-        return (
-            f"{text[: found.end()]}\\{text[found.end() :]}" if found[0].isdigit() else f"\\{text}"
-        )
+        return f"{written[: found.end() - 1]}\\{written[found.end() - 1 :]}"
     if found := _BLANKS.match(text):
-        return "&#32;" * found.end() + text[found.end() :]
-    return text
+        return "&#32;" * found.end() + written[found.end() :]
+    return written
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    match sign.lastgroup:
+        case "markup":
+            return f"\\{sign[0]}"
+        case "entity":
+            return f"&#{ord(sign[0])};"
+        case _:
+            return ("\\#" if sign[0] == "#" else "@") + _NO_WIDTH
