@@ -175,6 +175,7 @@ class FlappingMember(Watcher):
         if client.began is None:
             return
         took_ms = client.last_ms - client.began.record_timestamp_ms
+        whom = spell_who(who)
         self.find(
             client.began,
             None if going_on else client.last_ms,
