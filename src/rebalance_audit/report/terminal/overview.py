@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -198,7 +198,7 @@ def print_rebalances(
             epochs_of(row),
             _took(row),
             _cause(layout, row, triggers),
-            cell(held_up or words.NOTHING),
+            cell(held_up.text() or words.NOTHING),
             words.number(row["partitions_moved"]),
             words.bounds(unowned_of(row)),
         )
@@ -280,15 +280,27 @@ def _cause(
     return text.append(visible(sentence), "default")
 
 
-def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> str:
+class _HeldUpBy(NamedTuple):
     """The members that kept others waiting; where none did, the one that arrived last."""
+
+    names: str = ""
+    is_last: bool = False
+
+    def text(self) -> str:
+        """For a column of that name."""
+        return f"last: {self.names}" if self.is_last else self.names
+
+
+def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> _HeldUpBy:
     group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
     holders = verdicts.holders(rebalance)
     if holders:
-        return ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
+        return _HeldUpBy(
+            ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
+        )
     if slowest is None or not rebalance["duration_ms"] or is_classic(rebalance):
-        return ""
-    return f"last: {layout.names.of(group_id, slowest)}"
+        return _HeldUpBy()
+    return _HeldUpBy(layout.names.of(group_id, slowest), is_last=True)
 
 
 def _took(row: TableRow) -> Text:
@@ -297,10 +309,10 @@ def _took(row: TableRow) -> Text:
     return cell(words.bounds(duration_of(row)))
 
 
-def _aside(row: TableRow, held_up: str) -> str:
+def _aside(row: TableRow, held_up: _HeldUpBy) -> str:
     parts = []
-    if held_up:
-        parts.append(held_up if held_up.startswith("last: ") else f"held up by {held_up}")
+    if held_up.names:
+        parts.append(held_up.text() if held_up.is_last else f"held up by {held_up.names}")
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
     unowned = unowned_of(row)
