@@ -76,11 +76,13 @@ fuzzed = settings(
 )
 
 
+BEGINNINGS = Names("M", "C", ("a", "b", "c"), ("p", "q", "r"), "s", "h", "t", "u")
+
+
 @st.composite
 def hostile(draw: st.DrawFn) -> Names:
     """Ids of one kind differ, and sort alike when they are escaped, by what they begin with."""
-    plain = Names(("M"), ("C"), ("a", "b", "c"), ("p", "q", "r"), "s", "h", "t", "u")
-    return plain.mapped(lambda name: name + draw(names_of_tenants))
+    return BEGINNINGS.mapped(lambda name: name + draw(names_of_tenants))
 
 
 def texts(names: Names, folder: Path) -> dict[str, str]:
@@ -138,9 +140,7 @@ def obeyed(text: str) -> set[str]:
     return {char for char in text if unicodedata.category(char) in OBEYED and char != "\n"}
 
 
-EVERYTHING = Names(*"MC", tuple("abc"), tuple("pqr"), *"shtu").mapped(
-    lambda name: name + "".join(PIECES[:14]) + FORGED
-)
+EVERYTHING = BEGINNINGS.mapped(lambda name: name + "".join(PIECES[:14]) + FORGED)
 
 
 @fuzzed
