@@ -7,7 +7,7 @@ from typing import Final
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.holders import HoldUp, How, Stretch, holders_of
-from rebalance_audit.report.sentence import MemberId, Moment, Name, Sentence
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Name, Sentence
 from rebalance_audit.report.summary import (
     RowKey,
     TableRow,
@@ -205,11 +205,11 @@ def rebalance_heading(rebalance: TableRow) -> Sentence:
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     noun = "generation" if is_classic(rebalance) else "epoch"
     which = f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
-    took, began = duration_of(rebalance), Moment(rebalance["started_at"])
+    took, began = duration_of(rebalance), MomentUtc(rebalance["started_at"])
     if took is None:
         return Sentence((f"{which}, since ", began))
     lasted = words.bounds_in_sentence(took)
     if took.most == took.least or not is_classic(rebalance):
         return Sentence((f"{which}, {lasted} from ", began))
     # Where the bounds differ, the time in the row is the latest at which it can have begun.
-    return Sentence((f"{which}, {lasted} until ", Moment(rebalance["ended_at"])))
+    return Sentence((f"{which}, {lasted} until ", MomentUtc(rebalance["ended_at"])))
