@@ -9,7 +9,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EAGAIN, EWOULDBLOCK
+from errno import EAGAIN, ELOOP, EWOULDBLOCK
 from pathlib import Path
 from urllib.parse import quote
 
@@ -67,8 +67,14 @@ def _lock_file(lake: str, name: str) -> Path | None:
 
 
 def _open(path: Path) -> int:
+    """Never what a link leads to: taking the lock empties the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno == ELOOP:
+            raise OSError(ELOOP, "it is a symbolic link", str(path)) from None
+        raise
 
 
 def _take(descriptor: int, path: Path, cluster: str) -> None:
