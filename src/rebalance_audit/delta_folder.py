@@ -13,28 +13,29 @@ from rebalance_audit.errors import LakeNotReadable
 
 LOG: Final = "_delta_log"
 SIDECARS: Final = re.compile(r"\d{20}\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
-"""A checkpoint of version 2, which names further files: no table of this program has one."""
+"""A checkpoint of version 2: tables have them on request alone."""
 _SHOWN: Final = 120
 """Characters of a name in a sentence."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def check_log(folder: Path) -> None:
-    """Raises LakeNotReadable for a log, not opened yet, that would have a reader open a file outside of the table."""
+    """Raises LakeNotReadable for a log, not opened yet, that leads out of the table by links."""
     log, base = folder / LOG, folder.resolve()
-    if not log.is_dir():
-        return
     if not log.resolve().is_relative_to(base):
         raise _outside(folder, LOG)
-    for entry in log.iterdir():
-        name = f"{LOG}/{entry.name}"
+    for entry in _entries(log):
         if entry.is_symlink() and not entry.resolve().is_relative_to(base):
-            raise _outside(folder, name)
-        if SIDECARS.fullmatch(entry.name):
-            raise LakeNotReadable(
-                f"{folder} cannot be read: {name!r} is a checkpoint of version 2, which names other files;"
-                " only Spark reads these."
-            )
+            raise _outside(folder, f"{LOG}/{entry.name}")
+
+
+def names_sidecars(folder: Path) -> bool:
+    """Whether a log, not opened yet, has a checkpoint that names further files of the log."""
+    return any(SIDECARS.fullmatch(entry.name) for entry in _entries(folder / LOG))
+
+
+def _entries(log: Path) -> Iterable[Path]:
+    return log.iterdir() if log.is_dir() else ()
 
 
 def check_files(table: str, folder: Path | None, names: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from rebalance_audit.delta_folder import check_files, check_log
+from rebalance_audit.delta_folder import check_files, check_log, names_sidecars
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.plain_values import plain
@@ -34,6 +34,10 @@ def open_table(lake: str, name: str) -> ds.Dataset:
     local = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
     if folder is not None:
         check_log(folder)
+        if names_sidecars(folder):
+            raise LakeNotReadable(
+                f"{path} cannot be read without Spark: its log has a checkpoint of version 2, which may name any file."
+            )
     try:
         table = DeltaTable(folder or path)
         found = table.to_pyarrow_dataset(filesystem=local)
