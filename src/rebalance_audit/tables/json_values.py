@@ -4,6 +4,7 @@ import json
 import re
 from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite
 from typing import Any, Final
 from uuid import UUID
 
@@ -24,6 +25,8 @@ def json_value(value: Any) -> Any:
             return [json_value(inner) for inner in value]
         case Decimal():
             return float(value)
+        case float() if not isfinite(value):
+            return None  # JSON has no such numbers
         case None | bool() | int() | float() | str():
             return value
         case bytes():
