@@ -53,6 +53,11 @@ def dripping(head: bytes, drop: bytes) -> Answer:
     return answer
 
 
+def silent(_: socket.socket, over: Event) -> None:
+    """Nothing."""
+    over.wait()
+
+
 def saying(text: bytes) -> Answer:
     """A fixed text."""
     return lambda client, _: client.sendall(text)
@@ -66,7 +71,7 @@ def flooding(client: socket.socket, over: Event) -> None:
 
 
 RECEIVERS: dict[str, tuple[Answer, str | None]] = {
-    "says nothing": (lambda _, over: over.wait() and None, "no answer"),
+    "says nothing": (silent, "no answer"),
     "drips its first line": (dripping(b"HTTP/1.1 2", b"0"), "no answer"),
     "drips headers": (dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), "no answer|HTTPException"),
     "continues for ever": (dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), "no answer"),

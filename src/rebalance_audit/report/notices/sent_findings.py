@@ -35,8 +35,8 @@ class SentFindings:
             known = json.loads(file.read_text(encoding="utf-8"))
             if known["format"] != _FORMAT:
                 raise BadRequest(f"{file} was written by another release.")
-            more = (dict(known.get(name, {})) for name in ("refused", "failures"))
-            return cls(file, dict(known["went_on"]), *more)
+            refused, failures = (dict(known.get(name, {})) for name in ("refused", "failures"))
+            return cls(file, dict(known["went_on"]), refused, failures)
         except (ValueError, KeyError, TypeError) as error:
             raise BadRequest(f"{file} is no list of sent findings.") from error
 
