@@ -86,10 +86,13 @@ PREFERRED: Final[Mapping[str, str]] = {
 """What suits this work better than Spark's defaults; a setting of the user's wins."""
 
 REDACTED: Final[Mapping[str, tuple[str, str]]] = {
-    # Options of Kafka's client that contain secrets, besides those that Spark hides by itself.
+    # Options of Kafka's client that contain secrets, and all options of storages, besides what Spark hides by itself.
     "spark.redaction.regex": (
         "(?i)secret|password|token|access[.]?key",
-        "(?i)jaas|passphrase|credential|keystore[.]key|certificate",
+        (
+            "(?i)jaas|passphrase|credential|keystore[.]key|certificate|account[.]?key|signature|[.]sas[.]"
+            "|(^|[.])fs[.](azure|s3a?|gs|adl|abfss?|wasbs?|oss|cos)[.]"
+        ),
     ),
     # The plan of a query on Kafka contains all its options as they are, and appears in logs, event logs, Spark's page.
     "spark.sql.redaction.string.regex": (
