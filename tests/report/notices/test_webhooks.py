@@ -188,6 +188,17 @@ def test_pagerduty_is_told_of_the_end(receiver: Receiver, tmp_path: Path) -> Non
     assert trigger["routing_key"] == "routing"
 
 
+@pytest.mark.parametrize("kind", ["slack", "pagerduty"])
+def test_a_large_group_makes_no_large_message(
+    kind: str, receiver: Receiver, tmp_path: Path
+) -> None:
+    """Ten thousand members with the longest names: a receiver that refuses the body would not learn of the finding."""
+    large = finding("1") | {"group_id": "g" * 32_767, "member_ids": ["m" * 32_767] * 10_000}
+    large |= {"detail": "d" * 1_000_000}
+    tell(receiver, tmp_path / "sent.json", [large], kind)
+    assert len(json.dumps(receiver.bodies)) < 40_000
+
+
 def test_slack_gets_plain_text(receiver: Receiver, tmp_path: Path) -> None:
     """Names from the log do not become links or mentions."""
     tell(receiver, tmp_path / "sent.json", [finding("1")], "slack")
