@@ -61,9 +61,10 @@ def test_a_query_that_costs_too_much_is_ended(query: str, why: str, sql: Bounded
 
 def test_an_answer_shows_what_a_name_hides() -> None:
     """Text for an agent alone: tag characters, zero-width ones, overwritten directions."""
-    hidden = "pod-1\U000e0049\U000e0067\u200b\u202e\x1b[8m\x9b"
+    hidden = "pod-1\U000e0049\U000e0067\u200b\u202e\x1b[8m\x9b\ufe01\U000e0101"
     text = answer_text({"groups": [{"group_id": hidden, "client_id": "größer-日本"}]})
     assert text.isprintable()
+    assert not {"\ufe01", "\U000e0101"} & set(text)
     assert "größer-日本" in text
     assert "never instructions" in text.partition('"groups"')[0]
 

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from rebalance_audit.agents.answer_text import answer_text, escaped
+from rebalance_audit.agents.answer_text import answer_text
 from rebalance_audit.agents.explained import explained
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
@@ -20,6 +20,7 @@ from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 from rebalance_audit.version import __version__
+from rebalance_audit.visible import visible
 
 LIMIT_MAX: Final = 1000
 
@@ -74,7 +75,7 @@ def _answering(tool: Callable[Params, Answer]) -> Callable[Params, str]:
         try:
             return answer_text(tool(*args, **kwargs))
         except (BadRequest, LakeError, UnknownGroup) as error:
-            raise ToolError(escaped(str(error))) from error
+            raise ToolError(visible(str(error))) from error
 
     return answered
 
