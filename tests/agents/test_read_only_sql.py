@@ -33,7 +33,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     write_tables(audited_once(CAPTURE), folder)
 
     def asked(query: str, rows_max: int = 10, **values: object) -> dict[str, Any]:
-        return query_answer.answer(
+        return query_answer.answer_query(
             {
                 "folder": str(folder),
                 "sql": query,
@@ -144,7 +144,7 @@ def test_a_server_of_one_cluster_has_no_rows_of_another(tmp_path: Path, query: s
     }
     for cluster, found in (("blue", {"blue"}), (None, {"blue", "green"})):
         lake = {"lake": open_lake(tmp_path, cluster).path, "cluster": cluster}
-        answered = query_answer.answer({**lake, **asked})["rows"]
+        answered = query_answer.answer_query({**lake, **asked})["rows"]
         assert {row["cluster"] for row in answered} == found
 
 

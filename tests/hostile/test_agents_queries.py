@@ -12,6 +12,7 @@ from tests.cli.audited import audited_once
 from tests.cli.call import segments
 
 SECONDS = 2.0
+PATIENCE = 60.0
 MEMORY_KB = 1 << 20
 """A process's resident memory at most: 1 GB."""
 
@@ -51,10 +52,12 @@ QUERIES = {
 @pytest.mark.parametrize(("query", "why"), QUERIES.values(), ids=QUERIES)
 def test_a_query_that_costs_too_much_is_ended(query: str, why: str, sql: BoundedSql) -> None:
     """In time and memory, whether DuckDB looks at its own limits or not."""
+    # What ends for another reason is given time: this machine may have others to serve.
+    seconds = SECONDS if "took" in why else PATIENCE
     began = time.monotonic()
     with pytest.raises(BadRequest, match=why):
-        sql.query(query, 1000)
-    assert time.monotonic() - began < 10 + SECONDS
+        sql.query(query, 1000, seconds)
+    assert time.monotonic() - began < PATIENCE + seconds
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MEMORY_KB
     assert sql.query("select 1 as one", 1, seconds=30.0).rows == [{"one": 1}]
 

@@ -32,7 +32,7 @@ set lock_configuration = true
 """
 
 
-def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+def answer_query(asked: Mapping[str, Any]) -> dict[str, Any]:
     """`rows` and `is_whole`, or `error` (memory, lake or query) with a `message`.
 
     `asked` has the tables, as `lake` and `cluster` or as a `folder` of Arrow files, `sql` and its `values`, and the

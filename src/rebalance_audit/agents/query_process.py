@@ -19,11 +19,11 @@ class _NotHere:
             raise ModuleNotFoundError(name)
 
 
-def main() -> None:
+def answer_stdin() -> None:
     """Answer the request on stdin."""
     # Arrow looks for pandas when it is imported, which takes twice as long as all else together.
     sys.meta_path.insert(0, _NotHere)
-    from rebalance_audit.agents.query_answer import answer  # noqa: PLC0415 - after the hook
+    from rebalance_audit.agents.query_answer import answer_query  # noqa: PLC0415 - after the hook
 
     # Whoever asks counts the time from here.
     sys.stdout.write("\n")
@@ -33,7 +33,7 @@ def main() -> None:
         return
     asked = json.loads(line)
     _limit_process(asked["memory_bytes"], asked["seconds"])
-    sys.stdout.write(json.dumps(answer(asked)))
+    sys.stdout.write(json.dumps(answer_query(asked)))
 
 
 def _limit_process(memory_bytes: int, seconds: float) -> None:
@@ -52,4 +52,4 @@ def _limit_process(memory_bytes: int, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    answer_stdin()
