@@ -17,6 +17,8 @@ TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
 PROTOCOL_TYPE: Final = "consumer"
 NEWEST_VERSION: Final = 3
+OWNED_PARTITIONS: Final = "ownedPartitions"
+"""Name of the field that a subscription may lack, in `Subscription.unread`."""
 
 _CACHED_PAYLOADS: Final = 4096
 """Generations repeat most assignments, and consumers of one topic send equal subscriptions."""
