@@ -48,12 +48,12 @@ _BOUNDS: Final = {
         estimate := coalesce(duration_estimate_ms, duration_ms)
     ) as took""",
     "epochs": """
-    struct_pack(
+    case when protocol <> 'classic' or coalesce(protocol_type, '') in ('', 'consumer') then struct_pack(
         least := coalesce(unowned_partition_min_ms, unowned_partition_ms, 0),
         most := case when unowned_partition_min_ms is not null then unowned_partition_max_ms
             when protocol <> 'classic' then unowned_partition_ms end,
         estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms, 0)
-    ) as unowned""",
+    ) end as unowned""",
 }
 """Table -> durations of which records tell no more than bounds, or nothing; earlier releases had no columns."""
 
@@ -78,8 +78,10 @@ Their time without owner has no upper bound: as `report.summary.kept_unused`.
 
 _UNOWNED: Final = f"""
     {_sum_of("unowned", "known")}, count(keeping_group) = 0 as is_all,
-    known_min_ms as unowned_partition_min_ms, case when is_all then known_max_ms end as unowned_partition_max_ms,
-    known_estimate_ms as unowned_partition_estimate_ms
+    coalesce(bool_or(unowned is not null), true) as owns_partitions,
+    case when owns_partitions then known_min_ms end as unowned_partition_min_ms,
+    case when is_all and owns_partitions then known_max_ms end as unowned_partition_max_ms,
+    case when owns_partitions then known_estimate_ms end as unowned_partition_estimate_ms
 from epochs left join kept_unused on keeping_group = group_id"""
 
 
@@ -92,7 +94,17 @@ def _of_group(stem: str) -> str:
     )
 
 
-_SUMMED: Final = ("unsettled", "unowned_partition")
+def _owned(stem: str) -> str:
+    """The same, null for a group whose members own no partitions."""
+    return ", ".join(
+        f"case when coalesce(owns_partitions, true) then {column} end as {stem}_{name}_ms"
+        for name, column in (
+            ("min", f"coalesce({stem}_min_ms, 0)"),
+            ("max", f"case when {stem}_min_ms is null then 0 else {stem}_max_ms end"),
+            ("estimate", f"coalesce({stem}_estimate_ms, 0)"),
+        )
+    )
+
 
 _GROUPS: Final = f"""
 with settled as (
@@ -128,7 +140,7 @@ with settled as (
     select distinct group_id from all_states
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
-    {", ".join(_of_group(stem) for stem in _SUMMED)}, coalesce(still_open, 0) as still_open,
+    {_of_group("unsettled")}, {_owned("unowned_partition")}, coalesce(still_open, 0) as still_open,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
     last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, stood.protocol as protocol,

@@ -74,6 +74,8 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     state = present.group_text(summary.present)
     heading = Sentence((Name(summary.group_id), f" is {state} at the end of the log."))
     protocols = " then ".join(summary.protocols) or "not known"
+    if summary.protocol_type:
+        protocols += f", protocol type {summary.protocol_type}"
     epochs = words.counted(summary.epochs, summary.epoch_noun)
     rebalances_text = words.counted(summary.rebalances, "rebalance")
     how_often = [
@@ -387,13 +389,13 @@ def _partitions(
             f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
         )
     unowned = unowned_of(epoch)
-    if not longest and unowned.most != 0:
+    if not longest and unowned is not None and unowned.most != 0:
         yield from _without_owner("Partitions were", unowned)
 
 
-def _without_owner(whose: str, unowned: Bounds) -> Iterator[Sentence]:
+def _without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
     """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
-    if words.is_known(unowned):
+    if unowned is not None and words.is_known(unowned):
         lasted = words.bounds_in_sentence(unowned)
         yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 

@@ -73,7 +73,7 @@ def read_subscription(data: bytes) -> Subscription | Malformed:
     read = embedded.read(data, messages.ConsumerProtocolSubscription)
     if isinstance(read, Malformed):
         return read
-    return Subscription(*read.fields, read.version, read.unread)
+    return Subscription._make((*read.fields, read.version, read.unread))
 
 
 @functools.lru_cache(_CACHED_PAYLOADS)
@@ -82,7 +82,7 @@ def read_assignment(data: bytes) -> Assignment | Malformed:
     read = embedded.read(data, messages.ConsumerProtocolAssignment)
     if isinstance(read, Malformed):
         return read
-    return Assignment(*read.fields, read.version, read.unread)
+    return Assignment._make((*read.fields, read.version, read.unread))
 
 
 def encode_subscription(subscription: Subscription) -> bytes:

@@ -5,7 +5,7 @@ count here that change for a reason of their own: a worker's config offset and a
 protocol that is not known all bytes count.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
@@ -61,10 +61,7 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
     }
     if not found:
         return
-    clauses = dict.fromkeys(clause for _, said in found.values() for clause in said)
-    told = join_names([*clauses][:NAMED])
-    if len(clauses) > NAMED:
-        told = f"{', '.join([*clauses][:NAMED])} and {len(clauses) - NAMED} more"
+    told = join_names([*dict.fromkeys(clause for _, said in found.values() for clause in said)])
     members = [member for member, _ in found.values()]
     only = members[0] if len(members) == 1 else None
     whose = f"{kind.member} {only.member_id}" if only else f"{len(members)} {kind.member}s"
@@ -152,7 +149,7 @@ def _connector_text(connector: str, numbers: tuple[int, ...]) -> str:
     tasks = [number for number in numbers if number != CONNECTOR]
     parts = ["the connector"] if CONNECTOR in numbers else []
     if tasks:
-        is_run = tasks == [*range(tasks[0], tasks[-1] + 1)] and len(tasks) > 1
+        is_run = tasks == [*range(tasks[0], tasks[-1] + 1)] and len(tasks) > 2
         listed = f"{tasks[0]} to {tasks[-1]}" if is_run else _listed(tasks)
         parts.append(f"task{'s' if len(tasks) > 1 else ''} {listed}")
     return f"{' and '.join(parts)} of {connector}"
@@ -164,13 +161,19 @@ def _listed(numbers: list[int]) -> str:
     return f"{named} and {more} more" if more > 0 else named
 
 
-def in_words_of(generation: Generation, verdict: Verdict) -> Verdict:
-    """The verdict with the protocol of a group whose members are no plain consumers."""
+def in_words_of(generation: Generation, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """The verdicts with the protocol of a group whose members are no plain consumers; the first with their work."""
     kind = generation.kind
     if kind is CONSUMER:
-        return verdict
+        return tuple(verdicts)
+    has = work_sentence(generation)
     name = f"Protocol type {generation.protocol_type}"
     if kind is STREAMS:
         name = f"Protocol {generation.protocol_name}"
     owner = f" ({kind.title})" if kind.title else ""
-    return verdict._replace(detail=f"{name}{owner}: {verdict.detail}")
+    return tuple(
+        verdict._replace(
+            detail=f"{name}{owner}: {verdict.detail.removesuffix(has)}{'' if place else has}"
+        )
+        for place, verdict in enumerate(verdicts)
+    )

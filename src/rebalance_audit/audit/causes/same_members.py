@@ -98,95 +98,88 @@ def _of_consumers(scene: ClassicScene) -> Reading:
             return Reading(RebalanceCause.TOPIC_METADATA_CHANGED, detail)
     return Reading(
         RebalanceCause.LEADER_REJOINED,
-        "Members and subscriptions are the same.",
+        "Members and subscriptions are the same."
+        if new.kind is CONSUMER
+        else "Members and the topics that they subscribe to are the same.",
         Certainty.POSSIBLE,
     )
 
 
 def _of_streams(scene: ClassicScene) -> Reading:
     """Streams' assignor says in its user data who is to rejoin, and when (StreamsPartitionAssignor)."""
-    old = scene.old
-    told = [
-        said
-        for member in (old.members.values() if old is not None else ())
-        if (said := streams_assignment(member)) is not None
-    ]
-    assert old is not None or not told
-    errors = sorted({said.error_code for said in told} - {0})
-    if old is not None and errors:
+    return _called_for_by_streams(scene) or _of_consumers(scene)
+
+
+def _called_for_by_streams(scene: ClassicScene) -> Reading | None:
+    old, joined_ms = scene.old, scene.new.joined_at_ms
+    if old is None:
+        return None
+    given = [said for each in old.members.values() if (said := streams_assignment(each))]
+    errors = sorted({said.error_code for said in given} - {0})
+    if errors:
         what = ERRORS.get(errors[0], f"error code {errors[0]}")
-        return Reading(
-            RebalanceCause.COOPERATIVE_FOLLOW_UP,
-            f"In generation {old.generation} the leader reported {what}, after which the clients rejoin.",
+        return _follow_up(
+            f"In generation {old.generation} the leader reported {what}, after which the clients rejoin."
         )
-    at_once = [said for said in told if said.next_rebalance_ms == REJOIN_AT_ONCE]
-    if old is not None and at_once:
-        clients = "1 client" if len(at_once) == 1 else f"{len(at_once)} clients"
-        return Reading(
-            RebalanceCause.COOPERATIVE_FOLLOW_UP,
+    due = [said.next_rebalance_ms for said in given if said.next_rebalance_ms is not None]
+    at_once = due.count(REJOIN_AT_ONCE)
+    if at_once:
+        clients = "1 client" if at_once == 1 else f"{at_once} clients"
+        return _follow_up(
             f"A follow-up rebalance: in generation {old.generation} the leader asked {clients} to rejoin at once, "
-            "because tasks change their owner.",
+            "because tasks change their owner."
         )
-    scheduled = [
-        said.next_rebalance_ms
-        for said in told
-        if said.next_rebalance_ms not in (None, REJOIN_NEVER)
-    ]
-    due_ms = min((each for each in scheduled if each is not None), default=None)
-    joined_ms = scene.new.joined_at_ms
-    if old is not None and due_ms is not None and joined_ms is not None:
-        late_ms = joined_ms - due_ms
-        if late_ms >= -_CLOCKS_DIFFER_MS:
-            return Reading(
-                RebalanceCause.COOPERATIVE_FOLLOW_UP,
-                f"A probing rebalance: generation {old.generation} scheduled it for "
-                f"{spell_ms(max(0, due_ms - old.position.record_timestamp_ms))} later, to move tasks to clients that have "
-                "restored their state.",
-            )
-    return _of_consumers(scene)
+    due_ms = min(due, default=REJOIN_NEVER)
+    if due_ms == REJOIN_NEVER or joined_ms is None or joined_ms < due_ms - _CLOCKS_DIFFER_MS:
+        return None
+    after_ms = max(0, due_ms - old.position.record_timestamp_ms)
+    return _follow_up(
+        f"A probing rebalance: generation {old.generation} scheduled it {spell_ms(after_ms)} later, to move tasks to "
+        "clients that have restored their state."
+    )
+
+
+def _follow_up(detail: str) -> Reading:
+    return Reading(RebalanceCause.COOPERATIVE_FOLLOW_UP, detail)
 
 
 def _of_connect(scene: ClassicScene) -> Reading:
-    """Connect's leader revokes first and assigns in the next generation, and may wait for a lost worker (KIP-415)."""
-    old, new = scene.old, scene.new
-    told = [
-        said
-        for member in (old.members.values() if old is not None else ())
-        if isinstance(said := read_worker_assignment(member.assignment_bytes), WorkerAssignment)
-    ]
-    now = work_sentence(new)
-    if old is not None and any(said.revoked for said in told):
-        return Reading(
-            RebalanceCause.COOPERATIVE_FOLLOW_UP,
-            f"Generation {old.generation} revoked connectors or tasks, which this one hands out.{now}",
-        )
-    delays = [said.scheduled_delay_ms for said in told if said.scheduled_delay_ms > 0]
-    if old is not None and delays:
-        return Reading(
-            RebalanceCause.COOPERATIVE_FOLLOW_UP,
-            f"Generation {old.generation} scheduled it {spell_ms(min(delays))} later, as tasks of a lost worker wait for "
-            f"its return.{now}",
-        )
-    errors = sorted({said.error for said in told} - {0})
-    if old is not None and errors:
-        return Reading(
-            RebalanceCause.COOPERATIVE_FOLLOW_UP,
-            f"In generation {old.generation} the leader reported error {errors[0]}: workers had read different "
-            f"configurations, and rejoin.{now}",
-        )
-    before = None if old is None else _all_tasks(old)
-    after = _all_tasks(new)
-    if before is not None and after is not None and before != after:
-        return Reading(
-            RebalanceCause.LEADER_REJOINED,
-            f"Workers and their config offsets are the same, and other connectors or tasks run.{now}",
-            Certainty.POSSIBLE,
-        )
+    now = work_sentence(scene.new)
+    called_for = _called_for_by_connect(scene)
+    if called_for is not None:
+        return _follow_up(f"{called_for}{now}")
+    before = None if scene.old is None else _all_tasks(scene.old)
+    after = _all_tasks(scene.new)
+    differ = before is not None and after is not None and before != after
+    what = ", and other connectors or tasks run" if differ else ""
     return Reading(
         RebalanceCause.LEADER_REJOINED,
-        f"Workers and their config offsets are the same.{now}",
+        f"Workers and their config offsets are the same{what}.{now}",
         Certainty.POSSIBLE,
     )
+
+
+def _called_for_by_connect(scene: ClassicScene) -> str | None:
+    """Connect's leader revokes first and assigns in the next generation, and may wait for a lost worker (KIP-415)."""
+    old, joined_ms = scene.old, scene.new.joined_at_ms
+    if old is None:
+        return None
+    reads = (read_worker_assignment(each.assignment_bytes) for each in old.members.values())
+    given = [said for said in reads if isinstance(said, WorkerAssignment)]
+    if any(said.revoked for said in given):
+        return f"Generation {old.generation} revoked connectors or tasks, which this one hands out."
+    if any(said.error for said in given):
+        return f"In generation {old.generation} workers had read different configurations, after which they rejoin."
+    delay_ms = min(
+        (said.scheduled_delay_ms for said in given if said.scheduled_delay_ms > 0), default=0
+    )
+    due_ms = old.position.record_timestamp_ms + delay_ms - _CLOCKS_DIFFER_MS
+    if delay_ms and joined_ms is not None and joined_ms >= due_ms:
+        return (
+            f"Generation {old.generation} scheduled it {spell_ms(delay_ms)} later, as tasks of a lost worker wait for "
+            "its return."
+        )
+    return None
 
 
 def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:

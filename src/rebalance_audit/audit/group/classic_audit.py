@@ -136,7 +136,7 @@ class ClassicAudit:
         is_unread = bool(new.unread() or (old is not None and old.unread()))
         joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
-        verdicts = tuple([in_words_of(new, verdict) for verdict in logged.verdicts])
+        verdicts = in_words_of(new, logged.verdicts)
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         shown_ms = earliest_ms
         # The line begins the last join phase: those of generations that left no record came before it.

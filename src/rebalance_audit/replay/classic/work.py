@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     """One kind of classic group."""
 
     title: str
-    """Whose groups these are."""
+    """Whose groups these are; empty if that is not known."""
     member: str
     """What one member is called."""
     owns_partitions: bool
@@ -98,9 +98,9 @@ CONSUMER: Final = Kind("consumers", "consumer", owns_partitions=True, work=_noth
 STREAMS: Final = Kind("Kafka Streams", "Streams client", owns_partitions=True, work=_streams_work)
 CONNECT: Final = Kind("Kafka Connect", "worker", owns_partitions=False, work=_connect_work)
 REGISTRY: Final = Kind(
-    "a schema registry", "registry instance", owns_partitions=False, work=_registry_work
+    "schema registry", "registry instance", owns_partitions=False, work=_registry_work
 )
-OTHER: Final = Kind("another application", "member", owns_partitions=False, work=_nothing_known)
+OTHER: Final = Kind("", "member", owns_partitions=False, work=_nothing_known)
 _KINDS: Final[Mapping[str, Kind]] = {
     "": CONSUMER,  # a group that never had a member, or that only commits offsets
     consumer_protocol.PROTOCOL_TYPE: CONSUMER,

@@ -290,7 +290,7 @@ def _keys(group: TableRow) -> list[Any]:
         group["rebalances"],
         group["unsettled_estimate_ms"],
         group["longest_estimate_ms"] or 0,
-        group["unowned_partition_estimate_ms"],
+        group["unowned_partition_estimate_ms"] or 0,
         top_cause,
         sum(count * 1000**rank for rank, count in enumerate(reversed(found))),
     ]

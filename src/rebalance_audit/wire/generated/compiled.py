@@ -2799,9 +2799,13 @@ def connect_assignment_v0(data: bytes) -> ConnectAssignment:
         leader_url = data[p + 2 : e].decode()
         p = e
     config_offset, n = unpack_i8_i4(data, p)
-    if n < 0:
-        raise UnfitError
-    assigned, p = _connect_assignment_v0_to_v2_connector_array(data, p + 12, n) if n else ((), p + 12)
+    if n == -1:
+        assigned = None
+        p += 12
+    else:
+        if n < 0:
+            raise UnfitError
+        assigned, p = _connect_assignment_v0_to_v2_connector_array(data, p + 12, n) if n else ((), p + 12)
     if p > len(data):
         raise UnfitError
     return new(ConnectAssignment, (error, leader, leader_url, config_offset, assigned, None, 0))
@@ -3227,13 +3231,13 @@ def _streams_assignment_info_v5_to_v11_indexed_topic_array(data: bytes, p: int, 
     items: list[StreamsAssignmentInfoIndexedTopic] = []
     add = items.append
     for _ in range(count):
-        index, n = unpack_i4_i2(data, p)
+        topic_index, n = unpack_i4_i2(data, p)
         if n < 0:
             raise UnfitError
         e = p + 6 + n
         topic = data[p + 6 : e].decode()
         p = e
-        add(new(StreamsAssignmentInfoIndexedTopic, (index, topic)))
+        add(new(StreamsAssignmentInfoIndexedTopic, (topic_index, topic)))
     return tuple(items), p
 
 
@@ -3241,9 +3245,9 @@ def _streams_assignment_info_v5_to_v11_indexed_partition_array(data: bytes, p: i
     items: list[StreamsAssignmentInfoIndexedPartition] = []
     add = items.append
     for _ in range(count):
-        index, partition = unpack_i4_i4(data, p)
+        topic_index, partition = unpack_i4_i4(data, p)
         p += 8
-        add(new(StreamsAssignmentInfoIndexedPartition, (index, partition)))
+        add(new(StreamsAssignmentInfoIndexedPartition, (topic_index, partition)))
     return tuple(items), p
 
 

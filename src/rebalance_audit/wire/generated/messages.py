@@ -1020,7 +1020,7 @@ class StreamsAssignmentInfoHostPartitions(NamedTuple):
 class StreamsAssignmentInfoIndexedTopic(NamedTuple):
     """A topic's name and its number in the fields that follow."""
 
-    index: int = 0
+    topic_index: int = 0
     """Number that stands for the topic."""
     topic: str = ""
     """Name of the topic."""
@@ -1029,7 +1029,7 @@ class StreamsAssignmentInfoIndexedTopic(NamedTuple):
 class StreamsAssignmentInfoIndexedPartition(NamedTuple):
     """One partition of a topic given by its number."""
 
-    index: int = 0
+    topic_index: int = 0
     """Number that stands for the topic."""
     partition: int = 0
     """Partition number."""
