@@ -171,7 +171,8 @@ class GroupAudit:
         """Note that a record of this group could not be decoded at this point of the log."""
         self._take_waiting(go_on=False)
         self._judge()
-        self._life.gap = True
+        self._life.gap = self._life.has_lost = True
+        self._life.overlaps.forget()
 
     def finish(self) -> None:
         """The log ends: judge the last write and emit the rows that are still open."""

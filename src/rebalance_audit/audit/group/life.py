@@ -18,6 +18,7 @@ from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
+from rebalance_audit.audit.group.overlaps import Overlaps
 from rebalance_audit.audit.group.ownership import Owner, Ownership
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.target_moves import TargetMoves
@@ -52,6 +53,8 @@ class Life:
     deleted: bool
     gap: bool
     """A record of the group has been lost since the last epoch began."""
+    has_lost: bool
+    """A record of the group could not be decoded, at any time."""
     watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
@@ -88,6 +91,8 @@ class Life:
         self.watches = {}
         self.away = Away()
         self.moves = TargetMoves()
+        self.overlaps = Overlaps()
+        self.has_lost = False
         self.commits = CommitBook(log_partition, is_whole=self.is_whole)
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
@@ -108,9 +113,15 @@ class Life:
             "away": self.away,
             "target": self.moves,
             "ownership": self.ownership,
+            "overlaps": self.overlaps,
             "commits": self.commits,
             "group_state": self._states,
         }
+
+    @property
+    def lacks_nothing(self) -> bool:
+        """Whether it is certain that no record of the group is missing: whatever they show has happened."""
+        return self.is_whole is True and not self.has_lost
 
     @property
     def _spans(self) -> Sequence[EpochSpan]:
@@ -123,6 +134,7 @@ class Life:
         for span in self._spans:
             span.written(write[0].position)
         self.ownership.begin_write(write[0].position)
+        self.overlaps.begin_write()
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the group's state after the write."""
@@ -205,6 +217,7 @@ class Life:
             )
         self._states.leave(position, self.incarnation)
         self.moves.clear()
+        self.overlaps.forget()
         self.span = self.previous_generation = self.created_at = None
         self.away.begin(())
         self.joined_since = self.left_since = 0

@@ -42,6 +42,7 @@ from rebalance_audit.audit.group.upgrade import upgrade
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
+    GroupCreated,
     GroupEpochBumped,
     GroupRemoved,
     GroupType,
@@ -61,7 +62,16 @@ from rebalance_audit.replay.modern.group import (
     ModernGroup,
 )
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
-from rebalance_audit.replay.partitions import minus, union
+from rebalance_audit.replay.partitions import each, minus, union
+
+
+def _lacks_tombstone(write: Sequence[Step]) -> bool:
+    """Whether a consumer group's record took the place of a classic group whose tombstone is missing."""
+    return any(
+        isinstance(change, GroupCreated) and change.replaced is GroupType.CLASSIC
+        for step in write
+        for change in step.changes
+    )
 
 
 class ModernAudit:
@@ -126,6 +136,7 @@ class ModernAudit:
             Believed(life.watches, life.ownership.owner_of),
             at_start=life.span is None,
             lost=life.gap,
+            lacks_nothing=life.lacks_nothing,
         ):
             life.doubt()
         follows = life.span is not None or self._began_unnumbered
@@ -182,6 +193,11 @@ class ModernAudit:
             self._doubt = Doubt()
             upgrade(life, generation, first, group)
             self._upgraded_at = write[-1].position
+        elif generation is not None and not life.deleted and _lacks_tombstone(write):
+            self._doubt = Doubt()
+            upgrade(life, generation, first, group, is_complete=False)
+            life.doubt()
+            life.gap = True
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()
@@ -359,11 +375,20 @@ class ModernAudit:
                 pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
             )
             how = "handed_over" if replaced else "member_left"
-        life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
+        lost = minus(old, new)
+        life.ownership.release(lost, change.member_id, change.position, epoch, how)
+        life.overlaps.release(lost, change.member_id)
         if hides_revocation(life, self._liveness, change, self._group.group_type):
             life.doubt()
         gained = minus(new, old)
         if gained:
+            if life.lacks_nothing and not life.ownership.is_shared:
+                for partition in each(gained):
+                    owner = life.ownership.owner_of(partition)
+                    if owner is not None and owner.member_id != change.member_id:
+                        life.overlaps.begin(
+                            partition, owner.member_id, change.member_id, change.position
+                        )
             life.ownership.take(
                 gained,
                 life.owner(change.member_id),

@@ -7,12 +7,23 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.modern.group import ModernGroup
 
 
-def upgrade(life: Life, generation: Generation, position: Position, group: ModernGroup) -> None:
-    """The group's last classic generation ends at `position`; members that the new group lacks are gone."""
+def upgrade(
+    life: Life,
+    generation: Generation,
+    position: Position,
+    group: ModernGroup,
+    *,
+    is_complete: bool = True,
+) -> None:
+    """The group's last classic generation ends at `position`; members that the new group lacks are gone.
+
+    If the write is not complete, other records may still show that they came over.
+    """
     life.ownership.convert(position, generation.generation)
     life.moves.clear()
     life.protocol = group.group_type
-    for member_id in [known for known in life.watches if known not in group.members]:
+    missing = [known for known in life.watches if known not in group.members]
+    for member_id in missing if is_complete else ():
         verdict = judge_absence(life.watches[member_id], position, None, None)
         life.close_member(
             member_id, position, verdict.cause, verdict.certainty, generation.generation
