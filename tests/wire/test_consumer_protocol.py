@@ -10,7 +10,6 @@ from kafka.protocol.consumer import ConsumerProtocolSubscription as OracleSubscr
 
 from rebalance_audit.wire.consumer_protocol import (
     Assignment,
-    Malformed,
     Subscription,
     decode_assignment,
     decode_subscription,
@@ -19,6 +18,7 @@ from rebalance_audit.wire.consumer_protocol import (
     read_assignment,
     read_subscription,
 )
+from rebalance_audit.wire.embedded import Malformed
 from rebalance_audit.wire.generated.messages import GroupMetadataMember, GroupMetadataValue
 from rebalance_audit.wire.json_shape import value_data
 from rebalance_audit.wire.records import Record, decode_record, encode_value

@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from rebalance_audit.audit.causes.absences import of_batch, of_stop
 from rebalance_audit.audit.causes.cause import (
     Certainty,
-    Evidence,
     RebalanceCause,
     Verdict,
     weakened,

@@ -180,6 +180,13 @@ class Life:
         self.deleted = self._had_epochs = False
         self._rebalances = 0
 
+    def lose(self, position: Position, protocol: GroupType | None) -> None:
+        """A group record at `position` could not be decoded; `protocol`: of its type, if that is known."""
+        self.ownership.doubt()
+        known = protocol or self.protocol
+        if known is not None:
+            self._states.lose(position, str(known), self.incarnation)
+
     def delete(self, write: Sequence[Step]) -> None:
         """The write deleted the group."""
         if self.protocol is not None and not self.deleted:

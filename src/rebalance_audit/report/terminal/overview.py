@@ -42,7 +42,7 @@ def print_overview(
     """Headline, groups, rebalances; usually the longest SHOWN groups and `rebalances`."""
     groups = summaries(tables)
     if not groups:
-        layout.line("No group left a record in this log.")
+        layout.line("This log has no records of groups other than offset commits.")
         return
     layout.line(headline(groups))
     _worst_rebalances(layout, tables)

@@ -900,7 +900,8 @@ class ConnectAssignmentConnector(NamedTuple):
 
 class ConnectAssignment(NamedTuple):
     """What the leader of a Connect group assigns to one worker, after an int16 version. From
-    version 1 on it holds changes only."""
+    version 1 on it holds changes only.
+    """
 
     error: int
     """0 = none, 1 = the workers had read different configurations."""
@@ -1048,7 +1049,8 @@ class StreamsAssignmentInfoHostIndexedPartitions(NamedTuple):
 
 class StreamsAssignmentInfo(NamedTuple):
     """What the leader of a Kafka Streams group of the classic protocol adds to an assignment, after
-    an int32 version whose upper half is 0."""
+    an int32 version whose upper half is 0.
+    """
 
     active_tasks: tuple[StreamsAssignmentInfoTaskId, ...]
     """Tasks that the client processes, one for each assigned partition."""
@@ -1116,7 +1118,8 @@ class StreamsSubscriptionInfoClientTag(NamedTuple):
 
 class StreamsSubscriptionInfo(NamedTuple):
     """What a Kafka Streams client of the classic protocol adds to its subscription, after an int32
-    version whose upper half is 0."""
+    version whose upper half is 0.
+    """
 
     process_id: bytes
     """Id of the application instance."""
