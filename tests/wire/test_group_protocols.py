@@ -1,4 +1,4 @@
-"""The bytes of Connect's workers, schema registries and Streams' clients. The bytes in hex are those of real clients."""
+"""The bytes of Connect's workers, schema registries and Streams' clients."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,6 +41,11 @@ SINK = "0004 73696e6b"
 NEW_WORKER = f"0002 {URL} ffffffffffffffff ffffffff"
 HAS_SINK_0 = (
     f"0002 0000 {LEADER} {OFFSET} 00000001 {SINK} 00000002 ffffffff 00000000 00000000 00000000"
+)
+
+ONE_FOR_ANOTHER = (
+    f"0002 0000 {LEADER} {OFFSET} 00000001 {SINK} 00000001 00000002 "
+    f"00000001 {SINK} 00000001 00000000 00000000"
 )
 
 
@@ -86,8 +91,7 @@ def test_a_worker_that_joins_has_an_address_and_a_config_offset() -> None:
         ),
         (
             worker_with(HAS_SINK_0),
-            f"0002 0000 {LEADER} {OFFSET} 00000001 {SINK} 00000001 00000002 "
-            f"00000001 {SINK} 00000001 00000000 00000000",
+            ONE_FOR_ANOTHER,
             (("sink", (-1, 2)),),
         ),
         (worker_with("cafe"), HAS_SINK_0, None),

@@ -58,7 +58,7 @@ CASES: list[tuple[str, int, str, str, dict[str, Any]]] = [
     (
         "2: a version before each member, which reads as a length",
         2,
-        "Redpanda",
+        "redpanda",
         f"{GENERATION} 00000002 0003 {CLASSIC_MEMBER} 0003 {CLASSIC_MEMBER}",
         GENERATION_FIELDS | {"members": 2 * [{"memberVersion": 3} | CLASSIC_MEMBER_FIELDS]},
     ),

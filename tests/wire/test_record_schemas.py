@@ -149,7 +149,7 @@ def test_every_record_type_has_its_key_and_value() -> None:
         if [layout.name for layout in m.layouts] != [""]
     }
     assert early == {
-        2: ["", "Redpanda"],
+        2: ["", "redpanda"],
         4: ["", "3.7"],
         5: ["", "3.7"],
         7: ["", "3.7"],

@@ -73,7 +73,7 @@ class StreamsAssignment(NamedTuple):
     error_code: int
     """See `ERRORS`; 0 for none, and before version 4."""
     next_rebalance_ms: int | None
-    """When the client is to rejoin, epoch ms: `REJOIN_AT_ONCE`, `REJOIN_NEVER`; None if not known (before version 7)."""
+    """When the client rejoins, epoch ms: `REJOIN_AT_ONCE`, `REJOIN_NEVER`; None if not known (before version 7)."""
     unread: tuple[str, ...]
     """JSON names of fields that the bytes do not hold."""
 

@@ -1,8 +1,8 @@
 """What members that are no consumers say of themselves, and how it changed between two generations.
 
-Connect's workers and Streams' clients write other bytes each time they rejoin, whoever asked for it. So only those parts
-count here that change for a reason of their own: a worker's config offset and address, a registry's identity. Of a
-protocol that is not known all bytes count.
+Connect's workers and Streams' clients write other bytes each time they rejoin, whoever asked for it. So only those
+parts count here that change for a reason of their own: a worker's config offset and address, a registry's identity. Of
+a protocol that is not known all bytes count.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -201,6 +201,10 @@ class LostPartition(Watcher):
             return
         if life.rebalance is not None and life.rebalance.settled_at_ms is not None:
             return  # a cooperative generation took partitions away, and the next one hands them out
+        generation = life.previous_generation
+        if generation is not None and generation.unread():
+            self._close(self._lasting.clear(), Ending(position.record_timestamp_ms))
+            return  # nobody knows what is assigned
         assigned: dict[str, AbstractSet[int]] = {}
         nameless = False
         for topic, held in life.moves.owners.items():
@@ -309,6 +313,8 @@ class UnbalancedAssignment(Watcher):
         self._close(end)
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
+        if span.is_unread:
+            return None
         watches, members_now = self.scene.life.watches, group.members
         difference, factor = self.rules.unbalanced_difference, self.rules.unbalanced_factor
         counts = [watch.partitions for watch in watches.values()]

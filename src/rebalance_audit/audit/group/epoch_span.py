@@ -40,7 +40,7 @@ class MemberProgress:
     partitions_assigned: int = 0
     outcome: str | None = None
     work: tuple[str, ...] | None = None
-    """Classic: what the member has then in the words of its protocol; None if that has none, or the bytes do not tell."""
+    """Classic: what the member has then in the words of its protocol; None if that has none, or it is not known."""
     by_two_clocks: bool = False
     """The coordinator moved before the member reached the epoch: no duration is known."""
 

@@ -238,8 +238,10 @@ class GroupAudit:
             if isinstance(change, Anomaly):
                 self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
             elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
-                members = group.members.values()
-                for part in unread_parts(group.protocol_type, group.protocol_name, members):
+                parts = unread_parts(
+                    group.protocol_type, group.protocol_name, group.members.values()
+                )
+                for part in parts:
                     self.unread[part] = self.unread.get(part, 0) + 1
         if isinstance(group, ModernGroup):
             return Step(

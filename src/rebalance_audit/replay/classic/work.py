@@ -1,6 +1,7 @@
 """What members of a classic group have, in the words of their protocol, where that is more or other than partitions.
 
-Connect's workers run connectors and tasks, one schema registry of a group is the primary, Streams' clients process tasks.
+Connect's workers run connectors and tasks, one schema registry of a group is the primary, Streams' clients process
+tasks.
 A group of any other protocol type has bytes that only its members understand.
 """
 
@@ -111,6 +112,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
 
 
 def kind_of(protocol_type: str, protocol_name: str | None) -> Kind:
-    """The kind of a classic group, by its protocol type; Streams' clients are consumers with a protocol of their own."""
+    """The kind of a classic group; Streams' clients are consumers with a protocol of their own."""
     kind = _KINDS.get(protocol_type, OTHER)
     return STREAMS if kind is CONSUMER and protocol_name == PROTOCOL_NAME else kind

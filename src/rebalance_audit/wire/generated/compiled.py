@@ -380,7 +380,7 @@ def group_metadata_value_v0(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
 
 
-def _group_metadata_value_v0_of_Redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+def _group_metadata_value_v0_of_redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
     items: list[GroupMetadataMember] = []
     add = items.append
     for _ in range(count):
@@ -418,7 +418,7 @@ def _group_metadata_value_v0_of_Redpanda_member_array(data: bytes, p: int, count
     return tuple(items), p
 
 
-def group_metadata_value_v0_of_Redpanda(data: bytes) -> GroupMetadataValue:
+def group_metadata_value_v0_of_redpanda(data: bytes) -> GroupMetadataValue:
     p = 0
     n, = unpack_i2(data, p + 2)
     if n < 0:
@@ -449,7 +449,7 @@ def group_metadata_value_v0_of_Redpanda(data: bytes) -> GroupMetadataValue:
     n, = unpack_i4(data, p)
     if n < 0:
         raise UnfitError
-    members, p = _group_metadata_value_v0_of_Redpanda_member_array(data, p + 4, n) if n else ((), p + 4)
+    members, p = _group_metadata_value_v0_of_redpanda_member_array(data, p + 4, n) if n else ((), p + 4)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
@@ -530,7 +530,7 @@ def group_metadata_value_v1(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
 
 
-def _group_metadata_value_v1_of_Redpanda_v2_of_Redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+def _group_metadata_value_v1_of_redpanda_v2_of_redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
     items: list[GroupMetadataMember] = []
     add = items.append
     for _ in range(count):
@@ -568,7 +568,7 @@ def _group_metadata_value_v1_of_Redpanda_v2_of_Redpanda_member_array(data: bytes
     return tuple(items), p
 
 
-def group_metadata_value_v1_of_Redpanda(data: bytes) -> GroupMetadataValue:
+def group_metadata_value_v1_of_redpanda(data: bytes) -> GroupMetadataValue:
     p = 0
     n, = unpack_i2(data, p + 2)
     if n < 0:
@@ -599,7 +599,7 @@ def group_metadata_value_v1_of_Redpanda(data: bytes) -> GroupMetadataValue:
     n, = unpack_i4(data, p)
     if n < 0:
         raise UnfitError
-    members, p = _group_metadata_value_v1_of_Redpanda_v2_of_Redpanda_member_array(data, p + 4, n) if n else ((), p + 4)
+    members, p = _group_metadata_value_v1_of_redpanda_v2_of_redpanda_member_array(data, p + 4, n) if n else ((), p + 4)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
@@ -642,7 +642,7 @@ def group_metadata_value_v2(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
 
 
-def group_metadata_value_v2_of_Redpanda(data: bytes) -> GroupMetadataValue:
+def group_metadata_value_v2_of_redpanda(data: bytes) -> GroupMetadataValue:
     p = 0
     n, = unpack_i2(data, p + 2)
     if n < 0:
@@ -673,7 +673,7 @@ def group_metadata_value_v2_of_Redpanda(data: bytes) -> GroupMetadataValue:
     current_state_timestamp, n = unpack_i8_i4(data, p)
     if n < 0:
         raise UnfitError
-    members, p = _group_metadata_value_v1_of_Redpanda_v2_of_Redpanda_member_array(data, p + 12, n) if n else ((), p + 12)
+    members, p = _group_metadata_value_v1_of_redpanda_v2_of_redpanda_member_array(data, p + 12, n) if n else ((), p + 12)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
@@ -764,7 +764,7 @@ def group_metadata_value_v3(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
 
 
-def _group_metadata_value_v3_of_Redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+def _group_metadata_value_v3_of_redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
     items: list[GroupMetadataMember] = []
     add = items.append
     for _ in range(count):
@@ -812,7 +812,7 @@ def _group_metadata_value_v3_of_Redpanda_member_array(data: bytes, p: int, count
     return tuple(items), p
 
 
-def group_metadata_value_v3_of_Redpanda(data: bytes) -> GroupMetadataValue:
+def group_metadata_value_v3_of_redpanda(data: bytes) -> GroupMetadataValue:
     p = 0
     n, = unpack_i2(data, p + 2)
     if n < 0:
@@ -843,7 +843,7 @@ def group_metadata_value_v3_of_Redpanda(data: bytes) -> GroupMetadataValue:
     current_state_timestamp, n = unpack_i8_i4(data, p)
     if n < 0:
         raise UnfitError
-    members, p = _group_metadata_value_v3_of_Redpanda_member_array(data, p + 12, n) if n else ((), p + 12)
+    members, p = _group_metadata_value_v3_of_redpanda_member_array(data, p + 12, n) if n else ((), p + 12)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
@@ -3700,10 +3700,10 @@ VALUE_DECODERS: Final[
         b"\x00\x04": ((4, "", offset_commit_value_v4),),
     },
     RecordType.GROUP_METADATA: {
-        b"\x00\x00": ((0, "", group_metadata_value_v0), (0, "Redpanda", group_metadata_value_v0_of_Redpanda),),
-        b"\x00\x01": ((1, "", group_metadata_value_v1), (1, "Redpanda", group_metadata_value_v1_of_Redpanda),),
-        b"\x00\x02": ((2, "", group_metadata_value_v2), (2, "Redpanda", group_metadata_value_v2_of_Redpanda),),
-        b"\x00\x03": ((3, "", group_metadata_value_v3), (3, "Redpanda", group_metadata_value_v3_of_Redpanda),),
+        b"\x00\x00": ((0, "", group_metadata_value_v0), (0, "redpanda", group_metadata_value_v0_of_redpanda),),
+        b"\x00\x01": ((1, "", group_metadata_value_v1), (1, "redpanda", group_metadata_value_v1_of_redpanda),),
+        b"\x00\x02": ((2, "", group_metadata_value_v2), (2, "redpanda", group_metadata_value_v2_of_redpanda),),
+        b"\x00\x03": ((3, "", group_metadata_value_v3), (3, "redpanda", group_metadata_value_v3_of_redpanda),),
         b"\x00\x04": ((4, "", group_metadata_value_v4),),
     },
     RecordType.CONSUMER_GROUP_METADATA: {

@@ -112,7 +112,7 @@ def group_metadata_value_v0(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
-def group_metadata_value_v0_of_Redpanda(v: GroupMetadataValue) -> Fields:
+def group_metadata_value_v0_of_redpanda(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
@@ -120,7 +120,7 @@ def group_metadata_value_v1(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
-def group_metadata_value_v1_of_Redpanda(v: GroupMetadataValue) -> Fields:
+def group_metadata_value_v1_of_redpanda(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
@@ -128,7 +128,7 @@ def group_metadata_value_v2(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
-def group_metadata_value_v2_of_Redpanda(v: GroupMetadataValue) -> Fields:
+def group_metadata_value_v2_of_redpanda(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
@@ -136,7 +136,7 @@ def group_metadata_value_v3_v4(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "groupInstanceId": x0.group_instance_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
-def group_metadata_value_v3_of_Redpanda(v: GroupMetadataValue) -> Fields:
+def group_metadata_value_v3_of_redpanda(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "groupInstanceId": x0.group_instance_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
@@ -412,13 +412,13 @@ VALUE_FIELDS: Final[Mapping[tuple[RecordType, int, str], FieldsOf]] = {
     (RecordType.OFFSET_COMMIT, 3, ""): offset_commit_value_v3,
     (RecordType.OFFSET_COMMIT, 4, ""): offset_commit_value_v4,
     (RecordType.GROUP_METADATA, 0, ""): group_metadata_value_v0,
-    (RecordType.GROUP_METADATA, 0, "Redpanda"): group_metadata_value_v0_of_Redpanda,
+    (RecordType.GROUP_METADATA, 0, "redpanda"): group_metadata_value_v0_of_redpanda,
     (RecordType.GROUP_METADATA, 1, ""): group_metadata_value_v1,
-    (RecordType.GROUP_METADATA, 1, "Redpanda"): group_metadata_value_v1_of_Redpanda,
+    (RecordType.GROUP_METADATA, 1, "redpanda"): group_metadata_value_v1_of_redpanda,
     (RecordType.GROUP_METADATA, 2, ""): group_metadata_value_v2,
-    (RecordType.GROUP_METADATA, 2, "Redpanda"): group_metadata_value_v2_of_Redpanda,
+    (RecordType.GROUP_METADATA, 2, "redpanda"): group_metadata_value_v2_of_redpanda,
     (RecordType.GROUP_METADATA, 3, ""): group_metadata_value_v3_v4,
-    (RecordType.GROUP_METADATA, 3, "Redpanda"): group_metadata_value_v3_of_Redpanda,
+    (RecordType.GROUP_METADATA, 3, "redpanda"): group_metadata_value_v3_of_redpanda,
     (RecordType.GROUP_METADATA, 4, ""): group_metadata_value_v3_v4,
     (RecordType.CONSUMER_GROUP_METADATA, 0, ""): consumer_group_metadata_value_v0,
     (RecordType.CONSUMER_GROUP_PARTITION_METADATA, 0, ""): fields_topics,

@@ -899,9 +899,7 @@ class ConnectAssignmentConnector(NamedTuple):
 
 
 class ConnectAssignment(NamedTuple):
-    """What the leader of a Connect group assigns to one worker, after an int16 version. From
-    version 1 on it holds changes only.
-    """
+    """What a Connect group's leader assigns to a worker; only changes from version 1 on."""
 
     error: int
     """0 = none, 1 = the workers had read different configurations."""
@@ -1048,9 +1046,7 @@ class StreamsAssignmentInfoHostIndexedPartitions(NamedTuple):
 
 
 class StreamsAssignmentInfo(NamedTuple):
-    """What the leader of a Kafka Streams group of the classic protocol adds to an assignment, after
-    an int32 version whose upper half is 0.
-    """
+    """User data in the assignment of a classic Kafka Streams client."""
 
     active_tasks: tuple[StreamsAssignmentInfoTaskId, ...]
     """Tasks that the client processes, one for each assigned partition."""
@@ -1117,9 +1113,7 @@ class StreamsSubscriptionInfoClientTag(NamedTuple):
 
 
 class StreamsSubscriptionInfo(NamedTuple):
-    """What a Kafka Streams client of the classic protocol adds to its subscription, after an int32
-    version whose upper half is 0.
-    """
+    """User data in the subscription of a classic Kafka Streams client."""
 
     process_id: bytes
     """Id of the application instance."""
