@@ -30,8 +30,10 @@ def test_workers_and_registries_own_no_partitions() -> None:
         "confluent.connect",
         5,
         "subscription_changed",
-        "Protocol type connect (Kafka Connect): The metadata of worker connect-w0:8083-aaaa1111 changed: config offset "
-        "40 to 49. Now connect-w0:8083-aaaa1111 runs tasks 0 to 2 of conn-1.",
+        (
+            "Protocol type connect (Kafka Connect): The metadata of worker connect-w0:8083-aaaa1111 changed: config "
+            "offset 40 to 49. Now connect-w0:8083-aaaa1111 runs tasks 0 to 2 of conn-1."
+        ),
     )
     assert all("rotocol type" in row["detail"] for row in audit.tables["rebalance_causes"])
     assert {row["unowned_partition_min_ms"] for row in audit.tables["epochs"]} == {None}

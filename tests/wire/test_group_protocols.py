@@ -239,7 +239,7 @@ def test_connect_assignments_survive_bytes(
     made = messages.ConnectAssignment(
         **given_fields, config_offset=7, revoked=revoked if version else None
     )
-    data = embedded.encode(made, version)
+    data = embedded.encode_embedded(made, version)
     read = read_worker_assignment(data)
     assert isinstance(read, WorkerAssignment)
     assert read.assigned == tuple((each.name, each.tasks) for each in made.assigned or ())

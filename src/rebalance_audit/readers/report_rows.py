@@ -78,31 +78,19 @@ Their time without owner has no upper bound: as `report.summary.kept_unused`.
 
 _UNOWNED: Final = f"""
     {_sum_of("unowned", "known")}, count(keeping_group) = 0 as is_all,
-    coalesce(bool_or(unowned is not null), true) as owns_partitions,
-    case when owns_partitions then known_min_ms end as unowned_partition_min_ms,
-    case when is_all and owns_partitions then known_max_ms end as unowned_partition_max_ms,
-    case when owns_partitions then known_estimate_ms end as unowned_partition_estimate_ms
+    bool_or(unowned is not null) is not false as owns_partitions,
+    if(owns_partitions, known_min_ms, null) as unowned_partition_min_ms,
+    if(is_all and owns_partitions, known_max_ms, null) as unowned_partition_max_ms,
+    if(owns_partitions, known_estimate_ms, null) as unowned_partition_estimate_ms
 from epochs left join kept_unused on keeping_group = group_id"""
 
 
-def _of_group(stem: str) -> str:
-    """The same columns, 0 for a group that has no such row."""
+def _of_group(stem: str, exists: str = "true") -> str:
+    """The same columns, 0 for a group that has no such row; null where `exists` does not hold."""
     return (
-        f"coalesce({stem}_min_ms, 0) as {stem}_min_ms, "
-        f"case when {stem}_min_ms is null then 0 else {stem}_max_ms end as {stem}_max_ms, "
-        f"coalesce({stem}_estimate_ms, 0) as {stem}_estimate_ms"
-    )
-
-
-def _owned(stem: str) -> str:
-    """The same, null for a group whose members own no partitions."""
-    return ", ".join(
-        f"case when coalesce(owns_partitions, true) then {column} end as {stem}_{name}_ms"
-        for name, column in (
-            ("min", f"coalesce({stem}_min_ms, 0)"),
-            ("max", f"case when {stem}_min_ms is null then 0 else {stem}_max_ms end"),
-            ("estimate", f"coalesce({stem}_estimate_ms, 0)"),
-        )
+        f"case when {exists} then coalesce({stem}_min_ms, 0) end as {stem}_min_ms, "
+        f"case when {exists} then case when {stem}_min_ms is null then 0 else {stem}_max_ms end end as {stem}_max_ms, "
+        f"case when {exists} then coalesce({stem}_estimate_ms, 0) end as {stem}_estimate_ms"
     )
 
 
@@ -140,7 +128,8 @@ with settled as (
     select distinct group_id from all_states
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
-    {_of_group("unsettled")}, {_owned("unowned_partition")}, coalesce(still_open, 0) as still_open,
+    {_of_group("unsettled")}, {_of_group("unowned_partition", "coalesce(owns_partitions, true)")},
+    coalesce(still_open, 0) as still_open,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
     last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, stood.protocol as protocol,

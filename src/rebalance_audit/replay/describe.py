@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.replay.classic.work import CONSUMER, Kind, Work, kind_of
+from rebalance_audit.replay.classic.work import CONSUMER, Kind, OwnedWork, kind_of
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
-from rebalance_audit.replay.slot import GroupSlot, Lost, type_of
+from rebalance_audit.replay.slot import GroupSlot, LostRecord, type_of
 from rebalance_audit.wire.topic_names import TopicNames
 
 DEFAULT_ASSIGNORS: Final = {
@@ -26,7 +26,7 @@ UNKNOWN: Final = "Unknown"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def describe_unknown(slot: GroupSlot, lost: Lost) -> dict[str, Any]:
+def describe_unknown(slot: GroupSlot, lost: LostRecord) -> dict[str, Any]:
     """A group whose last record could not be decoded, in the shape of `describe_group`: most of it is not known."""
     known = lost.group_type or (None if slot.group is None else type_of(slot.group))
     position = lost.position
@@ -98,7 +98,7 @@ def _classic_assignment(kind: Kind, member: ClassicMember) -> dict[str, list[int
     return _topics(member.assigned, text_of)
 
 
-def _listed(work: Work | None) -> list[str] | None:
+def _listed(work: OwnedWork | None) -> list[str] | None:
     return None if work is None else list(work)
 
 

@@ -6,7 +6,7 @@ from rebalance_audit.replay import offsets, playback
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.record_types import OFFSET_COMMIT_NUMBERS, group_type_of
-from rebalance_audit.replay.slot import GroupSlot, Lost
+from rebalance_audit.replay.slot import GroupSlot, LostRecord
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue, RecordType
 from rebalance_audit.wire.records import Record, group_id_of
 
@@ -19,7 +19,7 @@ class Shard:
         self.log_partition = log_partition
         self.policy = policy
         self._slots: dict[str, GroupSlot] = {}
-        self._lost: dict[str, Lost] = {}
+        self._lost: dict[str, LostRecord] = {}
         """Group id -> its last record, if that could not be decoded."""
         self._producers: dict[int, dict[str, None]] = {}
         """Producer id -> ids of the groups that its open transaction touched, in order of first touch."""
@@ -40,9 +40,9 @@ class Shard:
         """A record of a group could not be decoded; offset commits change no group."""
         if record_type not in OFFSET_COMMIT_NUMBERS:
             self._slots.setdefault(group_id, GroupSlot(group_id))
-            self._lost[group_id] = Lost(position, group_type_of(record_type))
+            self._lost[group_id] = LostRecord(position, group_type_of(record_type))
 
-    def lost(self) -> Iterator[tuple[GroupSlot, Lost]]:
+    def lost(self) -> Iterator[tuple[GroupSlot, LostRecord]]:
         """The groups whose last record could not be decoded."""
         return ((self._slots[group_id], lost) for group_id, lost in self._lost.items())
 

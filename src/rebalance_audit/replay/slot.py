@@ -30,7 +30,7 @@ class CommittedOffset(NamedTuple):
     """Log offset of its record: a transactional commit only replaces those of earlier records."""
 
 
-class Lost(NamedTuple):
+class LostRecord(NamedTuple):
     """A record of a group that could not be decoded."""
 
     position: Position

@@ -96,7 +96,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
         subscription.generation_id,
         subscription.rack_id,
     )
-    return embedded.encode(fields, subscription.protocol_version)
+    return embedded.encode_embedded(fields, subscription.protocol_version)
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
@@ -104,4 +104,4 @@ def encode_assignment(assignment: Assignment) -> bytes:
     held = assignment.assigned_partitions
     assigned = tuple(map(messages.ConsumerProtocolAssignmentTopicPartition._make, held))
     fields = messages.ConsumerProtocolAssignment(assigned, assignment.user_data)
-    return embedded.encode(fields, assignment.protocol_version)
+    return embedded.encode_embedded(fields, assignment.protocol_version)

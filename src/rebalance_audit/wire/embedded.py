@@ -54,7 +54,7 @@ def read(data: bytes, cls: type) -> Embedded | Malformed:
     return Embedded(version, instances.to_instance(message, layout, found.value), found.unread)
 
 
-def encode(fields: Any, version: int) -> bytes:
+def encode_embedded(fields: Any, version: int) -> bytes:
     """Bytes of an instance in a version. Raises ValueError that names the field."""
     message = instances.message_of(type(fields).__name__)
     layout = message.layout_named(version, "")

@@ -43,7 +43,7 @@ class TaskId(NamedTuple):
         return f"{self.topology}__{number}" if self.topology else number
 
 
-Tasks: TypeAlias = tuple[TaskId, ...]
+StreamsTasks: TypeAlias = tuple[TaskId, ...]
 
 
 class StreamsSubscription(NamedTuple):
@@ -52,9 +52,9 @@ class StreamsSubscription(NamedTuple):
     info_version: int
     process_id: bytes
     """Shared by the threads of one application instance."""
-    active: Tasks
-    """Tasks that it has been processing."""
-    restored: Tasks
+    active: StreamsTasks
+    """StreamsTasks that it has been processing."""
+    restored: StreamsTasks
     """Other tasks of which it has state."""
     unique_field: int
     """Differs in each join request since version 8; 0 before."""
@@ -68,8 +68,8 @@ class StreamsAssignment(NamedTuple):
     """What the leader tells a Streams client."""
 
     info_version: int
-    active: Tasks
-    standby: Tasks
+    active: StreamsTasks
+    standby: StreamsTasks
     error_code: int
     """See `ERRORS`; 0 for none, and before version 4."""
     next_rebalance_ms: int | None
@@ -135,7 +135,7 @@ def _read(user_data: bytes, cls: type) -> embedded.Embedded | Malformed:
     return embedded.read(user_data[_HIGH_BYTES:], cls)
 
 
-def _tasks(given: tuple[Any, ...]) -> Tasks:
+def _tasks(given: tuple[Any, ...]) -> StreamsTasks:
     tasks = {
         TaskId(task.subtopology, task.partition, _topology(task.named_topology)) for task in given
     }

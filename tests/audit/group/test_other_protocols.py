@@ -59,7 +59,7 @@ def last_cause(rows: dict[str, list[Row]]) -> tuple[str, str, str]:
 def worker(config_offset: int) -> bytes:
     """Metadata of a Connect worker that runs nothing yet."""
     state = messages.ConnectWorkerState("http://w/", config_offset, None)
-    return embedded.encode(state, 2)
+    return embedded.encode_embedded(state, 2)
 
 
 def connect(
@@ -77,13 +77,13 @@ def connect(
     made = messages.ConnectAssignment(
         0, "w0", "http://w/", config_offset, of_sink(assigned), of_sink(revoked), delay_ms
     )
-    return embedded.encode(made, 2)
+    return embedded.encode_embedded(made, 2)
 
 
 def streams(unique: int, owned: tuple[int, ...]) -> bytes:
     """A Streams client's subscription."""
     info = messages.StreamsSubscriptionInfo(b"p" * 16, 11, unique_field=unique)
-    user_data = b"\x00\x00" + embedded.encode(info, 11)
+    user_data = b"\x00\x00" + embedded.encode_embedded(info, 11)
     return encode_subscription(Subscription(("in",), user_data, (("in", owned),) if owned else ()))
 
 
@@ -95,7 +95,7 @@ def tasks(numbers: tuple[int, ...], next_rebalance_ms: int = REJOIN_NEVER) -> by
         11,
         next_rebalance=next_rebalance_ms,
     )
-    user_data = b"\x00\x00" + embedded.encode(info, 11)
+    user_data = b"\x00\x00" + embedded.encode_embedded(info, 11)
     return encode_assignment(Assignment((("in", numbers),) if numbers else (), user_data))
 
 
@@ -143,15 +143,19 @@ def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
             (worker(1), connect(1, (), delay_ms=10_000)),
             (worker(1), connect(1, (-1,))),
             "cooperative_follow_up",
-            "Generation 1 scheduled it 10.0 s later, as tasks of a lost worker wait for its return. Now w0 runs the "
-            "connector of sink.",
+            (
+                "Generation 1 scheduled it 10.0 s later, as tasks of a lost worker wait for its return. Now w0 runs "
+                "the connector of sink."
+            ),
         ),
         (
             (worker(1), connect(1, (), delay_ms=300_000)),
             (worker(1), connect(1, (0,))),
             "leader_rejoined",
-            "Workers and their config offsets are the same, and other connectors or tasks run. Now w0 runs task 0 of "
-            "sink.",
+            (
+                "Workers and their config offsets are the same, and other connectors or tasks run. Now w0 runs task 0 "
+                "of sink."
+            ),
         ),
         (
             (b"\xff", b"\xff"),
@@ -191,15 +195,19 @@ def test_registries_have_a_primary() -> None:
             REJOIN_AT_ONCE,
             11,
             "cooperative_follow_up",
-            "A follow-up rebalance: in generation 1 the leader asked 1 client to rejoin at once, because tasks change "
-            "their owner.",
+            (
+                "A follow-up rebalance: in generation 1 the leader asked 1 client to rejoin at once, because tasks "
+                "change their owner."
+            ),
         ),
         (
             610_010,
             612,
             "cooperative_follow_up",
-            "A probing rebalance: generation 1 scheduled it 10.0 min later, to move tasks to clients that have "
-            "restored their state.",
+            (
+                "A probing rebalance: generation 1 scheduled it 10.0 min later, to move tasks to clients that have "
+                "restored their state."
+            ),
         ),
         (
             610_010,

@@ -95,7 +95,7 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
         "A member's subscription changed: its topics, its regular expression or, in the classic protocol, what else "
-        "it tells the leader (the config offset of a Connect worker, the identity of a schema registry); or a join brought topics new to the group."
+        "it tells the leader (as the config offset of a Connect worker); or a join brought topics new to the group."
     ),
     RebalanceCause.REGEX_RESOLVED: (
         "The coordinator resolved a subscribed regular expression to other topics than before."

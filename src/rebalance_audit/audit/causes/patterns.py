@@ -157,7 +157,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     RebalanceCause.COOPERATIVE_FOLLOW_UP: CausePattern(
         Look("never: reconciliation does it without an epoch", None),
         Look(
-            "hands out what the cooperative generation before only revoked; or the one before called for it: in its user "
+            "hands out what the cooperative generation before only revoked; or that one called for it: in its user "
             "data (Kafka Streams), with tasks to revoke, a delay or an error (Connect)",
             _PROBABLE,
         ),

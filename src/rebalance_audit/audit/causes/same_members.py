@@ -25,7 +25,7 @@ _CLOCKS_DIFFER_MS: Final = 5_000
 """How far the clock of a client that schedules a rebalance may be from the coordinator's."""
 
 
-class Reading(NamedTuple):
+class Favoured(NamedTuple):
     """What the records favour."""
 
     cause: RebalanceCause
@@ -55,7 +55,7 @@ def may_follow_up(old: Generation) -> bool:
 
 def same_members(scene: ClassicScene, unseen: Sequence[RebalanceCause]) -> Verdict:
     """The verdict for the same members and subscriptions; `unseen`: causes that would leave no trace."""
-    read = _READINGS.get(scene.new.kind, _of_unknown)(scene)
+    read = _BY_KIND.get(scene.new.kind, _of_unknown)(scene)
     candidates = (*unseen, RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
     return Verdict(
         read.cause,
@@ -67,11 +67,11 @@ def same_members(scene: ClassicScene, unseen: Sequence[RebalanceCause]) -> Verdi
     )
 
 
-def _of_consumers(scene: ClassicScene) -> Reading:
+def _of_consumers(scene: ClassicScene) -> Favoured:
     old, new = scene.old, scene.new
     if old is not None and new.members:
         if old.unread() or new.unread():
-            return Reading(
+            return Favoured(
                 RebalanceCause.LEADER_REJOINED,
                 "Members and subscriptions are the same. An assignment cannot be read, so whether the same "
                 "partitions are assigned is not known.",
@@ -83,20 +83,20 @@ def _of_consumers(scene: ClassicScene) -> Reading:
         if is_cooperative(old) and owned is not None:
             revoked = minus(owned, old.assigned())
             if minus(fresh, revoked) != fresh:
-                return Reading(
+                return Favoured(
                     RebalanceCause.COOPERATIVE_FOLLOW_UP,
                     "It hands out partitions that the generation before only revoked.",
                 )
         if fresh or minus(old.assigned(), new.assigned()):
             detail = "The same members share another set of partitions."
             if may_be_late:
-                return Reading(
+                return Favoured(
                     RebalanceCause.TOPIC_METADATA_CHANGED,
                     f"{detail} What they owned before cannot be read.",
                     Certainty.POSSIBLE,
                 )
-            return Reading(RebalanceCause.TOPIC_METADATA_CHANGED, detail)
-    return Reading(
+            return Favoured(RebalanceCause.TOPIC_METADATA_CHANGED, detail)
+    return Favoured(
         RebalanceCause.LEADER_REJOINED,
         "Members and subscriptions are the same."
         if new.kind is CONSUMER
@@ -105,12 +105,12 @@ def _of_consumers(scene: ClassicScene) -> Reading:
     )
 
 
-def _of_streams(scene: ClassicScene) -> Reading:
+def _of_streams(scene: ClassicScene) -> Favoured:
     """Streams' assignor says in its user data who is to rejoin, and when (StreamsPartitionAssignor)."""
     return _called_for_by_streams(scene) or _of_consumers(scene)
 
 
-def _called_for_by_streams(scene: ClassicScene) -> Reading | None:
+def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
     old, joined_ms = scene.old, scene.new.joined_at_ms
     if old is None:
         return None
@@ -139,11 +139,11 @@ def _called_for_by_streams(scene: ClassicScene) -> Reading | None:
     )
 
 
-def _follow_up(detail: str) -> Reading:
-    return Reading(RebalanceCause.COOPERATIVE_FOLLOW_UP, detail)
+def _follow_up(detail: str) -> Favoured:
+    return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, detail)
 
 
-def _of_connect(scene: ClassicScene) -> Reading:
+def _of_connect(scene: ClassicScene) -> Favoured:
     now = work_sentence(scene.new)
     called_for = _called_for_by_connect(scene)
     if called_for is not None:
@@ -152,7 +152,7 @@ def _of_connect(scene: ClassicScene) -> Reading:
     after = _all_tasks(scene.new)
     differ = before is not None and after is not None and before != after
     what = ", and other connectors or tasks run" if differ else ""
-    return Reading(
+    return Favoured(
         RebalanceCause.LEADER_REJOINED,
         f"Workers and their config offsets are the same{what}.{now}",
         Certainty.POSSIBLE,
@@ -193,15 +193,15 @@ def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:
     return frozenset(found)
 
 
-def _of_unknown(scene: ClassicScene) -> Reading:
-    return Reading(
+def _of_unknown(scene: ClassicScene) -> Favoured:
+    return Favoured(
         RebalanceCause.LEADER_REJOINED,
         f"Members and their metadata are the same.{work_sentence(scene.new)}",
         Certainty.POSSIBLE,
     )
 
 
-_READINGS: Final[Mapping[Kind, Callable[[ClassicScene], Reading]]] = {
+_BY_KIND: Final[Mapping[Kind, Callable[[ClassicScene], Favoured]]] = {
     CONSUMER: _of_consumers,
     STREAMS: _of_streams,
     CONNECT: _of_connect,

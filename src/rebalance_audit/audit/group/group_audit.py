@@ -177,14 +177,17 @@ class GroupAudit:
         """Note that something is missing at this point of the log that may have been of this group."""
         self._take_waiting(go_on=False)
         self._judge()
-        self._life.gap = self._life.has_lost = True
-        self._life.overlaps.forget()
+        self._life.gap = True
+        self._life.overlaps.lose()
 
     def lost(self, position: Position, record_type: int | None) -> None:
         """A record of this group could not be decoded: nobody knows what it did to the group."""
         self.gap()
-        if record_type not in OFFSET_COMMIT_NUMBERS:
-            self._life.lose(position, group_type_of(record_type))
+        life = self._life
+        protocol = group_type_of(record_type) or life.protocol
+        if record_type not in OFFSET_COMMIT_NUMBERS and protocol is not None:
+            life.ownership.doubt()
+            life.states.lose(position, str(protocol), life.incarnation)
 
     def finish(self) -> None:
         """The log ends: judge the last write and emit the rows that are still open."""

@@ -53,8 +53,6 @@ class Life:
     deleted: bool
     gap: bool
     """A record of the group has been lost since the last epoch began."""
-    has_lost: bool
-    """A record of the group could not be decoded, at any time."""
     watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
@@ -91,8 +89,7 @@ class Life:
         self.watches = {}
         self.away = Away()
         self.moves = TargetMoves()
-        self.overlaps = Overlaps()
-        self.has_lost = False
+        self.overlaps = Overlaps(is_whole=self.is_whole)
         self.commits = CommitBook(log_partition, is_whole=self.is_whole)
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
@@ -101,7 +98,7 @@ class Life:
         self.previous_generation = None
         self.created_at = None
         self.joined_since = self.left_since = 0
-        self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
+        self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
@@ -115,13 +112,8 @@ class Life:
             "ownership": self.ownership,
             "overlaps": self.overlaps,
             "commits": self.commits,
-            "group_state": self._states,
+            "group_state": self.states,
         }
-
-    @property
-    def lacks_nothing(self) -> bool:
-        """Whether it is certain that no record of the group is missing: whatever they show has happened."""
-        return self.is_whole is True and not self.has_lost
 
     @property
     def _spans(self) -> Sequence[EpochSpan]:
@@ -148,7 +140,7 @@ class Life:
                     deciding = change.position
         classic = isinstance(group, ClassicGroup)
         last = write[-1]
-        self._states.enter(
+        self.states.enter(
             deciding,
             self.protocol or GroupType.CLASSIC,
             group.group_state(),
@@ -180,13 +172,6 @@ class Life:
         self.deleted = self._had_epochs = False
         self._rebalances = 0
 
-    def lose(self, position: Position, protocol: GroupType | None) -> None:
-        """A group record at `position` could not be decoded; `protocol`: of its type, if that is known."""
-        self.ownership.doubt()
-        known = protocol or self.protocol
-        if known is not None:
-            self._states.lose(position, str(known), self.incarnation)
-
     def delete(self, write: Sequence[Step]) -> None:
         """The write deleted the group."""
         if self.protocol is not None and not self.deleted:
@@ -208,7 +193,7 @@ class Life:
         for watch in self.watches.values():
             self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
         self.watches.clear()
-        self._states.leave(None, self.incarnation)
+        self.states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
@@ -222,7 +207,7 @@ class Life:
             self.close_member(
                 member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch
             )
-        self._states.leave(position, self.incarnation)
+        self.states.leave(position, self.incarnation)
         self.moves.clear()
         self.overlaps.forget()
         self.span = self.previous_generation = self.created_at = None
@@ -457,10 +442,7 @@ class Life:
         for span in self._spans:
             span.count_unowned(partitions, from_ms, to_ms)
         rebalance = self.rebalance
-        if (
-            rebalance is not None
-            and rebalance.started_at_ms is not None
-            and rebalance.unowned is None
-        ):
-            overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
-            rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+        if rebalance is None or rebalance.started_at_ms is None or rebalance.unowned is not None:
+            return
+        overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
+        rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)

@@ -38,11 +38,10 @@ from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
-from rebalance_audit.audit.group.upgrade import upgrade
+from rebalance_audit.audit.group.upgrade import lacks_tombstone, upgrade, upgrade_in_part
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
-    GroupCreated,
     GroupEpochBumped,
     GroupRemoved,
     GroupType,
@@ -62,16 +61,7 @@ from rebalance_audit.replay.modern.group import (
     ModernGroup,
 )
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
-from rebalance_audit.replay.partitions import each, minus, union
-
-
-def _lacks_tombstone(write: Sequence[Step]) -> bool:
-    """Whether a consumer group's record took the place of a classic group whose tombstone is missing."""
-    return any(
-        isinstance(change, GroupCreated) and change.replaced is GroupType.CLASSIC
-        for step in write
-        for change in step.changes
-    )
+from rebalance_audit.replay.partitions import minus, union
 
 
 class ModernAudit:
@@ -136,7 +126,7 @@ class ModernAudit:
             Believed(life.watches, life.ownership.owner_of),
             at_start=life.span is None,
             lost=life.gap,
-            lacks_nothing=life.lacks_nothing,
+            lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
         follows = life.span is not None or self._began_unnumbered
@@ -162,7 +152,6 @@ class ModernAudit:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, self._evidence.bump)
-        # States within a write were never observable.
         if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
             life.converge(write[-1].position.record_timestamp_ms)
         if not group.members:
@@ -193,11 +182,9 @@ class ModernAudit:
             self._doubt = Doubt()
             upgrade(life, generation, first, group)
             self._upgraded_at = write[-1].position
-        elif generation is not None and not life.deleted and _lacks_tombstone(write):
+        elif lacks_tombstone(life, write):
             self._doubt = Doubt()
-            upgrade(life, generation, first, group, is_complete=False)
-            life.doubt()
-            life.gap = True
+            upgrade_in_part(life, first, group)
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()
@@ -267,8 +254,6 @@ class ModernAudit:
     @property
     def _in_doubt(self) -> bool:
         return self._missing or self._doubt.is_open or self._life.gap
-
-    # -- single changes -------------------------------------------------------------------------
 
     def _subscribed(self, change: MemberSubscribed) -> None:
         life = self._life
@@ -369,12 +354,7 @@ class ModernAudit:
         old = union(change.old_assigned, change.old_pending)
         new = union(change.new_assigned, change.new_pending)
         epoch = life.span.epoch if life.span else None
-        how = "revoked"
-        if change.released:
-            replaced = any(
-                pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
-            )
-            how = "handed_over" if replaced else "member_left"
+        how = self._evidence.how_released(change)
         lost = minus(old, new)
         life.ownership.release(lost, change.member_id, change.position, epoch, how)
         life.overlaps.release(lost, change.member_id)
@@ -382,13 +362,7 @@ class ModernAudit:
             life.doubt()
         gained = minus(new, old)
         if gained:
-            if life.lacks_nothing and not life.ownership.is_shared:
-                for partition in each(gained):
-                    owner = life.ownership.owner_of(partition)
-                    if owner is not None and owner.member_id != change.member_id:
-                        life.overlaps.begin(
-                            partition, owner.member_id, change.member_id, change.position
-                        )
+            life.overlaps.take(gained, change, life.ownership)
             life.ownership.take(
                 gained,
                 life.owner(change.member_id),

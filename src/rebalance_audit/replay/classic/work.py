@@ -26,7 +26,7 @@ from rebalance_audit.wire.streams_protocol import (
     read_streams_assignment,
 )
 
-Work: TypeAlias = tuple[str, ...]
+OwnedWork: TypeAlias = tuple[str, ...]
 """Pieces of work as their protocol spells them: `connector sink`, `task sink-0`; `task 0_1`; `primary`."""
 
 
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
     """What one member is called."""
     owns_partitions: bool
     """Whether assignments hold partitions of topics."""
-    work: Callable[[ClassicMember], Work | None]
+    work: Callable[[ClassicMember], OwnedWork | None]
     """What the member has; None if its bytes do not tell."""
 
 
@@ -54,7 +54,7 @@ def connect_tasks(member: ClassicMember) -> ConnectorTasks | None:
     return running(state, assignment)
 
 
-def _connect_work(member: ClassicMember) -> Work | None:
+def _connect_work(member: ClassicMember) -> OwnedWork | None:
     tasks = connect_tasks(member)
     if tasks is None:
         return None
@@ -65,7 +65,7 @@ def _connect_work(member: ClassicMember) -> Work | None:
     )
 
 
-def _registry_work(member: ClassicMember) -> Work | None:
+def _registry_work(member: ClassicMember) -> OwnedWork | None:
     if not member.assignment_bytes:
         return ()
     assignment = read_registry_assignment(member.assignment_bytes)
@@ -81,7 +81,7 @@ def streams_assignment(member: ClassicMember) -> StreamsAssignment | None:
     return read if isinstance(read, StreamsAssignment) else None
 
 
-def _streams_work(member: ClassicMember) -> Work | None:
+def _streams_work(member: ClassicMember) -> OwnedWork | None:
     if not member.assignment_bytes:
         return ()
     told = streams_assignment(member)

@@ -40,7 +40,7 @@ STATES: Final = {
     "Stable": StateLook(_QUIET, True),
     "Empty": StateLook(_ABSENT, True),
     "Dead": StateLook(_ABSENT, True),
-    UNKNOWN: StateLook(_ABSENT, False),
+    UNKNOWN: StateLook(_ABSENT, True),
     "NotReady": StateLook(_ASSIGNING, False),
     "PreparingRebalance": StateLook(_MOVING, False),
     "CompletingRebalance": StateLook(_ASSIGNING, False),
