@@ -90,8 +90,8 @@ GLOSSARY: Final = (
     Entry(
         "**protocol type**",
         (
-            "What a classic group is for: `consumer`, `connect` (Kafka Connect), `sr` (schema registries), or a name that "
-            "another application chose. Only consumers own partitions. What the others have is their *work*: "
+            "What a classic group is for: `consumer`, `connect` (Kafka Connect), `sr` (schema registries), or a name "
+            "that another application chose. Only consumers own partitions. What the others have is their *work*: "
             "connectors and tasks, the primary."
         ),
     ),
