@@ -74,13 +74,12 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     state = present.group_text(summary.present)
     heading = Sentence((Name(summary.group_id), f" is {state} at the end of the log."))
     protocols = " then ".join(summary.protocols) or "not known"
-    if summary.protocol_type:
-        protocols += f", protocol type {summary.protocol_type}"
     epochs = words.counted(summary.epochs, summary.epoch_noun)
     rebalances_text = words.counted(summary.rebalances, "rebalance")
-    how_often = [
-        Sentence.plain(f"It went through {epochs} in {rebalances_text}; protocol: {protocols}.")
-    ]
+    went = f"It went through {epochs} in {rebalances_text}; protocol: {protocols}"
+    how_often = [Sentence.plain(f"{went}.")]
+    if summary.protocol_type:
+        how_often = [Sentence((f"{went}, protocol type ", Name(summary.protocol_type), "."))]
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))

@@ -28,6 +28,8 @@ from rebalance_audit.wire.connect_protocol import (
 )
 from rebalance_audit.wire.registry_protocol import RegistryIdentity, read_registry_identity
 
+CLIPPED: Final = 120
+"""Characters of a name that a sentence shows."""
 NAMED: Final = 3
 """Members, and connectors of one worker, that a sentence names; it counts the rest."""
 
@@ -84,7 +86,7 @@ def _of_worker(before: ClassicMember, now: ClassicMember) -> list[str]:
     if had.config_offset != has.config_offset:
         clauses.append(f"config offset {had.config_offset} to {has.config_offset}")
     if had.url != has.url:
-        clauses.append(f"address {had.url} to {has.url}")
+        clauses.append(f"address {_clipped(had.url)} to {_clipped(has.url)}")
     if had.protocol_version != has.protocol_version:
         clauses.append(f"protocol version {had.protocol_version} to {has.protocol_version}")
     return clauses
@@ -96,7 +98,8 @@ def _of_registry(before: ClassicMember, now: ClassicMember) -> list[str]:
         return _other_bytes(before, now)
     clauses = []
     if had.url() != has.url():
-        clauses.append(f"address {had.url() or 'unknown'} to {has.url() or 'unknown'}")
+        was, now_at = (_clipped(each.url() or "unknown") for each in (had, has))
+        clauses.append(f"address {was} to {now_at}")
     if had.may_be_primary != has.may_be_primary:
         clauses.append(f"it {'may' if has.may_be_primary else 'may not'} be the primary now")
     return clauses or _other_bytes(before, now)
@@ -152,7 +155,12 @@ def _connector_text(connector: str, numbers: tuple[int, ...]) -> str:
         is_run = tasks == [*range(tasks[0], tasks[-1] + 1)] and len(tasks) > 2
         listed = f"{tasks[0]} to {tasks[-1]}" if is_run else _listed(tasks)
         parts.append(f"task{'s' if len(tasks) > 1 else ''} {listed}")
-    return f"{' and '.join(parts)} of {connector}"
+    return f"{' and '.join(parts)} of {_clipped(connector)}"
+
+
+def _clipped(text: str) -> str:
+    """What a client wrote can be 32 kB long."""
+    return text if len(text) <= CLIPPED else f"{text[: CLIPPED - 1]}…"
 
 
 def _listed(numbers: list[int]) -> str:
@@ -167,7 +175,7 @@ def in_words_of(generation: Generation, verdicts: Sequence[Verdict]) -> tuple[Ve
     if kind is CONSUMER:
         return tuple(verdicts)
     has = work_sentence(generation)
-    name = f"Protocol type {generation.protocol_type}"
+    name = f"Protocol type {_clipped(generation.protocol_type)}"
     if kind is STREAMS:
         name = f"Protocol {generation.protocol_name}"
     owner = f" ({kind.title})" if kind.title else ""

@@ -244,7 +244,7 @@ def trigger_members(tables: Tables) -> dict[RowKey, str | None]:
 
 def protocol(group: GroupSummary) -> str:
     """`consumer`, `classic to consumer` for a group that changed its protocol, `classic (connect)`."""
-    kind = f" ({words.visible(group.protocol_type)})" if group.protocol_type else ""
+    kind = f" ({shortened(group.protocol_type)})" if group.protocol_type else ""
     return (" to ".join(group.protocols) or words.NOTHING) + kind
 
 
