@@ -101,7 +101,7 @@ with settled as (
         count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms
     from rebalances group by group_id
 ), without_owner as (
-    select group_id, {_UNOWNED} group by group_id
+    select group_id, max(case when unowned is null then protocol_type end) as kind, {_UNOWNED} group by group_id
 ), caused as (
     select group_id, count(*) as epochs, primary_cause from epochs group by group_id, primary_cause
 ), numbered as (
@@ -132,7 +132,7 @@ select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as e
     coalesce(still_open, 0) as still_open,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
     last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
-    coalesce(info, 0) as info, stood.protocol as protocol,
+    coalesce(info, 0) as info, concat(stood.protocol, ' (' || without_owner.kind || ')') as protocol,
     case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
     left join without_owner using (group_id)

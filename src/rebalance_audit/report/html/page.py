@@ -301,7 +301,7 @@ def _cells(group: TableRow) -> list[str]:
     found = (f"{group[severity]:,} {severity}" for severity in findings.STYLES if group[severity])
     return [
         shown(group["group_id"]),
-        group["protocol"] or words.NOTHING,
+        shown(group["protocol"]) if group["protocol"] else words.NOTHING,
         state_text(group).replace(" (", "\N{NO-BREAK SPACE}("),
         f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
         words.bounds(bounds_in(group, "unsettled")),
