@@ -117,6 +117,7 @@ def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
         assert set(absent.values()) == {None}, table
     assert {row["partitions_after"] for row in rows["convergence"]} == {None}
     assert not rows["ownership"]
+    assert rows["members"][0]["subscribed_topics"] is None
     same = tables(FOREIGN, (10, [("m", b"abc", b"x")]), (20, [("m", b"abc", b"yz")]))
     assert last_cause(same)[::2] == (
         "leader_rejoined",

@@ -441,4 +441,5 @@ def _identity_of(member: ClassicMember) -> Identity:
         member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
         member.session_timeout_ms,
         tuple(subscription.topics) if subscription else (),
+        topics_are_known=subscription is not None,
     )
