@@ -35,6 +35,14 @@ class GroupStates:
         self._emit_row = emit_row
         self._stay = None
 
+    @property
+    def unknown_since_ms(self) -> int | None:
+        """Since when (epoch ms) nobody knows the state; None if it is known."""
+        stay = self._stay
+        if stay is None or stay.group_state != UNKNOWN:
+            return None
+        return stay.position.record_timestamp_ms
+
     def enter(
         self,
         position: Position,
