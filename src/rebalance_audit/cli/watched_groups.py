@@ -148,7 +148,8 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
     assert present is not None
     state = {"protocol": present.protocol, "state": present.group_state}
     yield "group_state", {**labels, **state}, 1
-    yield "group_members", labels, present.members
+    if present.members is not None:
+        yield "group_members", labels, present.members
     if group.open is not None and group.open["started_at"] is not None:
         since_s = group.open["started_at"] / 1000
         yield "group_rebalancing_since_timestamp_seconds", labels, since_s
