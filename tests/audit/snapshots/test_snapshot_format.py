@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {30: "13eba2820109"}
+SHAPES = {31: "a88fd66b2f83"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -33,7 +33,8 @@ KEPT_ELSEWHERE = {
     "ClassicAudit": "_life times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
-    "Life": "_emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
+    "RegexesAlike": "_spellings",
+    "Life": "_arrived _emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
     "witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
     "CommitBook": "_is_whole _log_partition _parsed",
@@ -48,6 +49,7 @@ OF_ONE_WRITE = {
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
     "RecordedTopics": "contradicted",
+    "RegexesAlike": "_changes",
     "GroupFindings": "_arrivals _departures due_ms due_with_commits_ms",
 }
 """Attributes set anew for each judged write; a snapshot holds the write that is not judged yet."""

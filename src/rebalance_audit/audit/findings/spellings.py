@@ -1,6 +1,7 @@
 """Regular expressions by what is left without the parts that have no effect."""
 
-from collections.abc import Iterable, Set as AbstractSet
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from hashlib import sha256
 
 _DIGITS = 32

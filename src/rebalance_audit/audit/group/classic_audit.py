@@ -190,7 +190,7 @@ class ClassicAudit:
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)
-        self._reach(span, new, moved)
+        self._reach(span, old, new, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
         else:
@@ -278,9 +278,14 @@ class ClassicAudit:
         return joined + self._life.joined_since, left + self._life.left_since
 
     def _reach(
-        self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
+        self,
+        span: EpochSpan,
+        old: Generation | None,
+        new: Generation,
+        moved_by_identity: Mapping[str, Shift],
     ) -> None:
         """Every member has reached the new generation once its record is written."""
+        known = old.members if old is not None else {}
         at_ms = new.position.record_timestamp_ms
         for member in new.members.values():
             shift = moved_by_identity.get(member.instance_id or member.member_id)
@@ -300,6 +305,7 @@ class ClassicAudit:
                 partitions_revoked=lost_count,
                 partitions_assigned=gained_count,
                 outcome="reached",
+                joined=member.member_id not in known,
             )
 
     # -- members and partitions -----------------------------------------------------------------

@@ -5,6 +5,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from rebalance_audit.audit.broker_log.witness import Witness
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
@@ -40,6 +41,11 @@ from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
+_QUIET_EPOCHS = 100
+_QUIET_MEMBERS = 20
+_QUIET_SCANNED = 200
+"""In a rebalance of more than _QUIET_EPOCHS epochs, findings examine no more than _QUIET_MEMBERS of the members without
+a record in an epoch, among the first _QUIET_SCANNED members: all of them would cost members times epochs."""
 _AWAITING_LIMIT = 10_000
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
@@ -100,6 +106,8 @@ class Life:
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
+        self._arrived: list[str] | None = None
+        """Member ids that appeared since the current epoch began; None until it is known."""
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
@@ -165,6 +173,7 @@ class Life:
         self.ownership.incarnation = self.incarnation
         self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
+        self._arrived = None
         self.deleted = self._had_epochs = False
         self._rebalances = 0
 
@@ -220,6 +229,8 @@ class Life:
                 before.superseded_by = span.epoch
             self._close_span("superseded")
         self.span = span
+        if span.protocol == GroupType.CLASSIC:
+            self._arrived = None
         self.away.begin(span.verdicts)
         self._had_epochs = True
         self.gap = False
@@ -268,6 +279,8 @@ class Life:
         if span.outcome is None:
             span.outcome = outcome
             span.is_unowned_unknown |= self.is_whole is False and outcome != "open"
+        if span.protocol != GroupType.CLASSIC:
+            self._complete_progress(span)
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
         for row in span.cause_rows():
@@ -337,6 +350,8 @@ class Life:
         )
         watch = MemberWatch(stint, position)
         self.watches[member_id] = watch
+        if self._arrived is not None:
+            self._arrived.append(member_id)
         if self.on_member is not None:
             self.on_member(stint)
         return watch
@@ -350,6 +365,7 @@ class Life:
         last_epoch: int | None,
     ) -> None:
         """Stop following a member id that is gone, and emit its row."""
+        progress = self.progress_of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
@@ -362,7 +378,6 @@ class Life:
         self._emit(MEMBERS, row)
         if self.on_departure is not None:
             self.on_departure(row)
-        progress = self.span.progress.get(member_id) if self.span else None
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
 
@@ -393,6 +408,69 @@ class Life:
             return Owner(member_id, None, "", "")
         identity = watch.stint.identity
         return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
+
+    def follow_arrivals(self, before: EpochSpan | None) -> None:
+        """The current epoch has just begun with all members: follow those that came since `before` began."""
+        span = self.span
+        if span is None:
+            return
+        span.untouched = len(self.watches)
+        arrived = self._arrived
+        if arrived is None:
+            since = -1 if before is None else before.first_position.log_offset
+            arrived = [
+                member_id
+                for member_id, watch in self.watches.items()
+                if watch.stint.first_position.log_offset > since
+            ]
+        self._arrived = []
+        for member_id in arrived:
+            self.progress_of(member_id)
+
+    def progress_of(self, member_id: str) -> MemberProgress | None:
+        """A member's progress to the current epoch, from now on followed; None if the epoch did not begin with it.
+
+        Call it before the member's watch takes over what a record shows.
+        """
+        span, watch = self.span, self.watches.get(member_id)
+        if span is None:
+            return None
+        progress = span.progress.get(member_id)
+        if progress is None and watch is not None and _is_untouched(span, watch):
+            progress = span.progress[member_id] = self._untouched_progress(span, watch)
+            span.untouched -= 1
+        return progress
+
+    def _untouched_progress(self, span: EpochSpan, watch: MemberWatch) -> MemberProgress:
+        progress = self.start_progress(
+            watch.stint.member_id, span.first_position.record_timestamp_ms
+        )
+        progress.go_on(watch)
+        progress.by_two_clocks = span.untouched_by_two_clocks
+        return progress
+
+    def _complete_progress(self, span: EpochSpan) -> None:
+        """The epoch is over: follow those that others waited for, and if the log ends, all that have not reached it."""
+        awaited = {each for progress in span.progress.values() for each in progress.waited_for}
+        for member_id in self.watches if span.outcome == "open" else sorted(awaited):
+            self.progress_of(member_id)
+        span.quiet = self._quiet(span)
+
+    def progress_to(self, span: EpochSpan) -> list[MemberProgress]:
+        """Of the members of the current epoch or of the one before; of many without a record in it only some."""
+        return [*span.progress.values(), *(self._quiet(span) if span is self.span else span.quiet)]
+
+    def _quiet(self, span: EpochSpan) -> list[MemberProgress]:
+        if not span.untouched:
+            return []
+        is_long = self.rebalance is not None and self.rebalance.epochs > _QUIET_EPOCHS
+        scanned = islice(self.watches.values(), _QUIET_SCANNED if is_long else None)
+        quiet = (
+            self._untouched_progress(span, watch)
+            for watch in scanned
+            if watch.stint.member_id not in span.progress and _is_untouched(span, watch)
+        )
+        return list(islice(quiet, _QUIET_MEMBERS if is_long else None))
 
     def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
         """Start to follow a member's progress to an epoch, from its current assignment."""
@@ -444,3 +522,9 @@ class Life:
         ):
             overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
             rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+
+
+def _is_untouched(span: EpochSpan, watch: MemberWatch) -> bool:
+    """Whether a member that is not in the progress of the epoch belongs to it: it was there before the epoch began."""
+    first = watch.stint.first_position.log_offset
+    return span.protocol != GroupType.CLASSIC and first < span.first_position.log_offset

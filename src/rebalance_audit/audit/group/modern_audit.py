@@ -258,6 +258,7 @@ class ModernAudit:
         life = self._life
         identity = Identity.of(self._group.members.get(change.member_id))
         watch = life.watches.get(change.member_id)
+        life.progress_of(change.member_id)
         unnamed = life.owner(change.member_id).identity
         self._doubt.confirm(change.member_id)
         if watch is None:
@@ -326,9 +327,8 @@ class ModernAudit:
         gained = minus(change.new_assigned, change.old_assigned)
         lost = minus(change.old_assigned, change.new_assigned)
         was_revoking = watch.unrevoked_since
+        progress, span = life.progress_of(change.member_id), life.span
         watch.assigned(change)
-        span = life.span
-        progress = span.progress.get(change.member_id) if span is not None else None
         if span is None or progress is None or progress.outcome is not None:
             return
         progress.count_change(gained, lost)
@@ -336,7 +336,8 @@ class ModernAudit:
         if change.new_state == UNRELEASED:
             progress.start_waiting(at_ms)
             missing = minus(self._group.target_of(change.member_id), change.new_assigned)
-            progress.waited_for |= life.ownership.others_of(missing, change.member_id)
+            watch.waited_for |= life.ownership.others_of(missing, change.member_id)
+            progress.waited_for |= watch.waited_for
         else:
             progress.stop_waiting(at_ms)
         if (
@@ -411,10 +412,7 @@ class ModernAudit:
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
-        for member_id, watch in life.watches.items():
-            progress = life.start_progress(member_id, at_ms)
-            progress.go_on(watch, before.progress.get(member_id) if before else None)
-            span.progress[member_id] = progress
+        life.follow_arrivals(before)
         if not span.members:
             life.empty(at_ms)
 
