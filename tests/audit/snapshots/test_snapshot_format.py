@@ -34,9 +34,9 @@ KEPT_ELSEWHERE = {
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
     "RegexesAlike": "_spellings",
-    "Life": "_arrived _emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
+    "Life": "_arrived _emit _states _tallies away commits group_id is_whole log_partition moves on_departure on_member options ownership "
     "witness",
-    "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
+    "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",
     "CommitBook": "_is_whole _log_partition _parsed",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "

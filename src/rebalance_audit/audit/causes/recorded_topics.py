@@ -58,6 +58,9 @@ class RecordedTopics:
         `group`: after the epoch's write.
         """
         before, had = self._last, self._topics
+        if before is None and not bump.new_metadata_hash:
+            self._topics, self.contradicted = frozenset(), False
+            return None  # releases up to 4.0 record no hash
         self._topics = frozenset(_subscribed(group))
         self._last = self._recompute(bump, group)
         self.contradicted = (
@@ -92,8 +95,6 @@ class RecordedTopics:
     def _recompute(self, bump: GroupEpochBumped, group: ModernGroup) -> Recorded | None:
         if group.group_type is GroupType.STREAMS:
             return None
-        if not bump.new_metadata_hash and self._last is None:
-            return None  # releases up to 4.0 record no hash
         by_ms = bump.position.record_timestamp_ms + CLOCKS_MS
         known = {topic: self._outside.topic_shapes(topic, by_ms) for topic in self._topics}
         for shapes in _images(known):

@@ -1,12 +1,12 @@
 """Deploys: most members go and others come; and what other settings would have saved."""
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.findings.deployments import deployment_of, deployment_of_row
+from rebalance_audit.audit.deployments import deployment_of, deployment_of_row
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import (
@@ -144,10 +144,9 @@ class DeployWave(Watcher):
         for row in departures:
             went[deployment_of_row(row)].append(row)
         if came or went:
-            watches = self.scene.life.watches.values()
-            sizes = Counter(deployment_of(watch.stint.identity) for watch in watches)
+            sizes = self.scene.life.tallies.deployments
             for name in dict.fromkeys((*went, *came)):
-                self._follow(name, came[name], went[name], sizes[name], position)
+                self._follow(name, came[name], went[name], sizes.count(name), position)
 
     def _follow(
         self,

@@ -356,7 +356,7 @@ class ClassicAudit:
                     member.member_id, _identity_of(member), new.generation, position, gap=gap
                 )
             elif not _same_identity(before.get(member.member_id), member):
-                watch.stint.identity = _identity_of(member)
+                life.identify(watch, _identity_of(member))
             stint = watch.stint
             stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
             watch.last_life = position

@@ -34,6 +34,7 @@ from rebalance_audit.audit.rows import (
     Emit,
     Row,
 )
+from rebalance_audit.audit.tally import MemberTallies
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberSubscribed, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
@@ -108,6 +109,7 @@ class Life:
         self._rebalances = 0
         self._arrived: list[str] | None = None
         """Member ids that appeared since the current epoch began; None until it is known."""
+        self._tallies: MemberTallies | None = None
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
@@ -173,9 +175,14 @@ class Life:
         self.ownership.incarnation = self.incarnation
         self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
-        self._arrived = None
+        self._arrived = self._tallies = None
         self.deleted = self._had_epochs = False
         self._rebalances = 0
+
+    def keep(self, watches: Mapping[str, MemberWatch]) -> None:
+        """The members are those of the life before."""
+        self.watches.update(watches)
+        self._tallies = None
 
     def delete(self, write: Sequence[Step]) -> None:
         """The write deleted the group."""
@@ -198,6 +205,7 @@ class Life:
         for watch in self.watches.values():
             self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
         self.watches.clear()
+        self._tallies = None
         self._states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
@@ -352,6 +360,8 @@ class Life:
         self.watches[member_id] = watch
         if self._arrived is not None:
             self._arrived.append(member_id)
+        if self._tallies is not None:
+            self._tallies.set(member_id, identity)
         if self.on_member is not None:
             self.on_member(stint)
         return watch
@@ -369,6 +379,8 @@ class Life:
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
+        if self._tallies is not None:
+            self._tallies.remove(member_id)
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
@@ -380,6 +392,21 @@ class Life:
             self.on_departure(row)
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
+
+    def identify(self, watch: MemberWatch, identity: Identity) -> None:
+        """What the member says about itself from now on."""
+        watch.stint.identity = identity
+        if self._tallies is not None:
+            self._tallies.set(watch.stint.member_id, identity)
+
+    @property
+    def tallies(self) -> MemberTallies:
+        """Counts over the identities of the members in `watches`."""
+        if self._tallies is None:
+            self._tallies = MemberTallies(
+                {member_id: watch.stint.identity for member_id, watch in self.watches.items()}
+            )
+        return self._tallies
 
     def judge_departure(
         self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int

@@ -215,13 +215,13 @@ class ModernAudit:
             self._evidence,
             bump,
             self._life.watches,
+            self._life.tallies.topics.texts,
             lambda member_id: Identity.of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
             beginning=beginning,
             initialised_at=self._initialised_at,
-            resolved=self._group.regexes.keys()
-            - {change.regular_expression for change in self._evidence.regexes},
+            resolved=self._group.regexes.keys(),
             dropped=self._given_up.missed_in(self._group),
             difference=difference,
             contradicted=self._recorded.contradicted,
@@ -278,7 +278,7 @@ class ModernAudit:
                     )
             elif change.joined:
                 life.joined_since += 1
-        watch.stint.identity = identity
+        life.identify(watch, identity)
         named = life.owner(change.member_id).identity
         life.moves.rename(unnamed, named, self._group.target_of(change.member_id))
         watch.stint.protocol = str(life.protocol)
@@ -382,7 +382,7 @@ class ModernAudit:
             # The counter restarted without a tombstone in the log: the group's deletion is in a gap.
             watches = dict(life.watches)
             life.restart(self._group.group_type, change.position)
-            life.watches.update(watches)
+            life.keep(watches)
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
         if owes_a_step(life, self._liveness, at_ms):
