@@ -30,6 +30,7 @@ from rebalance_audit.wire.segments.batches import (
     header_is_plausible,
     is_plausible_v2,
 )
+from rebalance_audit.wire.segments.regular_file import open_regular
 
 WalkStop: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
 """Byte position, the next one, and the header of the batch between them, or what is there instead."""
@@ -64,7 +65,7 @@ class SegmentWalk:
         self._loaded_to = 0
 
     def __enter__(self) -> Self:
-        self._file = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._file = open_regular(self.path)
         self.size_bytes = os.fstat(self._file).st_size
         return self
 
