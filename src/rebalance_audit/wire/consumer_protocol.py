@@ -5,13 +5,13 @@ without compact lengths or tags. A later version only adds fields at the end, so
 the part it knows from a version it does not know (`ConsumerProtocol` in Kafka).
 """
 
-import functools
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.generated.compiled import EMBEDDED_DECODERS
+from rebalance_audit.wire.payload_cache import PayloadCache
 from rebalance_audit.wire.primitives import SCALARS, DecodeError
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
@@ -21,7 +21,7 @@ PROTOCOL_TYPE: Final = "consumer"
 NEWEST_VERSION: Final = 3
 
 _INT16: Final = SCALARS["int16"]
-_CACHED_PAYLOADS: Final = 4096
+CACHED_PAYLOAD_BYTES: Final = 4 << 20
 """Generations repeat most assignments, and consumers of one topic send equal subscriptions."""
 
 
@@ -68,9 +68,7 @@ def decode_assignment(data: bytes) -> Assignment | None:
     return read if isinstance(read, Assignment) else None
 
 
-@functools.lru_cache(_CACHED_PAYLOADS)
-def read_subscription(data: bytes) -> Subscription | Malformed:
-    """Decode subscription bytes, or say why they are malformed."""
+def _read_subscription(data: bytes) -> Subscription | Malformed:
     read = _read(data, messages.ConsumerProtocolSubscription)
     if isinstance(read, Malformed):
         return read
@@ -78,14 +76,18 @@ def read_subscription(data: bytes) -> Subscription | Malformed:
     return Subscription._make((*fields, protocol_version))
 
 
-@functools.lru_cache(_CACHED_PAYLOADS)
-def read_assignment(data: bytes) -> Assignment | Malformed:
-    """Decode assignment bytes, or say why they are malformed."""
+def _read_assignment(data: bytes) -> Assignment | Malformed:
     read = _read(data, messages.ConsumerProtocolAssignment)
     if isinstance(read, Malformed):
         return read
     protocol_version, fields = read
     return Assignment._make((*fields, protocol_version))
+
+
+read_subscription: Final = PayloadCache(_read_subscription, CACHED_PAYLOAD_BYTES)
+"""Decodes subscription bytes, or says why they are malformed."""
+read_assignment: Final = PayloadCache(_read_assignment, CACHED_PAYLOAD_BYTES)
+"""Decodes assignment bytes, or says why they are malformed."""
 
 
 def _read(data: bytes, cls: type) -> tuple[int, Any] | Malformed:
