@@ -1,4 +1,4 @@
-"""A log as a tenant makes it who may only create groups: every text and every number of a client is the tenant's choice."""
+"""A log as a tenant makes it who may only create groups: what clients write is the tenant's choice."""
 
 from collections.abc import Iterable
 from pathlib import Path

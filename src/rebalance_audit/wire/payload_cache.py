@@ -18,6 +18,7 @@ class PayloadCache(Generic[Decoded]):
         """Of the payloads that are remembered."""
 
     def __call__(self, payload: bytes) -> Decoded:
+        """What the payload decodes to."""
         known = self._known
         if payload in known:
             decoded = known[payload] = known.pop(payload)

@@ -62,7 +62,10 @@ def test_a_join_moves_half_of_the_partitions() -> None:
         "outcome",
         epoch=3,
     )
-    assert sorted(ways) == [("A", 1000, 500, 0, [], 6, 3, "reached"), ("B", 1400, None, 1400, ["A"], 0, 3, "reached")]
+    assert sorted(ways) == [
+        ("A", 1000, 500, 0, [], 6, 3, "reached"),
+        ("B", 1400, None, 1400, ["A"], 0, 3, "reached"),
+    ]
     assert pick(
         got["rebalances"],
         "first_epoch",

@@ -1,6 +1,7 @@
 """Epochs, convergence and ownership of consumer, share and streams groups, write by write."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
@@ -116,6 +117,7 @@ class ModernAudit:
         self._group = group
         self._evidence = WriteEvidence.of(write)
         self._given_up.note(self._evidence.regexes)
+        self._recorded.follow(chain.from_iterable(step.changes for step in write), group)
         self._liveness.written(write[0].position)
         self._enter(write, group)
         self._missing = self._is_hidden = False
