@@ -35,8 +35,9 @@ PAIRED_LEAST = 1_000
 """Departures of a wave that may wait for a return, or twice the group's members if more; others are only counted."""
 MIXED_LEAST = 10
 """Departures of a deploy for each one that is a kill, unless all are: a process may not stop in time."""
-WAVES_MAX = 1_000
-"""Deployments followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
+WAVES_MAX = 100
+"""Deployments of one group followed at once; beyond that the one quiet for longest is forgotten, to bound memory and the
+cost of each epoch."""
 QUIET_FACTOR = 3
 """A deploy stands out: before and after it is quiet for so many times the longest pause within it."""
 
@@ -228,18 +229,19 @@ class DeployWave(Watcher):
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Add the cost of an epoch to the waves during which it began."""
         at_ms = span.first_position.record_timestamp_ms
+        unowned = span.unowned_time() or UNBOUNDED
         for wave in self._waves.values():
             began_ms = wave.began.record_timestamp_ms
             if began_ms <= at_ms <= wave.last_ms + self.rules.wave_pause_ms:
-                self._add(wave, span)
+                self._add(wave, span, unowned)
 
     @staticmethod
-    def _add(wave: _Wave, span: EpochSpan) -> None:
+    def _add(wave: _Wave, span: EpochSpan, unowned: Bounds) -> None:
         wave.epochs += 1
         wave.rebalances += span.rebalance_seq != wave.last_rebalance_seq
         wave.last_rebalance_seq = span.rebalance_seq
         wave.partitions_moved += span.partitions_moved or 0
-        wave.unowned = wave.unowned.plus(span.unowned_time() or UNBOUNDED)
+        wave.unowned = wave.unowned.plus(unowned)
         if (
             span.protocol == GroupType.CLASSIC
             and span.partitions
